@@ -1,0 +1,69 @@
+# README's two commands are `make demo` and `make test`. Each makes .venv when it is missing or out of date, with one
+# pip command against constraints.txt; after that they start at once.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PLUGINS := $(sort $(wildcard plugins/*/))
+INPUTS := constraints.txt requirements-dev.txt pyproject.toml core/pyproject.toml $(addsuffix pyproject.toml,$(PLUGINS))
+# The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
+STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | sha256sum | cut -c1-16)
+BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow lint format bench docs wheels lock cuda-check clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
+
+install: $(STAMP) ## Make .venv with everything in this repository, editable
+
+$(STAMP): $(INPUTS)
+	@test -n "$(PYTHON)" || { echo "diffloom needs Python 3.11: apt install python3 python3-venv"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV): the first time this takes a few minutes."
+	$(BIN)/python -m pip install -q -r requirements-dev.txt -c constraints.txt
+	@rm -f $(VENV)/installed-* && touch $@
+
+demo: $(STAMP) ## Fit a bundled clip and write its report
+	$(BIN)/diffloom demo $(ARGS)
+
+test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(STAMP) ## Run the tests that take long
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+lint: $(STAMP) ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## Bring the code into the common form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## Run every benchmark
+	@set -e; for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(BIN)/python $$script; done
+
+docs: $(STAMP) ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+wheels: $(STAMP) ## Build all wheels, install them into a fresh environment and list the plugins there
+	rm -rf wheels $(BUILD_LEFTOVERS)
+	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w wheels ./core $(addprefix ./,$(PLUGINS)) .
+	rm -rf $(BUILD_LEFTOVERS)
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip install -q -c constraints.txt --find-links wheels "diffloom[all]" wheels/*.whl
+	build/wheel-venv/bin/python -m pip check
+	DIFFLOOM_STRICT_PLUGINS=1 build/wheel-venv/bin/diffloom plugins
+	rm -rf build/wheel-venv
+
+lock: $(STAMP) ## Resolve the pinned set anew into constraints.txt, within constraints.in
+	$(BIN)/python tools/lock.py
+
+cuda-check: $(STAMP) ## Compile every kernel for CUDA without a GPU; print registers and spills
+	$(BIN)/python -m diffloom.kernels.cuda_check $(ARGS)
+
+clean: ## Remove what was built; .venv stays
+	rm -rf wheels site .coverage htmlcov $(BUILD_LEFTOVERS)
