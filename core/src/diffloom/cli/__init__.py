@@ -1,0 +1,12 @@
+"""The command line ``diffloom``: the core brings ``plugins`` and ``doctor``, plugins bring all other commands."""
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; what a user can put right is told in words, not as a traceback."""
+    from diffloom.cli.errors import told_in_words
+    from diffloom.cli.group import diffloom
+
+    with told_in_words():
+        diffloom.main(prog_name="diffloom")

@@ -1,0 +1,74 @@
+"""CUDA: the driver, the devices, and what is needed to compile kernels for them."""
+
+import ctypes
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from diffloom.cli.doctor.finding import Finding, Health, Section, guarded
+
+_COMPILERS = {"nvidia-cuda-nvrtc": "NVRTC", "nvidia-nvvm": "NVVM", "nvidia-cuda-nvcc": "ptxas"}
+
+
+def cuda() -> Section:
+    """Whether kernels can run on a GPU here, and whether they can at least be compiled for one."""
+    looks = {
+        "driver": _driver,
+        "PyTorch on CUDA": _torch_devices,
+        "kernels on CUDA": _numba_cuda,
+        "compilers": _compilers,
+    }
+    return Section("CUDA", tuple(guarded(subject, look) for subject, look in looks.items()))
+
+
+def _driver() -> Finding:
+    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        driver = ctypes.CDLL(library)
+    except OSError:
+        return Finding("driver", Health.ABSENT, f"no NVIDIA driver ({library} not found): everything runs on the CPU")
+    number = ctypes.c_int()
+    status = driver.cuDriverGetVersion(ctypes.byref(number))
+    if status != 0:
+        return Finding(
+            "driver", Health.BROKEN, f"cuDriverGetVersion failed with status {status}", "reinstall the driver"
+        )
+    return Finding("driver", Health.OK, f"supports CUDA {number.value // 1000}.{number.value % 1000 // 10}")
+
+
+def _torch_devices() -> Finding:
+    import torch
+
+    if torch.version.cuda is None:
+        return Finding("PyTorch on CUDA", Health.ABSENT, "this PyTorch is a CPU build")
+    if not torch.cuda.is_available():
+        return Finding(
+            "PyTorch on CUDA", Health.ABSENT, f"built for CUDA {torch.version.cuda}, but finds no usable GPU"
+        )
+    names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    return Finding("PyTorch on CUDA", Health.OK, ", ".join(names))
+
+
+def _numba_cuda() -> Finding:
+    subject = "kernels on CUDA"
+    try:
+        release = version("numba-cuda")
+    except PackageNotFoundError:
+        return Finding(subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-core[cuda]"')
+    from numba import cuda
+
+    if cuda.is_available():
+        return Finding(subject, Health.OK, f"numba-cuda {release}")
+    return Finding(subject, Health.ABSENT, f"numba-cuda {release} finds no GPU; kernels run on the CPU")
+
+
+def _compilers() -> Finding:
+    found, lacking = [], []
+    for distribution, tool in _COMPILERS.items():
+        try:
+            found.append(f"{tool} {version(distribution)}")
+        except PackageNotFoundError:
+            lacking.append(distribution)
+    if lacking:
+        detail = f"{', '.join(lacking)} not installed: kernels cannot be compiled for CUDA without a GPU"
+        return Finding("compilers", Health.ABSENT, detail, 'pip install "diffloom[cuda-check]"')
+    return Finding("compilers", Health.OK, ", ".join(found))

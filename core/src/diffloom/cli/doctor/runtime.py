@@ -1,0 +1,86 @@
+"""Python, PyTorch, numba, and how many threads each of them will use."""
+
+import os
+import platform
+import sys
+
+from diffloom.cli.doctor.finding import Finding, Health, Section, cause, guarded
+
+_VARIABLES = (
+    "DIFFLOOM_NUM_THREADS",
+    "DIFFLOOM_THREADING_LAYER",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "NUMBA_THREADING_LAYER",
+    "OMP_NUM_THREADS",
+)
+
+
+def runtime() -> Section:
+    """Everything that any computation needs."""
+    looks = {"threads": _threads, "thread layer": _thread_layer, "compiled code": _compiled_code}
+    libraries = (_python(), _torch(), _numba())
+    return Section("Runtime", (*libraries, *(guarded(subject, look) for subject, look in looks.items())))
+
+
+def _python() -> Finding:
+    detail = f"{platform.python_version()} on {platform.platform(terse=True)} {platform.machine()}, in {sys.prefix}"
+    return Finding("Python", Health.OK, detail)
+
+
+def _torch() -> Finding:
+    try:
+        import torch
+
+        build = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
+        return Finding("PyTorch", Health.OK, f"{torch.__version__}, {build}")
+    except Exception as error:
+        return Finding("PyTorch", Health.FATAL, cause(error), "pip install torch")
+
+
+def _numba() -> Finding:
+    try:
+        import llvmlite
+        import numba
+
+        detail = f"{numba.__version__} with llvmlite {llvmlite.__version__}, for {_processor()}"
+        return Finding("numba", Health.OK, detail)
+    except Exception as error:
+        return Finding("numba", Health.FATAL, cause(error), "pip install numba")
+
+
+def _processor() -> str:
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    widest = next((name for name in ("avx512f", "avx2", "avx", "neon", "sse2") if features.get(name)), "no SIMD found")
+    return f"{binding.get_host_cpu_name()} ({widest})"
+
+
+def _threads() -> Finding:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    parts = [f"{usable} of {os.cpu_count()} processors usable"]
+    if "torch" in sys.modules:
+        parts.append(f"PyTorch {sys.modules['torch'].get_num_threads()}")
+    if "numba" in sys.modules:
+        from diffloom.kernels.threads import num_threads
+
+        parts.append(f"kernels {num_threads()}")
+    parts += [f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ]
+    return Finding("threads", Health.OK, ", ".join(parts))
+
+
+def _thread_layer() -> Finding:
+    from diffloom.kernels.threads import threads
+
+    layer = threads().layer
+    if layer == "tbb":
+        return Finding("thread layer", Health.OK, "TBB: safe with fork and with Python threads")
+    advice = "pip install tbb, for threads that are safe with fork and with Python threads"
+    return Finding("thread layer", Health.ABSENT, f"{layer}: TBB was not found or not asked for", advice)
+
+
+def _compiled_code() -> Finding:
+    from diffloom.kernels.cachefolder import cache_folder
+
+    return Finding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")

@@ -1,0 +1,105 @@
+"""The list that ``diffloom plugins`` prints, as a table for people and as JSON for programs."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from diffloom.plugins import PLUGIN_API, survey
+from diffloom.plugins.entry import Entry
+from diffloom.plugins.kinds import KINDS
+from diffloom.plugins.report import PluginReport, PluginState
+from diffloom.plugins.selection import Selection
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_COLOURS = {
+    PluginState.LOADED: "green",
+    PluginState.UNAVAILABLE: "yellow",
+    PluginState.BROKEN: "red",
+    PluginState.DISABLED: "bright_black",
+    PluginState.MISSING: "red",
+}
+
+
+def show(as_json: bool) -> int:
+    """Print the list; the exit code is 1 when strict mode is on and a plugin is broken or missing."""
+    reports = survey().plugins
+    if as_json:
+        click.echo(json.dumps(as_data(reports), indent=2))
+    else:
+        _print_tables(reports)
+    return int(Selection.from_environment().strict and any(report.faulty for report in reports))
+
+
+def as_data(reports: tuple[PluginReport, ...]) -> dict[str, Any]:
+    """The list as plain data."""
+    return {
+        "plugin_api": PLUGIN_API,
+        "plugins": [
+            {
+                "name": report.origin.plugin,
+                "distribution": report.origin.distribution or None,
+                "version": report.origin.version or None,
+                "state": str(report.state),
+                "reason": report.reason or None,
+                "seconds": round(report.seconds, 6),
+                "offers": [_offer(entry) for entry in report.offers],
+            }
+            for report in reports
+        ],
+    }
+
+
+def _offer(entry: Entry) -> dict[str, Any]:
+    return {
+        "kind": entry.kind.singular,
+        "name": entry.name,
+        "summary": entry.summary,
+        "factory": entry.path,
+        "unavailable": entry.unavailable(),
+    }
+
+
+def _print_tables(reports: tuple[PluginReport, ...]) -> None:
+    from rich.console import Console
+
+    console = Console()
+    console.print(_offers_table(reports))
+    console.print()
+    console.print(_plugins_table(reports))
+
+
+def _offers_table(reports: tuple[PluginReport, ...]) -> "Table":
+    from rich.text import Text
+
+    table = _table("offer", "name", "what it is")
+    entries = [entry for report in reports for entry in report.offers]
+    for entry in sorted(entries, key=lambda entry: (KINDS.index(entry.kind), entry.name)):
+        text = Text(entry.summary)
+        reason = entry.unavailable()
+        if reason is not None:
+            text.append(f"; unavailable: {reason}", style="yellow")
+        table.add_row(entry.kind.singular, Text(entry.name, style="bold"), text)
+    return table
+
+
+def _plugins_table(reports: tuple[PluginReport, ...]) -> "Table":
+    from rich.text import Text
+
+    table = _table("plugin", "distribution", "state")
+    for report in reports:
+        state = Text(str(report.state), style=_COLOURS[report.state])
+        if report.reason:
+            state.append(f": {report.reason}")
+        distribution = f"{report.origin.distribution} {report.origin.version}".strip()
+        # As Text, not str: a bracket in somebody's name is not markup.
+        table.add_row(Text(report.origin.plugin), Text(distribution), state)
+    return table
+
+
+def _table(*columns: str) -> "Table":
+    from rich.table import Table
+
+    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))

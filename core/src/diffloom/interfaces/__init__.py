@@ -1,0 +1,51 @@
+"""The whole system in three interfaces and the nouns they exchange.
+
+A `Model` says what its parameters are (`ParamSpec`, `Params`), how it starts (`State`), what drives it (`Dynamics`,
+`Control`) and how it looks (`Surface`). An `Integrator` advances the dynamics and returns a `Trajectory`,
+differentiable in the way a `Gradient` policy says. A `Renderer` draws a surface as a `Camera` sees it under `Light`s
+into an `Image`.
+"""
+
+from diffloom.interfaces.camera import Camera
+from diffloom.interfaces.dynamics import Dynamics, OwnStep
+from diffloom.interfaces.errors import InputError, SimulationError
+from diffloom.interfaces.gradient import Checkpointed, Gradient, NoGradient, StoreAll
+from diffloom.interfaces.image import Image
+from diffloom.interfaces.integrator import Integrator
+from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
+from diffloom.interfaces.model import Model
+from diffloom.interfaces.params import Params, ParamSpec
+from diffloom.interfaces.renderer import Capabilities, Renderer
+from diffloom.interfaces.state import Control, State, Trajectory
+from diffloom.interfaces.surface import Material, Surface, Texture, join
+
+__all__ = [
+    "AmbientLight",
+    "Camera",
+    "Capabilities",
+    "Checkpointed",
+    "Control",
+    "DirectionalLight",
+    "Dynamics",
+    "Gradient",
+    "HarmonicLight",
+    "Image",
+    "InputError",
+    "Integrator",
+    "Light",
+    "Material",
+    "Model",
+    "NoGradient",
+    "OwnStep",
+    "ParamSpec",
+    "Params",
+    "PointLight",
+    "Renderer",
+    "SimulationError",
+    "State",
+    "StoreAll",
+    "Surface",
+    "Texture",
+    "Trajectory",
+    "join",
+]

@@ -1,0 +1,75 @@
+"""The errors a user meets, and the checks at the door that raise them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+FLOATS = (torch.float32, torch.float64)
+
+
+class InputError(ValueError):
+    """Something a user gave is wrong; the message says what was given, what was expected and what to do."""
+
+
+class SimulationError(RuntimeError):
+    """A simulation failed on the way (blew up, did not converge); the message names step, body and element."""
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """A hint such as ``"; did you mean 'mass'?"`` or an empty string."""
+    found = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def as_float_tensor(what: str, value: object, dtype: torch.dtype | None = None, device: object = None) -> Tensor:
+    """``value`` as a floating-point tensor.
+
+    Tensors keep their dtype, and must have ``dtype`` when that is given: float32 and float64 are never mixed
+    silently. Numbers, sequences and NumPy arrays take ``dtype`` (float32 when not given).
+    """
+    if isinstance(value, Tensor):
+        if value.dtype not in FLOATS:
+            raise InputError(f"{what}: got a tensor of {value.dtype}; expected float32 or float64: call .float()")
+        if dtype is not None and value.dtype != dtype:
+            raise InputError(
+                f"{what}: got {value.dtype} where the rest is {dtype}; convert one side with .to({dtype}), "
+                "precision is never changed silently"
+            )
+        return value
+    try:
+        tensor = torch.as_tensor(value, dtype=dtype or torch.float32, device=device)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RuntimeError) as cause:
+        raise InputError(f"{what}: got {value!r}; expected a number, a list of numbers or a tensor") from cause
+    return tensor.clone() if tensor.data_ptr() and not isinstance(value, (int, float)) else tensor
+
+
+def check_shape(what: str, tensor: Tensor, *expected: Sequence[int | str]) -> Tensor:
+    """Raise unless ``tensor`` has one of the expected shapes; a name such as "frames" stands for any length."""
+    for shape in expected:
+        if tensor.dim() == len(shape) and all(
+            isinstance(want, str) or want == got for want, got in zip(shape, tensor.shape, strict=True)
+        ):
+            return tensor
+    wanted = " or ".join("(" + ", ".join(str(n) for n in shape) + ")" for shape in expected)
+    raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected {wanted}")
+
+
+def check_finite(what: str, tensor: Tensor) -> Tensor:
+    """Raise when ``tensor`` holds NaN or infinity, naming the first place."""
+    bad = ~torch.isfinite(tensor.detach())
+    if bool(bad.any()):
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        raise InputError(f"{what}: value at index {where} is {tensor[where].item()}; expected finite numbers")
+    return tensor
+
+
+def check_choice(what: str, given: str, allowed: Iterable[str]) -> str:
+    """Raise unless ``given`` is one of ``allowed``."""
+    options = sorted(allowed)
+    if given not in options:
+        raise InputError(f"{what}: got {given!r}; expected one of {', '.join(options)}{nearest(given, options)}")
+    return given

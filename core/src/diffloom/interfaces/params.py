@@ -1,0 +1,121 @@
+"""Parameters: declared once per model as specs, given as named tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces.errors import InputError, as_float_tensor, check_finite, nearest
+
+
+@dataclass(frozen=True)
+class ParamSpec:
+    """What a model says of one parameter. Validation, help, documentation, fitting and gradient checks all read it.
+
+    ``shape`` names the axes of the full parameter, for example ``("tets",)`` or ``("particles", 3)``; a value may
+    have any shape that broadcasts to it, so a scalar or a single row stands for all. ``default=None`` means that the
+    parameter is optional and absent unless given. ``bounds`` are inclusive; ``(0.0, None)`` marks a quantity that
+    may not be negative, which is fitted in log space. ``per_step`` allows one value per physics step: a control.
+    """
+
+    name: str
+    default: Any
+    unit: str
+    doc: str
+    shape: tuple[str | int, ...] = ()
+    bounds: tuple[float | None, float | None] = (None, None)
+    per_step: bool = False
+    differentiable: bool = True
+
+    def full_shape(self, axes: Mapping[str, int]) -> tuple[int, ...]:
+        """The full shape with the model's axis lengths filled in."""
+        return tuple(axes[n] if isinstance(n, str) else n for n in self.shape)
+
+    def check(self, value: object, axes: Mapping[str, int], dtype: torch.dtype) -> Tensor:
+        """``value`` as a tensor of this parameter; raises InputError in the user's words."""
+        what = f"parameter {self.name!r}" + (f" [{self.unit}]" if self.unit else "")
+        tensor = check_finite(what, as_float_tensor(what, value, dtype))
+        full = self.full_shape(axes)
+        if not _expands(tuple(tensor.shape), full):
+            names = ", ".join(str(n) for n in self.shape)
+            raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected ({names}) = {full} or a part of it "
+                             "that broadcasts, such as one scalar for all")  # fmt: skip
+        low, high = self.bounds
+        if low is not None and bool((tensor.detach() < low).any()):
+            raise InputError(f"{what}: got {float(tensor.detach().min()):g}; expected at least {low:g}")
+        if high is not None and bool((tensor.detach() > high).any()):
+            raise InputError(f"{what}: got {float(tensor.detach().max()):g}; expected at most {high:g}")
+        return tensor
+
+
+def _expands(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
+    """Whether a tensor of ``shape`` broadcasts to ``full`` and no further."""
+    return len(shape) <= len(full) and all(n in (1, want) for n, want in zip(shape[::-1], full[::-1], strict=False))
+
+
+class Params(Mapping[str, Tensor]):
+    """Named parameter tensors of one dtype: immutable, made by ``Model.params``."""
+
+    def __init__(self, values: Mapping[str, Tensor], dtype: torch.dtype) -> None:
+        self._values = dict(values)
+        self.dtype = dtype
+
+    def __getitem__(self, name: str) -> Tensor:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise KeyError(
+                f"no parameter {name!r} was given or has a default; present: {', '.join(sorted(self._values))}"
+                f"{nearest(name, self._values)}"
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        rows = (f"{k}={v.item():g}" if v.numel() == 1 else f"{k}={tuple(v.shape)}" for k, v in self._values.items())
+        return f"Params({', '.join(rows)}, dtype={self.dtype})"
+
+    def replace(self, **values: Tensor) -> Params:
+        """A copy with some values exchanged; shapes and bounds are checked again when a model uses it."""
+        return Params({**self._values, **values}, self.dtype)
+
+    def to(self, dtype: torch.dtype) -> Params:
+        """The same values in another precision."""
+        return Params({k: v.to(dtype) for k, v in self._values.items()}, dtype)
+
+
+def make_params(
+    owner: str,
+    specs: tuple[ParamSpec, ...],
+    axes: Mapping[str, int],
+    values: Mapping[str, object],
+    dtype: torch.dtype,
+) -> Params:
+    """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
+    known = {spec.name: spec for spec in specs}
+    for name in values:
+        if name not in known:
+            raise InputError(
+                f"{owner} has no parameter {name!r}{nearest(name, known)} It has: {', '.join(sorted(known))}"
+            )
+    checked: dict[str, Tensor] = {}
+    for name, spec in known.items():
+        value = values.get(name)
+        if value is None and spec.default is None:
+            continue
+        source = spec.default if value is None else value
+        if value is None and isinstance(source, Tensor):
+            source = source.to(dtype)
+        checked[name] = spec.check(source, axes, dtype)
+    return Params(checked, dtype)

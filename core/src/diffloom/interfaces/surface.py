@@ -1,0 +1,135 @@
+"""What a renderer draws: a triangle mesh over time and how it is coloured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces.errors import InputError, check_choice, check_shape
+
+
+@dataclass(frozen=True)
+class Material:
+    """How light is answered. Reflectances are factors without unit.
+
+    shading: "unlit" shows the colour itself; "lambert" adds ambient and diffuse light; "phong" highlights too.
+    ambient, diffuse, specular: () or (3,). shininess: exponent of the highlight, ().
+    """
+
+    shading: Literal["unlit", "lambert", "phong"] = "unlit"
+    ambient: Tensor | float = 1.0
+    diffuse: Tensor | float = 1.0
+    specular: Tensor | float = 1.0
+    shininess: Tensor | float = 64.0
+
+    def __post_init__(self) -> None:
+        check_choice("Material.shading", self.shading, ("unlit", "lambert", "phong"))
+
+
+@dataclass(frozen=True)
+class Texture:
+    """A picture laid over the mesh.
+
+    image: (height, width, 3), values 0..1, row 0 on top. uv: (points, 2), u to the right, v up, both 0..1.
+    uv_faces: (faces, 3) indices into uv, or None when uv has one row per vertex.
+    filter: "bilinear" or "nearest". corners: True puts u = 0 and 1 on the centres of the border texels, False on
+    their outer edges.
+    """
+
+    image: Tensor
+    uv: Tensor
+    uv_faces: Tensor | None = None
+    filter: Literal["bilinear", "nearest"] = "bilinear"
+    corners: bool = True
+
+    def __post_init__(self) -> None:
+        check_shape("Texture.image", self.image, ("height", "width", 3))
+        check_shape("Texture.uv", self.uv, ("points", 2))
+        if self.uv_faces is not None:
+            check_shape("Texture.uv_faces", self.uv_faces, ("faces", 3))
+        check_choice("Texture.filter", self.filter, ("bilinear", "nearest"))
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A triangle mesh whose vertices move.
+
+    vertices: (frames, vertices, 3) [m], world. faces: (faces, 3) int64, counter-clockwise seen from outside.
+    colours: None (mid grey), (3,) for all, (faces, 3) or (vertices, 3) rgb in 0..1; ``colour_per`` says which of the
+    last two is meant. texture: instead of colours. normals are computed by the renderer from the vertices.
+    """
+
+    vertices: Tensor
+    faces: Tensor
+    colours: Tensor | None = None
+    colour_per: Literal["vertex", "face"] = "vertex"
+    texture: Texture | None = None
+    material: Material = field(default_factory=Material)
+
+    def __post_init__(self) -> None:
+        check_shape("Surface.vertices", self.vertices, ("frames", "vertices", 3))
+        check_shape("Surface.faces", self.faces, ("faces", 3))
+        check_choice("Surface.colour_per", self.colour_per, ("vertex", "face"))
+        if self.faces.dtype != torch.int64:
+            raise InputError(f"Surface.faces: got {self.faces.dtype}; expected int64 vertex indices")
+        count = self.vertices.shape[1]
+        if self.faces.numel() and not 0 <= int(self.faces.min()) <= int(self.faces.max()) < count:
+            raise InputError(
+                f"Surface.faces: indices run from {int(self.faces.min())} to {int(self.faces.max())}; "
+                f"expected 0 to {count - 1}, one less than the number of vertices"
+            )
+        if self.colours is not None:
+            rows = count if self.colour_per == "vertex" else int(self.faces.shape[0])
+            check_shape(f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3))
+            if self.texture is not None:
+                raise InputError("Surface: got both colours and a texture; give one of them")
+
+    def __len__(self) -> int:
+        return int(self.vertices.shape[0])
+
+    def with_look(
+        self,
+        *,
+        colours: Tensor | None = None,
+        colour_per: Literal["vertex", "face"] = "vertex",
+        texture: Texture | None = None,
+        material: Material | None = None,
+    ) -> Surface:
+        """The same moving mesh, coloured otherwise."""
+        return replace(
+            self, colours=colours, colour_per=colour_per, texture=texture, material=material or self.material
+        )
+
+    def frames(self, index: Tensor | list[int] | slice) -> Surface:
+        """Only some frames."""
+        return replace(self, vertices=self.vertices[index])
+
+
+def join(surfaces: list[Surface]) -> Surface:
+    """One surface of several with the same frames and material; textures cannot be joined."""
+    if not surfaces:
+        raise InputError("join: got no surfaces; expected at least one")
+    if any(s.texture is not None for s in surfaces):
+        raise InputError("join: got a textured surface; expected colours only")
+    offsets = [0]
+    for s in surfaces:
+        offsets.append(offsets[-1] + int(s.vertices.shape[1]))
+    grey = torch.full((3,), 0.5, dtype=surfaces[0].vertices.dtype)
+    colours = [vertex_colours(s, grey) for s in surfaces]
+    return Surface(
+        torch.cat([s.vertices for s in surfaces], dim=1),
+        torch.cat([s.faces + o for s, o in zip(surfaces, offsets, strict=False)]),
+        colours=torch.cat(colours),
+        material=surfaces[0].material,
+    )
+
+
+def vertex_colours(surface: Surface, otherwise: Tensor) -> Tensor:
+    """Colours as (vertices, 3); ``otherwise`` (3,) stands in when the surface has none."""
+    if surface.colours is not None and surface.colour_per == "face" and surface.colours.dim() == 2:
+        raise InputError("colours are given per face; expected one colour for all or one per vertex")
+    colours = otherwise if surface.colours is None else surface.colours
+    return colours.expand(surface.vertices.shape[1], 3)

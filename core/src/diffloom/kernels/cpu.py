@@ -1,0 +1,95 @@
+"""The CPU targets: compiling generated source with numba."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numba
+import numpy as np
+from numba import njit, prange
+from numba.core.compiler_lock import global_compiler_lock
+
+from .cachefolder import cache_folder, locked, write_once
+from .device import DEVICE_OPTIONS, device
+from .lanes import lane_count, run_at
+from .notices import notice
+from .rowtypes import type_of
+
+_PASS = {**DEVICE_OPTIONS, "forceinline": False}
+
+
+def namespace(cache: bool = True) -> dict[str, object]:
+    """Names that generated CPU source uses. cache: keep compiled code on disk."""
+    return {
+        "device": device,
+        "_dl_entry": njit(**_PASS, cache=cache, nogil=True),
+        "_dl_inner": njit(**_PASS),
+        "_dl_serial": njit(**_PASS),
+        "_dl_parallel": njit(**_PASS, parallel=True),
+        "_dl_prange": prange,
+        "_dl_intp": np.intp,
+        "_dl_lane_count": lane_count,
+        "_dl_run_at": run_at,
+    }
+
+
+def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
+    """A module made from generated text, kept as a file so that numba can cache what it compiles from it."""
+    path = cache_folder() / f"{name}.py"
+    write_once(path, text)
+    module = ModuleType(f"diffloom_generated.{name}")
+    module.__file__ = str(path)
+    module.__dict__.update(names)
+    # numba looks the module up by name when it loads compiled code from disk
+    sys.modules[module.__name__] = module
+    exec(compile(text, str(path), "exec"), module.__dict__)
+    return module
+
+
+def compiled(module: ModuleType, entry: str, args: tuple, title: str):
+    """Function ``entry`` of the module, compiled for the types of args or loaded from disk.
+
+    What is returned unpacks its arguments as those types without looking: call it with such arguments only.
+    """
+    function = getattr(module, entry)
+    if numba.config.DISABLE_JIT:
+        return function
+    kinds = tuple(type_of(arg) for arg in args)
+    if (stored := _load(function, kinds)) is not None:
+        return stored
+    path = Path(module.__file__)
+    with locked(path):
+        if (stored := _load(function, kinds)) is not None:  # compiled by another process meanwhile
+            return stored
+        notice(f"compiling {title} (once; kept in {path.parent})")
+        function.compile(kinds)
+    return function.overloads[kinds].entry_point
+
+
+def assembly(module: ModuleType, entry: str, args: tuple) -> str:
+    """Machine code of function ``entry`` as text."""
+    function = getattr(module, entry)
+    kinds = tuple(type_of(arg) for arg in args)
+    function.compile(kinds)
+    return function.inspect_asm(kinds)
+
+
+@global_compiler_lock
+def _load(function, kinds: tuple):
+    """Compiled code from disk, or None.
+
+    numba would first load all it knows about compiling, which takes longer than everything else here together;
+    finished code needs none of it.
+    """
+    context = function.targetctx
+    context.refresh = lambda: None
+    try:
+        found = function._cache.load_overload(kinds, context)
+    finally:
+        del context.refresh
+    if found is None:
+        return None
+    function.add_overload(found)  # keeps the code alive
+    return found.entry_point

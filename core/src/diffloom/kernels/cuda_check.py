@@ -1,0 +1,129 @@
+"""``python -m diffloom.kernels.cuda_check``: compile the CUDA kernels of every program without a GPU.
+
+Programs are found by importing ``<package>.programs`` (else ``<package>.kernels``) of the core and of every installed
+plugin. A module ``programs`` may define ``programs()``, which returns programs that are made on demand. Only programs
+with ``samples`` can be checked, since types come from them; others are named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+import numpy as np
+
+from . import gpu, ptx
+from .program import REGISTERED, Program
+
+CAPABILITIES = ((8, 0), (9, 0))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kernel, compiled for one float type and architecture."""
+
+    program: str
+    kernel: str
+    dtype: str
+    capability: tuple[int, int]
+    usage: ptx.Usage
+    doubles: int
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with it: float32 kernels must neither spill nor compute in float64."""
+        if self.dtype != "float32":
+            return None
+        if self.usage.spill_bytes:
+            return f"spills {self.usage.spill_bytes} bytes"
+        return f"{self.doubles} float64 instructions" if self.doubles else None
+
+    def __str__(self) -> str:
+        sm = f"sm_{self.capability[0]}{self.capability[1]}"
+        said = f"{self.usage.registers:4d} registers {self.usage.spill_bytes:4d} B spilled"
+        return f"{self.program + '.' + self.kernel:50s} {self.dtype} {sm} {said}  {self.fault or 'ok'}"
+
+
+def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, object, tuple]]:
+    """Every kernel of a program with example arguments: the schedules run on samples, launches are only noted."""
+    seen = set()
+    for schedule, args in program.samples(dtype).items():
+        noted: list[tuple[object, tuple]] = []
+
+        def note(kernel, stream, counts, given, noted=noted):
+            noted.append((kernel, (*[np.int64(n) for n in counts], *given)))
+
+        function = gpu.host_schedule(program, schedule, ("check", dtype.__name__), note)
+        function(0, *[gpu.arguments.with_real_scalars(arg, dtype) for arg in args])
+        for kernel, given in noted:
+            name = f"{schedule}.{kernel.py_func.__name__.removeprefix('_dl_kernel_')}"
+            if name not in seen:
+                seen.add(name)
+                yield name, kernel, given
+
+
+def check(programs: Iterable[Program], dtypes=(np.float32, np.float64), capabilities=CAPABILITIES) -> Iterator[Finding]:
+    """Compile every kernel of the programs for every float type and architecture."""
+    for program in programs:
+        for dtype in dtypes:
+            for name, kernel, args in kernels_of(program, dtype):
+                for capability in capabilities:
+                    text = ptx.to_ptx(kernel, args, capability)
+                    doubles = len(re.findall(r"^\s*[^/\n]*\.f64\b", text, re.MULTILINE))
+                    usage = ptx.assemble(text, capability)
+                    yield Finding(program.name, name, dtype.__name__, capability, usage, doubles)
+
+
+def collect(modules: list[str]) -> dict[str, Program]:
+    """Programs registered by the given modules, or by the core and all installed plugins."""
+    if not modules:
+        packages = {point.value.partition(":")[0].partition(".")[0] for point in entry_points(group="diffloom")}
+        packages = sorted({"diffloom.mechanics", *packages})
+        modules = [m for package in packages for m in _program_modules(package)]
+    for module in map(importlib.import_module, modules):
+        for program in getattr(module, "programs", list)():
+            REGISTERED.setdefault(program.name, program)
+    return dict(REGISTERED)
+
+
+def _program_modules(package: str) -> list[str]:
+    try:
+        if importlib.util.find_spec(package) is None:
+            return []
+    except ModuleNotFoundError:
+        return []
+    for name in (f"{package}.programs", f"{package}.kernels"):
+        if importlib.util.find_spec(name) is not None:
+            return [name]
+    return []
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print one line per kernel; 1 when a float32 kernel spills or holds float64 instructions."""
+    parser = argparse.ArgumentParser(prog="python -m diffloom.kernels.cuda_check", description=__doc__.split("\n")[0])
+    parser.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
+    options = parser.parse_args(arguments)
+    if missing := ptx.why_unavailable():
+        print(f"cannot check: {missing}", file=sys.stderr)
+        return 2
+    programs = collect(options.modules)
+    findings, faults = 0, 0
+    for finding in check(program for program in programs.values() if program.samples):
+        print(finding, flush=True)
+        findings += 1
+        faults += finding.fault is not None
+    for program in programs.values():
+        if not program.samples:
+            print(f"{program.name}: has no samples, not checked")
+    print(f"{findings} compilations, {faults} faults")
+    return 1 if faults or not findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

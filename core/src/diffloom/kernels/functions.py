@@ -1,0 +1,123 @@
+"""Elementary functions that keep the type of their argument on every target.
+
+The plain functions below run in the simulator and when compilation is disabled; compiled code uses the overloads.
+``math.sqrt`` and friends would turn a float32 into a Python float there, so kernels import from here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+
+from .device import DEVICE_OPTIONS
+
+_UNARY = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos}
+
+
+def sqrt(x):
+    """Square root."""
+    return np.sqrt(x)
+
+
+def exp(x):
+    """e to the power x."""
+    return np.exp(x)
+
+
+def log(x):
+    """Natural logarithm."""
+    return np.log(x)
+
+
+def sin(x):
+    """Sine of an angle in radians."""
+    return np.sin(x)
+
+
+def cos(x):
+    """Cosine of an angle in radians."""
+    return np.cos(x)
+
+
+def atan2(y, x):
+    """Angle of the point (x, y), in radians from -pi to pi."""
+    return np.arctan2(y, x)
+
+
+def floor(x):
+    """Largest whole number not above x, in the type of x."""
+    return np.floor(x)
+
+
+def absolute(x):
+    """|x|."""
+    return abs(x)
+
+
+def constant(x, value):
+    """``value`` in the type of x: a float literal that does not widen float32."""
+    return type(x)(value)
+
+
+def reciprocal(x):
+    """1 / x in the type of x."""
+    return type(x)(1) / x
+
+
+def _overload_unary(function, compiled):
+    @overload(function, jit_options=DEVICE_OPTIONS)
+    def scalar(x):
+        if isinstance(x, types.Float):
+            return lambda x: compiled(x)
+        return None
+
+
+for _name, _compiled in _UNARY.items():
+    _overload_unary(globals()[_name], _compiled)
+
+
+@overload(atan2, jit_options=DEVICE_OPTIONS)
+def _scalar_atan2(y, x):
+    if isinstance(y, types.Float) and isinstance(x, types.Float):
+        return lambda y, x: math.atan2(y, x)
+    return None
+
+
+@overload(floor, jit_options=DEVICE_OPTIONS)
+def _scalar_floor(x):
+    if isinstance(x, types.Float):
+        kind = x
+        return lambda x: kind(math.floor(x))
+    return None
+
+
+# numba-cuda has no np.floor; the CPU keeps it, since it also answers for nan and infinity.
+@overload(floor, jit_options=DEVICE_OPTIONS, target="cpu")
+def _cpu_floor(x):
+    return (lambda x: np.floor(x)) if isinstance(x, types.Float) else None
+
+
+@overload(absolute, jit_options=DEVICE_OPTIONS)
+def _scalar_absolute(x):
+    if isinstance(x, types.Number):
+        return lambda x: abs(x)
+    return None
+
+
+@overload(constant, jit_options=DEVICE_OPTIONS)
+def _scalar_constant(x, value):
+    if isinstance(x, types.Float):
+        kind = x
+        return lambda x, value: kind(value)
+    return None
+
+
+@overload(reciprocal, jit_options=DEVICE_OPTIONS)
+def _scalar_reciprocal(x):
+    if isinstance(x, types.Float):
+        kind = x
+        return lambda x: kind(1.0) / x
+    return None

@@ -1,0 +1,173 @@
+"""Array elements by runs and node indices: ``mu[e]``, ``idx[e, 0]``, ``x[i, c]``, ``slots[e, a, c] = f``.
+
+No bounds are checked and negative indices do not wrap.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from llvmlite import ir
+from numba.core import cgutils, errors, types
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin, lower_cast, models, register_model
+
+from .models import pack, pack_indices, unpack, unpack_indices
+from .types import FloatLanes, IndexLanes, MaskLanes, Run
+
+
+class LaneIndex(types.Type):
+    """An index tuple that holds a run or node indices.
+
+    A type of its own: lowering getitem for plain tuples would take over all of numba's tuple indexing.
+    """
+
+    def __init__(self, kinds):
+        self.kinds = tuple(kinds)
+        super().__init__(name=f"lane_index({', '.join(map(str, kinds))})")
+
+
+@register_model(LaneIndex)
+class _LaneIndexModel(models.TupleModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, types.Tuple(kind.kinds))
+
+
+@lower_cast(types.BaseTuple, LaneIndex)
+def _tuple_to_index(context, builder, fromty, toty, value):
+    return context.cast(builder, value, fromty, types.Tuple(toty.kinds))
+
+
+@lower_cast(Run, LaneIndex)
+@lower_cast(IndexLanes, LaneIndex)
+def _single_to_index(context, builder, fromty, toty, value):
+    return context.make_tuple(builder, types.Tuple(toty.kinds), [value])
+
+
+def _lane_index(array, index):
+    """The lane index for array[index], or None when no lanes are in it."""
+    if isinstance(index, LaneIndex):  # numba asks a second time, with the types of the first answer
+        return index
+    kinds = tuple(index) if isinstance(index, types.BaseTuple) else (index,)
+    lanes = [kind for kind in kinds if isinstance(kind, Run | IndexLanes)]
+    if not isinstance(array, types.Array) or not lanes:
+        return None
+    if len(kinds) != array.ndim or len({kind.count for kind in lanes}) != 1:
+        raise errors.TypingError(f"lanes index every axis of an array: {array.ndim} indices expected, got {len(kinds)}")
+    if not all(isinstance(kind, Run | IndexLanes | types.Integer) for kind in kinds):
+        raise errors.TypingError("lanes index arrays together with whole numbers only, not slices")
+    return LaneIndex([kind if isinstance(kind, Run | IndexLanes) else types.int64 for kind in kinds])
+
+
+def _count(index: LaneIndex) -> int:
+    return next(kind.count for kind in index.kinds if isinstance(kind, Run | IndexLanes))
+
+
+def _loaded(array: types.Array, count: int):
+    if isinstance(array.dtype, types.Float):
+        return FloatLanes(array.dtype, count)
+    if isinstance(array.dtype, types.Boolean):
+        return MaskLanes(count)
+    if isinstance(array.dtype, types.Integer):
+        return IndexLanes(count)
+    raise errors.TypingError(f"lanes hold floats, integers or booleans, not {array.dtype}")
+
+
+@infer_global(operator.getitem)
+class _LaneGetItem(AbstractTemplate):
+    def generic(self, args, kws):
+        index = _lane_index(*args)
+        return signature(_loaded(args[0], _count(index)), args[0], index) if index else None
+
+
+@infer_global(operator.setitem)
+class _LaneSetItem(AbstractTemplate):
+    def generic(self, args, kws):
+        array, given, value = args
+        index = _lane_index(array, given)
+        if index is None:
+            return None
+        if not any(isinstance(kind, Run) for kind in index.kinds):
+            raise errors.TypingError(
+                "cannot store through node indices: where two lanes name the same node one update would be lost. "
+                "Write to the element's own slots and let nodes gather them."
+            )
+        lanes = _loaded(array, _count(index))
+        if value != lanes and value != getattr(lanes, "dtype", array.dtype):
+            raise errors.TypingError(f"cannot store {value} into lanes of {array.dtype}; convert it explicitly")
+        return signature(types.none, array, index, lanes)
+
+
+def _entries(builder, index_type, index):
+    return [builder.extract_value(index, k) for k in range(len(index_type.kinds))]
+
+
+def address(context, builder, array_type, array, indices):
+    """Address of one array element."""
+    fields = context.make_array(array_type)(context, builder, array)
+    shape = cgutils.unpack_tuple(builder, fields.shape, array_type.ndim)
+    strides = cgutils.unpack_tuple(builder, fields.strides, array_type.ndim)
+    return cgutils.get_item_pointer2(
+        context, builder, fields.data, shape, strides, array_type.layout, list(indices), wraparound=False
+    )
+
+
+def _addresses(context, builder, array_type, array, index_type, index):
+    """Address of every lane."""
+    columns = []
+    for kind, value in zip(index_type.kinds, _entries(builder, index_type, index), strict=True):
+        if isinstance(kind, Run):
+            columns.append([builder.add(value, ir.Constant(value.type, k)) for k in range(kind.count)])
+        elif isinstance(kind, IndexLanes):
+            columns.append(unpack_indices(builder, value))
+        else:
+            columns.append([value] * _count(index_type))
+    return [address(context, builder, array_type, array, lane) for lane in zip(*columns, strict=True)]
+
+
+def _is_contiguous(array_type, index_type) -> bool:
+    """Whether the lanes lie side by side in memory."""
+    axis = {"C": -1, "F": 0}.get(array_type.layout)
+    if axis is None or not isinstance(index_type.kinds[axis], Run):
+        return False
+    return sum(isinstance(kind, Run | IndexLanes) for kind in index_type.kinds) == 1
+
+
+def _first_address(context, builder, array_type, array, index_type, index):
+    """Address of lane 0, as a pointer to a vector."""
+    pointer = address(context, builder, array_type, array, _entries(builder, index_type, index))
+    element = context.get_value_type(array_type.dtype)
+    return builder.bitcast(pointer, ir.VectorType(element, _count(index_type)).as_pointer())
+
+
+@lower_builtin(operator.getitem, types.Array, LaneIndex)
+def _load(context, builder, sig, args):
+    array_type, index_type = sig.args
+    if isinstance(array_type.dtype, types.Float) and _is_contiguous(array_type, index_type):
+        pointer = _first_address(context, builder, array_type, args[0], index_type, args[1])
+        return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
+    pointers = _addresses(context, builder, array_type, args[0], index_type, args[1])
+    values = [context.unpack_value(builder, array_type.dtype, pointer) for pointer in pointers]
+    if isinstance(array_type.dtype, types.Integer):
+        return pack_indices(builder, [context.cast(builder, v, array_type.dtype, types.int64) for v in values])
+    return pack(builder, values)
+
+
+@lower_builtin(operator.setitem, types.Array, LaneIndex, FloatLanes)
+@lower_builtin(operator.setitem, types.Array, LaneIndex, MaskLanes)
+@lower_builtin(operator.setitem, types.Array, LaneIndex, IndexLanes)
+def _store(context, builder, sig, args):
+    array_type, index_type, value_type = sig.args
+    if isinstance(value_type, FloatLanes) and _is_contiguous(array_type, index_type):
+        pointer = _first_address(context, builder, array_type, args[0], index_type, args[1])
+        builder.store(args[2], pointer, align=array_type.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+    if isinstance(value_type, IndexLanes):
+        wide = unpack_indices(builder, args[2])
+        values = [context.cast(builder, value, types.int64, array_type.dtype) for value in wide]
+    else:
+        values = unpack(builder, args[2])
+    pointers = _addresses(context, builder, array_type, args[0], index_type, args[1])
+    for pointer, value in zip(pointers, values, strict=True):
+        context.pack_value(builder, array_type.dtype, value, pointer)
+    return context.get_dummy_value()

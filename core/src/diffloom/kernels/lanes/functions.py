@@ -1,0 +1,140 @@
+"""Elementary functions and selection on lanes."""
+
+from __future__ import annotations
+
+import math
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic, overload
+
+from .. import functions, selection
+from ..device import DEVICE_OPTIONS
+from .models import call_intrinsic, pack, unpack
+from .types import FloatLanes, IndexLanes, MaskLanes
+
+#: One vector instruction each.
+_NATIVE = {functions.sqrt: "llvm.sqrt", functions.floor: "llvm.floor", functions.absolute: "llvm.fabs"}
+#: Lane by lane, with the same routine as scalar code and so the same bits.
+_SCALARISED = {functions.exp: math.exp, functions.log: math.log, functions.sin: math.sin, functions.cos: math.cos}
+
+
+def _overload_native(function, name):
+    @intrinsic
+    def call(typingctx, x):
+        def codegen(context, builder, sig, args):
+            return call_intrinsic(builder, name, args[0])
+
+        return x(x), codegen
+
+    @overload(function, jit_options=DEVICE_OPTIONS)
+    def lanes(x):
+        return (lambda x: call(x)) if isinstance(x, FloatLanes) else None
+
+
+def _each_lane(context, builder, routine, real, vectors):
+    call = context.get_function(routine, signature(real, *[real] * len(vectors)))
+    lanes = zip(*[unpack(builder, vector) for vector in vectors], strict=True)
+    return pack(builder, [call(builder, list(lane)) for lane in lanes])
+
+
+def _overload_scalarised(function, routine):
+    @intrinsic
+    def call(typingctx, x):
+        typingctx.resolve_function_type(routine, (x.dtype,), {})
+
+        def codegen(context, builder, sig, args):
+            return _each_lane(context, builder, routine, x.dtype, args)
+
+        return x(x), codegen
+
+    @overload(function, jit_options=DEVICE_OPTIONS)
+    def lanes(x):
+        return (lambda x: call(x)) if isinstance(x, FloatLanes) else None
+
+
+for _function, _name in _NATIVE.items():
+    _overload_native(_function, _name)
+for _function, _routine in _SCALARISED.items():
+    _overload_scalarised(_function, _routine)
+
+
+@intrinsic
+def _atan2(typingctx, y, x):
+    lanes = y if isinstance(y, FloatLanes) else x
+    typingctx.resolve_function_type(math.atan2, (lanes.dtype, lanes.dtype), {})
+
+    def codegen(context, builder, sig, args):
+        return _each_lane(context, builder, math.atan2, lanes.dtype, args)
+
+    return lanes(lanes, lanes), codegen
+
+
+@overload(functions.atan2, jit_options=DEVICE_OPTIONS)
+def _lanes_atan2(y, x):
+    if isinstance(y, FloatLanes) or isinstance(x, FloatLanes):
+        return lambda y, x: _atan2(y, x)
+    return None
+
+
+@overload(functions.constant, jit_options=DEVICE_OPTIONS)
+def _lanes_constant(x, value):
+    if isinstance(x, FloatLanes):
+        kind = x.dtype
+        return lambda x, value: kind(value)
+    return None
+
+
+@overload(functions.reciprocal, jit_options=DEVICE_OPTIONS)
+def _lanes_reciprocal(x):
+    if isinstance(x, FloatLanes):
+        kind = x.dtype
+        return lambda x: kind(1.0) / x
+    return None
+
+
+@intrinsic
+def _select(typingctx, c, a, b):
+    lanes = next((kind for kind in (a, b) if isinstance(kind, FloatLanes | IndexLanes | MaskLanes)), None)
+    if lanes is None:
+        lanes = MaskLanes(c.count) if isinstance(a, types.Boolean) else FloatLanes(a, c.count)
+
+    def codegen(context, builder, sig, args):
+        if not isinstance(lanes, IndexLanes):
+            return builder.select(*args)
+        values = args[1]
+        for k, condition in enumerate(unpack(builder, args[0])):
+            chosen = builder.select(condition, builder.extract_value(args[1], k), builder.extract_value(args[2], k))
+            values = builder.insert_value(values, chosen, k)
+        return values
+
+    return lanes(c, lanes, lanes), codegen
+
+
+@overload(selection.where, jit_options=DEVICE_OPTIONS)
+def _lanes_where(c, a, b):
+    if isinstance(c, MaskLanes):
+        return lambda c, a, b: _select(c, a, b)
+    if isinstance(c, types.Boolean) and any(isinstance(kind, FloatLanes | IndexLanes | MaskLanes) for kind in (a, b)):
+        return selection.where  # one condition for all lanes
+    return None
+
+
+@intrinsic
+def _some(typingctx, c):
+    def codegen(context, builder, sig, args):
+        bits = builder.bitcast(args[0], ir.IntType(c.count))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(c), codegen
+
+
+@overload(selection.anyl, jit_options=DEVICE_OPTIONS)
+def _lanes_anyl(c):
+    return (lambda c: _some(c)) if isinstance(c, MaskLanes) else None
+
+
+@overload(selection.notl, jit_options=DEVICE_OPTIONS)
+def _lanes_notl(c):
+    return (lambda c: ~c) if isinstance(c, MaskLanes) else None

@@ -1,0 +1,184 @@
+"""Rows of four entries: lanes are loaded from them and stored to them by transposing in registers."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import errors, types
+from numba.extending import intrinsic, overload
+
+from .. import access
+from ..device import DEVICE_OPTIONS
+from ..rowtypes import RowsOfFour
+from .arrays import address
+from .models import unpack_indices
+from .types import FloatLanes, IndexLanes, Run
+
+
+def _shuffle(builder, a, b, mask):
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(mask)), mask))
+
+
+# Masks of two-operand shuffles of N lanes. Those within 16 byte halves are the cheap ones, hence two ways of going.
+def _narrow_masks(count):
+    """Four byte lanes: interleave low and high pairs of every four, then join pairs."""
+    low = [group + k + half for group in range(0, count, 4) for k in (0, 1) for half in (0, count)]
+    first = [group + k + half for group in range(0, count, 4) for half in (0, count) for k in (0, 1)]
+    return low, [k + 2 for k in low], first, [k + 2 for k in first]
+
+
+def _wide_masks():
+    """Four lanes of eight bytes: interleave even and odd lanes, then join halves."""
+    return [0, 4, 2, 6], [1, 5, 3, 7], [0, 1, 4, 5], [2, 3, 6, 7]
+
+
+def _transposed(builder, a, b, c, d):
+    """The transpose of four vectors, each within groups of four lanes: (a, b, c, d) -> entries 0, 1, 2, 3 of each."""
+    if isinstance(a.type.element, ir.FloatType):
+        low, high, first, second = _narrow_masks(a.type.count)
+        order = ((0, first), (0, second), (1, first), (1, second))
+    else:
+        low, high, first, second = _wide_masks()
+        order = ((0, first), (1, first), (0, second), (1, second))
+    left = [_shuffle(builder, a, b, mask) for mask in (low, high)]
+    right = [_shuffle(builder, c, d, mask) for mask in (low, high)]
+    return [_shuffle(builder, left[k], right[k], mask) for k, mask in order]
+
+
+def _can_transpose(real: types.Float, count: int) -> bool:
+    return count == 4 or (real.bitwidth == 32 and count == 8)
+
+
+def rows_of(builder, columns):
+    """Row l is (c0[l], c1[l], c2[l], c3[l]): N rows of four from four columns of N lanes."""
+    count = columns[0].type.count
+    mixed = _transposed(builder, *columns)
+    groups = [[4 * g + k for k in range(4)] for g in range(count // 4)]
+    return [_shuffle(builder, mixed[k], mixed[k], mask) if count > 4 else mixed[k] for mask in groups for k in range(4)]
+
+
+def columns_of(builder, rows):
+    """The first three columns, N lanes each, of N rows of four."""
+    count = len(rows)
+    if count > 4:
+        both = [*range(8)]
+        rows = [_shuffle(builder, rows[k], rows[k + 4], both) for k in range(4)]
+    return _transposed(builder, *rows)[:3]
+
+
+@intrinsic
+def _store_slots(typingctx, slots, run, vectors):
+    """Write the vec3 lanes of every corner to the slots of the run."""
+    lanes = FloatLanes(slots.dtype, run.count)
+    corners = len(vectors)
+
+    def codegen(context, builder, sig, args):
+        zero = ir.Constant(context.get_value_type(lanes), None)
+        for corner in range(corners):
+            vector = builder.extract_value(args[2], corner)
+            rows = rows_of(builder, [*[builder.extract_value(vector, c) for c in range(3)], zero])
+            for lane, row in enumerate(rows):
+                place = [builder.add(args[1], _int(lane)), _int(corner), _int(0)]
+                pointer = address(context, builder, slots, args[0], place)
+                builder.store(row, builder.bitcast(pointer, row.type.as_pointer()), align=slots.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.none(slots, run, types.UniTuple(types.UniTuple(lanes, 3), corners)), codegen
+
+
+def _int(value):
+    return ir.Constant(ir.IntType(64), value)
+
+
+def _is_slots(slots, e) -> bool:
+    if not isinstance(e, Run):
+        return False
+    if not isinstance(slots, RowsOfFour) or slots.ndim != 3:
+        raise errors.TypingError(f"slots are arrays (elements, corners, 4) in C order, not {slots}")
+    return _can_transpose(slots.dtype, e.count)
+
+
+@overload(access.st13, jit_options=DEVICE_OPTIONS)
+def _st13(slots, e, f):
+    return (lambda slots, e, f: _store_slots(slots, e, (f,))) if _is_slots(slots, e) else None
+
+
+@overload(access.st23, jit_options=DEVICE_OPTIONS)
+def _st23(slots, e, f0, f1):
+    return (lambda slots, e, f0, f1: _store_slots(slots, e, (f0, f1))) if _is_slots(slots, e) else None
+
+
+@overload(access.st33, jit_options=DEVICE_OPTIONS)
+def _st33(slots, e, f0, f1, f2):
+    return (lambda slots, e, f0, f1, f2: _store_slots(slots, e, (f0, f1, f2))) if _is_slots(slots, e) else None
+
+
+@overload(access.st43, jit_options=DEVICE_OPTIONS)
+def _st43(slots, e, f0, f1, f2, f3):
+    if _is_slots(slots, e):
+        return lambda slots, e, f0, f1, f2, f3: _store_slots(slots, e, (f0, f1, f2, f3))
+    return None
+
+
+@intrinsic
+def _load_vec3(typingctx, a, i):
+    """vec3 lanes from whole rows."""
+    result = types.UniTuple(FloatLanes(a.dtype, i.count), 3)
+
+    def codegen(context, builder, sig, args):
+        lanes = _elements(builder, i, args[1])
+        rows = [_load_row(context, builder, a, args[0], lane) for lane in lanes]
+        return context.make_tuple(builder, result, columns_of(builder, rows))
+
+    return result(a, i), codegen
+
+
+@intrinsic
+def _store_vec3(typingctx, a, i, vector):
+    """vec3 lanes into whole rows, the last entry zero."""
+    lanes = FloatLanes(a.dtype, i.count)
+
+    def codegen(context, builder, sig, args):
+        zero = ir.Constant(context.get_value_type(lanes), None)
+        rows = rows_of(builder, [*[builder.extract_value(args[2], c) for c in range(3)], zero])
+        for element, row in zip(_elements(builder, i, args[1]), rows, strict=True):
+            builder.store(row, _row_pointer(context, builder, a, args[0], element), align=a.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.none(a, i, types.UniTuple(lanes, 3)), codegen
+
+
+def _elements(builder, kind, value):
+    """The lanes of a run or of node indices, one by one."""
+    if isinstance(kind, Run):
+        return [builder.add(value, _int(lane)) for lane in range(kind.count)]
+    return unpack_indices(builder, value)
+
+
+def _row_pointer(context, builder, array_type, array, row):
+    """Address of a row of an array (rows, 4), as a pointer to a vector."""
+    data = context.make_array(array_type)(context, builder, array).data
+    kind = ir.VectorType(context.get_value_type(array_type.dtype), 4).as_pointer()
+    return builder.bitcast(builder.gep(data, [builder.shl(row, _int(2))]), kind)
+
+
+def _load_row(context, builder, array_type, array, row):
+    pointer = _row_pointer(context, builder, array_type, array, row)
+    return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
+
+
+def _is_rows(a, i) -> bool:
+    return isinstance(a, RowsOfFour) and a.ndim == 2 and _can_transpose(a.dtype, i.count)
+
+
+@overload(access.ld3, jit_options=DEVICE_OPTIONS)
+def _ld3(a, i):
+    if not isinstance(i, IndexLanes | Run):
+        return None
+    return (lambda a, i: _load_vec3(a, i)) if _is_rows(a, i) else access.ld3
+
+
+@overload(access.strow3, jit_options=DEVICE_OPTIONS)
+def _strow3(a, i, v):
+    if not isinstance(i, Run):
+        return None
+    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) else access.strow3

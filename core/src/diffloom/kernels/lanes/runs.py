@@ -1,0 +1,49 @@
+"""How many lanes a launch uses, and runs of that many elements."""
+
+from __future__ import annotations
+
+from numba.core import errors, types
+from numba.extending import intrinsic, overload
+
+from ..device import DEVICE_OPTIONS
+from .types import Run
+
+#: One AVX register. Narrower processors split it; wider ones gain nothing from more (register pressure).
+LANE_BYTES = 32
+
+
+def lane_count(args):
+    """Elements per run for a body with these arguments: 8 for float32, 4 for float64."""
+    raise TypeError("lane_count works only in compiled code")
+
+
+def _float_arrays(kind):
+    if isinstance(kind, types.BaseTuple):
+        for entry in kind:
+            yield from _float_arrays(entry)
+    elif isinstance(kind, types.Array) and isinstance(kind.dtype, types.Float):
+        yield kind.dtype
+
+
+def _count_for(args) -> int:
+    real = next(_float_arrays(args), None)
+    if real is None:
+        raise errors.TypingError("launch_lanes: no float array among the arguments, so the number of lanes is unknown")
+    return LANE_BYTES * 8 // real.bitwidth
+
+
+@overload(lane_count, jit_options=DEVICE_OPTIONS)
+def _lane_count(args):
+    count = _count_for(args)
+    return lambda args: count
+
+
+@intrinsic
+def run_at(typingctx, start, args):
+    """The run of elements that begins at ``start``."""
+    sig = Run(_count_for(args))(types.int64, args)
+
+    def codegen(context, builder, signature, values):
+        return values[0]
+
+    return sig, codegen

@@ -1,0 +1,97 @@
+"""Compiling CUDA kernels on a machine without a GPU: to PTX, and by ptxas to machine code."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numba
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one kernel needs on one architecture, as ptxas reports it."""
+
+    registers: int
+    spill_bytes: int
+    stack_bytes: int
+
+
+def find_ptxas() -> Path | None:
+    """ptxas from PATH, else from the nvidia-cuda-nvcc wheel."""
+    if found := shutil.which("ptxas"):
+        return Path(found)
+    package = importlib.util.find_spec("nvidia")
+    for folder in package.submodule_search_locations or [] if package else []:
+        for candidate in sorted(Path(folder).glob("**/bin/ptxas*")):
+            return candidate
+    return None
+
+
+def why_unavailable() -> str | None:
+    """What is missing for compiling to PTX and machine code here, or None."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "numba-cuda is not installed"
+    if find_ptxas() is None:
+        return "ptxas was not found on PATH nor in the nvidia-cuda-nvcc wheel"
+    package = importlib.util.find_spec("nvidia")
+    folders = [Path(folder) for folder in package.submodule_search_locations or []] if package else []
+    for library in ("libnvvm", "libnvrtc"):
+        if not any(True for folder in folders for _ in folder.glob(f"**/{library}*.so*")):
+            return f"{library} was not found; install nvidia-nvvm and nvidia-cuda-nvrtc"
+    return None
+
+
+@contextlib.contextmanager
+def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
+    """Let numba-cuda believe in a GPU of this capability: it asks when a kernel calls a device function."""
+    from numba.cuda import dispatcher
+
+    original = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = original
+
+
+def to_ptx(kernel, args: tuple, capability: tuple[int, int]) -> str:
+    """PTX of a kernel for arguments of these types."""
+    from numba import cuda
+
+    types = tuple(numba.typeof(arg) for arg in args)
+    with pretended_device(capability):
+        text, _ = cuda.compile(
+            kernel.py_func, types, device=False, abi="numba", cc=capability, output="ptx", opt=True
+        )
+    return text
+
+
+def assemble(ptx: str, capability: tuple[int, int]) -> Usage:
+    """Machine code by ptxas; only what it reports is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(ptx)
+        command = [find_ptxas(), "-v", f"--gpu-name=sm_{capability[0]}{capability[1]}", source, "-o", f"{source}.cubin"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"ptxas refused a kernel: {done.stderr.strip()}")
+    return read_report(done.stderr)
+
+
+def read_report(report: str) -> Usage:
+    """Registers, spills and stack from the words of ``ptxas -v``."""
+    registers = [int(n) for n in re.findall(r"Used (\d+) registers", report)]
+    stack = [int(n) for n in re.findall(r"(\d+) bytes stack frame", report)]
+    spills = [int(a) + int(b) for a, b in re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)]
+    if not registers or not spills:
+        raise RuntimeError(f"ptxas reported no register use: {report.strip()}")
+    return Usage(max(registers), max(spills), max(stack, default=0))

@@ -1,0 +1,74 @@
+"""Which slots each node gathers: the transpose of the element connectivity, in compressed rows."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.interfaces import InputError
+from diffloom.mechanics.terms import ElementTerm
+
+LANES = 8  # element counts are rounded up to this many, the widest lane run (float32)
+
+
+def padded(count: int) -> int:
+    """``count`` rounded up to whole lane runs."""
+    return -(-count // LANES) * LANES
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Slot rows by node: node i owns ``slots[starts[i]:starts[i + 1]]``. ``offsets`` are the first row of each term.
+
+    Rows are ordered by term, element and corner, so sums always run in the same order.
+    """
+
+    starts: NDArray[np.int32]
+    slots: NDArray[np.int32]
+    offsets: tuple[int, ...]
+    rows: int
+
+
+_KEPT: OrderedDict[tuple[int, ...], tuple[Gather, list[NDArray[Any]]]] = OrderedDict()
+
+
+def gather_of(terms: tuple[ElementTerm, ...], nodes: int) -> Gather:
+    """The gather of these terms; kept for as long as the same connectivity arrays come back."""
+    key = (nodes, *(id(term.nodes) for term in terms))
+    if key in _KEPT:
+        _KEPT.move_to_end(key)
+        return _KEPT[key][0]
+    gather = build_gather(terms, nodes)
+    _KEPT[key] = (gather, [term.nodes for term in terms])  # holding the arrays keeps their ids taken
+    if len(_KEPT) > 32:
+        _KEPT.popitem(last=False)
+    return gather
+
+
+def build_gather(terms: tuple[ElementTerm, ...], nodes: int) -> Gather:
+    """Sort all slots by the node they belong to."""
+    owners: list[NDArray[Any]] = []
+    rows: list[NDArray[Any]] = []
+    offsets: list[int] = []
+    start = 0
+    for term in terms:
+        count, corners = term.nodes.shape
+        if count and not 0 <= term.nodes.min() <= term.nodes.max() < nodes:
+            raise InputError(
+                f"term {term.name!r}: node indices run from {term.nodes.min()} to {term.nodes.max()}; "
+                f"expected 0 to {nodes - 1}"
+            )
+        offsets.append(start)
+        owners.append(term.nodes.reshape(-1))
+        rows.append(np.arange(start, start + count * corners))
+        start += padded(count) * corners
+    owner = np.concatenate(owners) if owners else np.zeros(0, np.int32)
+    row = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    order = np.argsort(owner, kind="stable")
+    starts = np.zeros(nodes + 1, np.int32)
+    np.cumsum(np.bincount(owner, minlength=nodes), out=starts[1:])
+    return Gather(starts, row[order].astype(np.int32), tuple(offsets), start)

@@ -1,0 +1,41 @@
+"""The law of point masses."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.mechanics.law import NodeLaw
+from diffloom.mechanics.spreading import spread
+
+
+def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeLaw:
+    """Point masses.
+
+    mass: (nodes,) [kg], positive; zero or infinite holds a particle too. gravity: (3,) or (nodes, 3) [m/s^2].
+    fixed: (nodes,) particles that are held in place; they keep their start velocity as a value without moving.
+    """
+    from diffloom.mechanics.particle_kernels import particle_step, particle_step_adjoint
+
+    if mass.dim() != 1:
+        raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
+    if bool((mass.detach() < 0).any()):
+        raise InputError(f"mass: got {float(mass.detach().min()):g} kg; expected masses of 0 (held) or more")
+    free = (mass.detach() > 0) & torch.isfinite(mass.detach())
+    if fixed is not None:
+        free = free & ~torch.as_tensor(fixed, device=mass.device)
+    inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))
+    count = int(mass.shape[0])
+    return NodeLaw(
+        "particles",
+        dq=3,
+        du=3,
+        slot=4,
+        step=particle_step,
+        step_adjoint=particle_step_adjoint,
+        arrays=(("inverse_mass", inverse), ("gravity", spread(gravity, (count, 3)))),
+        force_needed_by=("inverse_mass",),
+    )

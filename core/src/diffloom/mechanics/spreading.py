@@ -1,0 +1,48 @@
+"""Expansion of shared parameters to one row per element, with a gradient summed in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+
+
+class _Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
+        ctx.source = value.shape
+        return value.expand(shape).contiguous().clone() if value.shape == shape else value.expand(shape).contiguous()
+
+    @staticmethod
+    def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
+        return _sum_to(adj, tuple(ctx.source)), None
+
+
+def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Sum ``adj`` over its broadcast axes. NumPy adds in one fixed order; torch's order depends on its threads."""
+    extra = adj.dim() - len(shape)
+    axes = tuple(range(extra)) + tuple(extra + k for k, n in enumerate(shape) if n == 1 and adj.shape[extra + k] != 1)
+    if not axes:
+        return adj.reshape(shape)
+    if adj.device.type == "cpu":
+        total = torch.from_numpy(adj.detach().contiguous().numpy().sum(axis=axes, keepdims=True))
+    else:
+        total = adj.sum(dim=axes, keepdim=True)
+    return total.reshape(shape)
+
+
+def spread(value: Tensor, shape: Sequence[int]) -> Tensor:
+    """``value`` expanded to ``shape``, in memory of its own, differentiable.
+
+    The gradient of a shared value is the sum over its copies, in an order that does not depend on the number of
+    threads, so gradients are reproducible bit for bit.
+    """
+    try:
+        result: Tensor = _Spread.apply(value, tuple(shape))  # type: ignore[no-untyped-call]
+    except RuntimeError as cause:
+        raise InputError(f"cannot expand shape {tuple(value.shape)} to {tuple(shape)}") from cause
+    return result

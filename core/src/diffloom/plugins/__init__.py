@@ -1,0 +1,59 @@
+"""The plugin system: hooks, a loader that no broken plugin can bring down, and the registry of what is installed.
+
+A plugin's module needs only ``hookimpl`` and ``Register``. Everyone else asks by name: ``get_model("fem")``,
+``get_integrator("semi_implicit")``, ``get_renderer("softras")``; ``models()`` and its kin say which names there are.
+"""
+
+from diffloom.plugins.current import (
+    current_registry,
+    get_integrator,
+    get_loss,
+    get_model,
+    get_renderer,
+    get_term,
+    integrators,
+    losses,
+    models,
+    renderers,
+    survey,
+    terms,
+    use_registry,
+)
+from diffloom.plugins.errors import (
+    BrokenPluginsError,
+    FactoryError,
+    PluginError,
+    RegistrationError,
+    UnavailableError,
+    UnknownNameError,
+)
+from diffloom.plugins.hookspecs import PLUGIN_API, Availability, Factory, Register, hookimpl
+from diffloom.plugins.registry import Registry
+
+__all__ = [
+    "PLUGIN_API",
+    "Availability",
+    "BrokenPluginsError",
+    "Factory",
+    "FactoryError",
+    "PluginError",
+    "Register",
+    "RegistrationError",
+    "Registry",
+    "UnavailableError",
+    "UnknownNameError",
+    "current_registry",
+    "get_integrator",
+    "get_loss",
+    "get_model",
+    "get_renderer",
+    "get_term",
+    "hookimpl",
+    "integrators",
+    "losses",
+    "models",
+    "renderers",
+    "survey",
+    "terms",
+    "use_registry",
+]

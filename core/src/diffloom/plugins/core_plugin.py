@@ -1,0 +1,32 @@
+"""What the core itself offers, through the same hooks as everyone's plugins."""
+
+from diffloom.plugins.hookspecs import PLUGIN_API, Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = PLUGIN_API
+
+
+@hookimpl
+def diffloom_register_integrators(register: Register) -> None:
+    """Offer the integrators of the core."""
+    register(
+        "semi_implicit",
+        "diffloom.integrators.semi_implicit:SemiImplicitEuler",
+        summary="Semi-implicit Euler: fast, explicit, small steps",
+    )
+    register(
+        "backward_euler",
+        "diffloom.integrators.backward_euler:BackwardEuler",
+        summary="Backward Euler: Newton's method, stable at large steps",
+    )
+    register(
+        "own_step",
+        "diffloom.integrators.own_step:OwnStepping",
+        summary="Runs systems that bring a step of their own",
+    )
+
+
+@hookimpl
+def diffloom_register_commands(register: Register) -> None:
+    """Offer the commands of the core."""
+    register("plugins", "diffloom.cli.plugins:plugins", summary="List, check and create plugins")
+    register("doctor", "diffloom.cli.doctor:doctor", summary="Say what runs here, what does not, and why")

@@ -1,0 +1,102 @@
+"""One registered thing: what it is called, who offers it, whether it can run here, and how to get hold of it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from diffloom.plugins.errors import FactoryError, RegistrationError
+from diffloom.plugins.hookspecs import Availability, Factory
+from diffloom.plugins.import_path import import_object, is_import_path
+from diffloom.plugins.kinds import Kind
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who offers a thing: the plugin (its entry point's name), its distribution and that one's version."""
+
+    plugin: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered factory. Making one checks its form and imports nothing."""
+
+    kind: Kind
+    name: str
+    factory: Factory
+    summary: str
+    origin: Origin
+    available: Availability | None = None
+
+    def __post_init__(self) -> None:
+        what = f"the {self.kind.singular} {self.name!r}"
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise RegistrationError(
+                f"{what} has a bad name: use lower case letters, digits, '_' and '-', starting with a letter"
+            )
+        if not isinstance(self.summary, str) or not self.summary.strip() or "\n" in self.summary:
+            raise RegistrationError(f"{what} needs a summary of one line, not {self.summary!r}")
+        _check_reference(what, "factory", self.factory)
+        if self.available is not None:
+            _check_reference(what, "availability", self.available)
+
+    @property
+    def path(self) -> str:
+        """Where the factory is, for people."""
+        if isinstance(self.factory, str):
+            return self.factory
+        return f"{self.factory.__module__}:{getattr(self.factory, '__qualname__', repr(self.factory))}"
+
+    def unavailable(self) -> str | None:
+        """Why this cannot run here, or None. A failing availability function is itself a reason."""
+        if self.available is None:
+            return None
+        try:
+            check = import_object(self.available) if isinstance(self.available, str) else self.available
+            reason = check()
+        except Exception as error:
+            return f"its availability check failed: {type(error).__name__}: {error}"
+        if reason is None or (isinstance(reason, str) and reason):
+            return reason
+        return f"its availability check returned {reason!r}, not None or a reason"
+
+    def load(self) -> Any:
+        """Import the factory and check that it is what its kind must be."""
+        what = f"the {self.kind.singular} {self.name!r} of {self.origin}"
+        reason = self.unavailable()
+        if reason is not None:
+            raise FactoryError(f"{what} is unavailable here: {reason}")
+        if isinstance(self.factory, str):
+            try:
+                found = import_object(self.factory)
+            except Exception as error:
+                raise FactoryError(
+                    f"{what} cannot be loaded from {self.factory}: {type(error).__name__}: {error}"
+                ) from error
+        else:
+            found = self.factory
+        self._check_interface(what, found)
+        return found
+
+    def _check_interface(self, what: str, found: Any) -> None:
+        if not callable(found):
+            raise FactoryError(f"{what} ({self.path}) cannot be called: it is {found!r}")
+        if self.kind.interface is None or not isinstance(found, type):
+            return
+        interface = import_object(self.kind.interface)
+        if not issubclass(found, interface):
+            raise FactoryError(f"{what} ({self.path}) is not a subclass of {self.kind.interface.replace(':', '.')}")
+
+
+def _check_reference(what: str, role: str, given: object) -> None:
+    if isinstance(given, str) and not is_import_path(given):
+        raise RegistrationError(f"{what} has the {role} {given!r}: write an import path like 'package.module:name'")
+    if not isinstance(given, str) and not callable(given):
+        raise RegistrationError(f"{what} has the {role} {given!r}: give an import path or something callable")

@@ -1,0 +1,32 @@
+"""The plugins that the project itself publishes: what to install to get a name that is missing."""
+
+from diffloom.plugins.kinds import COMMANDS, LOSSES, MODELS, RENDERERS, Kind
+
+_OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
+    "diffloom-physics-springs": {MODELS: ("springs",)},
+    "diffloom-physics-fem": {MODELS: ("fem",)},
+    "diffloom-physics-cloth": {MODELS: ("cloth",)},
+    "diffloom-physics-rigid": {MODELS: ("rigid",)},
+    "diffloom-render-softras": {RENDERERS: ("softras",)},
+    "diffloom-render-dibr": {RENDERERS: ("dibr",)},
+    "diffloom-fitting": {
+        COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "schema", "demo"),
+        LOSSES: ("mse", "silhouette", "iou", "multiscale", "state"),
+    },
+}
+
+DISTRIBUTIONS = frozenset(_OFFERS)
+"""Names of the distributions. They load before all others, so nobody can take their names."""
+
+
+def distribution_of(kind: Kind, name: str) -> str | None:
+    """The distribution to install for the thing called ``name``, or None when the project publishes no such thing."""
+    for distribution, offers in _OFFERS.items():
+        if name in offers.get(kind, ()):
+            return distribution
+    return None
+
+
+def names(kind: Kind) -> tuple[str, ...]:
+    """Names of all published things of a kind, sorted."""
+    return tuple(sorted(name for offers in _OFFERS.values() for name in offers.get(kind, ())))

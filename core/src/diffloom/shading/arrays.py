@@ -1,0 +1,62 @@
+"""Arrays for kernels: numpy on the CPU, where making one costs next to nothing, tensors on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_KINDS = {torch.float32: np.float32, torch.float64: np.float64, torch.int32: np.int32, torch.bool: np.bool_}
+
+
+def plain(tensor: Tensor) -> Any:
+    """A tensor's memory for a kernel, contiguous; shared with the tensor where it was contiguous already."""
+    tensor = tensor.detach().contiguous()
+    return tensor.numpy() if tensor.device.type == "cpu" else tensor
+
+
+@dataclass(frozen=True)
+class Room:
+    """Makes arrays on one device, floats in one precision."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    @property
+    def on_host(self) -> bool:
+        """Whether arrays are numpy's."""
+        return self.device.type == "cpu"
+
+    def floats(self, *shape: int, fill: float | None = None) -> Any:
+        """An array of floats, filled if said."""
+        return self._make(shape, self.dtype, fill)
+
+    def ints(self, *shape: int, fill: int | None = None) -> Any:
+        """An array of 32 bit integers, filled if said."""
+        return self._make(shape, torch.int32, fill)
+
+    def flags(self, *shape: int, fill: bool | None = None) -> Any:
+        """An array of truth values, filled if said."""
+        return self._make(shape, torch.bool, fill)
+
+    def _make(self, shape: tuple[int, ...], dtype: torch.dtype, fill: float | None) -> Any:
+        if not self.on_host:
+            if fill is None:
+                return torch.empty(shape, dtype=dtype, device=self.device)
+            return torch.full(shape, fill, dtype=dtype, device=self.device)
+        kind = _KINDS[dtype]
+        if fill is None:
+            return np.empty(shape, kind)
+        return np.zeros(shape, kind) if fill == 0 else np.full(shape, fill, kind)
+
+    def tensor(self, array: Any) -> Tensor:
+        """An array as a tensor that shares its memory."""
+        return torch.from_numpy(array) if self.on_host else array
+
+    def numbers(self, values: Any) -> Any:
+        """Host values as an array of floats."""
+        array: Any = np.asarray(values, _KINDS[self.dtype])
+        return array if self.on_host else torch.from_numpy(array).to(self.device)

@@ -1,0 +1,80 @@
+"""Normals of vertices and their adjoint.
+
+The normal of vertex i is the sum over its faces of (b - a) x (c - a), scaled to length one; nothing where the sum is
+shorter than SHORTEST. Frames of ``count`` vertices repeat the faces; around: see diffloom.shading.topology.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import add3, cross3, device, dot3, launch, ld3, length3, mul3, st3, sub3
+
+#: A sum of face normals shorter than this [m^2] has no direction.
+SHORTEST = 1e-18
+
+
+@device
+def face_normal(f, shift, faces, vertices):
+    """(b - a) x (c - a) of face f in the frame that starts at row ``shift``."""
+    a = ld3(vertices, faces[f, 0] + shift)
+    return cross3(sub3(ld3(vertices, faces[f, 1] + shift), a), sub3(ld3(vertices, faces[f, 2] + shift), a))
+
+
+@device
+def normal_sum(i, count, faces, start, corner, vertices):
+    """The sum of face normals around vertex i."""
+    R = vertices.dtype.type
+    total = (R(0.0), R(0.0), R(0.0))
+    for k in range(start[i % count], start[i % count + 1]):
+        total = add3(total, face_normal(corner[k] // 3, i // count * count, faces, vertices))
+    return total
+
+
+@device
+def vertex_normal(i, count, faces, start, corner, vertices, normals):
+    """normals[i]."""
+    R = vertices.dtype.type
+    total = normal_sum(i, count, faces, start, corner, vertices)
+    length = length3(total)
+    scale = R(1.0) / length if length > R(SHORTEST) else R(0.0)
+    st3(normals, i, mul3(total, scale))
+
+
+@device
+def normal_sum_adjoint(i, count, faces, start, corner, vertices, adj_normals, adj_sums):
+    """adj_sums[i]: the cotangent of the sum, (adj - n (n . adj)) / length."""
+    R = vertices.dtype.type
+    total = normal_sum(i, count, faces, start, corner, vertices)
+    length = length3(total)
+    scale = R(1.0) / length if length > R(SHORTEST) else R(0.0)
+    n, adj = mul3(total, scale), ld3(adj_normals, i)
+    st3(adj_sums, i, mul3(sub3(adj, mul3(n, dot3(n, adj))), scale))
+
+
+@device
+def vertex_normal_adjoint(i, count, faces, start, corner, vertices, adj_sums, adj_vertices):
+    """adj_vertices[i]: for a face abc with the cotangent s of its normal, corner a gets s x (c - b), and so round."""
+    R = vertices.dtype.type
+    shift = i // count * count
+    total = (R(0.0), R(0.0), R(0.0))
+    for k in range(start[i % count], start[i % count + 1]):
+        f, c = corner[k] // 3, corner[k] % 3
+        p, q, r = faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
+        s = add3(ld3(adj_sums, p), add3(ld3(adj_sums, q), ld3(adj_sums, r)))
+        if c == 0:
+            p, q = q, r
+        elif c == 1:
+            p, q = r, p
+        # Now p and q are the next two corners after corner c.
+        total = add3(total, cross3(s, sub3(ld3(vertices, q), ld3(vertices, p))))
+    st3(adj_vertices, i, total)
+
+
+def normals_forward(n, count, faces, start, corner, vertices, normals):
+    """Schedule: the normals of n vertices."""
+    launch(n, vertex_normal, count, faces, start, corner, vertices, normals)
+
+
+def normals_backward(n, count, faces, start, corner, vertices, adj_normals, adj_sums, adj_vertices):
+    """Schedule: the cotangent of the vertices."""
+    launch(n, normal_sum_adjoint, count, faces, start, corner, vertices, adj_normals, adj_sums)
+    launch(n, vertex_normal_adjoint, count, faces, start, corner, vertices, adj_sums, adj_vertices)

@@ -1,0 +1,59 @@
+"""Running a model: the one function most people call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diffloom.interfaces import Control, Gradient, InputError, Integrator, Model, Params, State, StoreAll, Trajectory
+
+
+def simulate(
+    model: Model,
+    params: Params | None = None,
+    *,
+    dt: float,
+    steps: int,
+    save_every: int | None = None,
+    save: Sequence[int] | None = None,
+    integrator: Integrator | str = "semi_implicit",
+    gradient: Gradient | None = None,
+    control: Control | None = None,
+    state: State | None = None,
+) -> Trajectory:
+    """Advance ``model`` by ``steps`` steps of ``dt`` [s] and return the saved states, differentiable.
+
+    save_every: save the start and every so many steps; or save: the step counts to save. Default: every step.
+    integrator: a name ("semi_implicit", "backward_euler") or an object. gradient: StoreAll() by default, Checkpointed()
+    or NoGradient(). control: one row per step for parameters declared ``per_step``. state: start here instead of the
+    model's own initial state.
+    """
+    from diffloom.plugins import get_integrator
+
+    given = params if params is not None else model.params()
+    inputs = (control or Control()).check_steps(steps)
+    for name in inputs:
+        if not any(s.name == name and s.per_step for s in model.specs):
+            allowed = sorted(s.name for s in model.specs if s.per_step)
+            raise InputError(
+                f"control {name!r}: {type(model).__name__} takes per-step values of: {', '.join(allowed) or 'none'}"
+            )
+    scheme = get_integrator(integrator)() if isinstance(integrator, str) else integrator
+    start = state if state is not None else model.initial_state(given)
+    dynamics = model.dynamics(given, inputs)
+    reason = scheme.refuses(dynamics)
+    if reason is not None:
+        raise InputError(reason)
+    return scheme.rollout(
+        dynamics, start, dt=dt, steps=steps, save=saved_steps(steps, save_every, save), gradient=gradient or StoreAll()
+    )
+
+
+def saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> tuple[int, ...]:
+    """The step counts to save."""
+    if every is not None and chosen is not None:
+        raise InputError("simulate: got both save_every and save; give one of them")
+    if chosen is not None:
+        return tuple(int(k) for k in chosen)
+    if every is not None and every < 1:
+        raise InputError(f"save_every: got {every}; expected 1 or more steps")
+    return tuple(range(0, steps + 1, every or 1))

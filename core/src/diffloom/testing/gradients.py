@@ -1,0 +1,84 @@
+"""Gradients against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One directional derivative: by autograd, by differences, and how far they are apart relative to their size."""
+
+    name: str
+    autograd: float
+    differences: float
+    error: float
+
+
+def compare_gradient(
+    function: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    *,
+    step: float = 1e-5,
+    directions: int = 2,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Directional derivatives of ``function(**inputs)`` with respect to each input, by autograd and by differences.
+
+    The output, a scalar or a tensor, is contracted with fixed random weights. Differences are central, extrapolated
+    from two step lengths (Richardson), in float64; ``step`` is relative to the largest entry of the input.
+    """
+    random = torch.Generator().manual_seed(seed)
+    leaves = {name: value.detach().clone().requires_grad_() for name, value in inputs.items()}
+    if any(value.dtype != torch.float64 for value in leaves.values()):
+        raise ValueError("compare_gradient: finite differences need float64 inputs; convert them with .double()")
+    output = function(**leaves)
+    weights = torch.randn(output.shape, dtype=torch.float64, generator=random) if output.dim() else torch.ones(())
+    total = (output * weights).sum()
+    grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+
+    def value(name: str, changed: Tensor) -> float:
+        with torch.no_grad():
+            given = {**{k: v.detach() for k, v in leaves.items()}, name: changed}
+            return float((function(**given) * weights).sum())
+
+    results = []
+    for (name, leaf), grad in zip(leaves.items(), grads, strict=True):
+        for _ in range(directions if leaf.numel() > 1 else 1):
+            way = torch.randn(leaf.shape, dtype=torch.float64, generator=random)
+            by_autograd = 0.0 if grad is None else float((grad * way).sum())
+            h = step * max(float(leaf.detach().abs().max()), 1e-3)
+            base = leaf.detach()
+            coarse = (value(name, base + h * way) - value(name, base - h * way)) / (2 * h)
+            fine = (value(name, base + 0.5 * h * way) - value(name, base - 0.5 * h * way)) / h
+            by_differences = (4.0 * fine - coarse) / 3.0
+            size = max(abs(by_autograd), abs(by_differences))
+            error = abs(by_autograd - by_differences) / size if size > 0.0 else 0.0
+            results.append(Comparison(name, by_autograd, by_differences, error))
+    return results
+
+
+def check_gradient(
+    function: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    *,
+    tolerance: float = 1e-6,
+    step: float = 1e-5,
+    directions: int = 2,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Raise AssertionError naming every input whose gradient is off by more than ``tolerance``, relative; else return
+    the comparisons."""
+    results = compare_gradient(function, inputs, step=step, directions=directions, seed=seed)
+    wrong = [r for r in results if not r.error <= tolerance]
+    if wrong:
+        lines = (
+            f"  {r.name}: autograd {r.autograd:.12g}, differences {r.differences:.12g}, relative {r.error:.2e}"
+            for r in wrong
+        )
+        raise AssertionError(f"gradients beyond {tolerance:g}:\n" + "\n".join(lines))
+    return results

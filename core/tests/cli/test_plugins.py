@@ -1,0 +1,50 @@
+import json
+
+from diffloom.plugins.entry import Origin
+from diffloom.plugins.report import PluginReport, PluginState
+
+
+def test_the_tables_show_offers_and_plugins(run, registry):
+    registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
+    registry.record(PluginReport(Origin("off", "off-dist", "4"), PluginState.DISABLED, "switched off"))
+    lines = [" ".join(line.split()) for line in run("plugins").output.splitlines()]
+    assert "model toy A toy [model]" in lines
+    assert "model shy A shy model; unavailable: no GPU here" in lines
+    assert "toy toy-dist 1.2 loaded" in lines
+    assert "bad bad-dist 3 broken: it hurts" in lines
+    assert "off off-dist 4 disabled: switched off" in lines
+
+
+def test_json_holds_the_same(run, registry):
+    registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
+    data = json.loads(run("plugins", "--json").output)
+    found = {plugin["name"]: plugin for plugin in data["plugins"]}
+    assert data["plugin_api"] == 1
+    assert list(found) == ["bad", "core", "toy"]
+    assert (found["bad"]["state"], found["bad"]["reason"], found["bad"]["offers"]) == ("broken", "it hurts", [])
+    assert found["toy"]["offers"][1] == {
+        "kind": "model",
+        "name": "shy",
+        "summary": "A shy model",
+        "factory": "no_such_module:Shy",
+        "unavailable": "no GPU here",
+    }
+
+
+def test_json_belongs_to_the_list(run):
+    result = run("plugins", "--json", "check", "toy")
+    assert result.exit_code == 2
+    assert "--json belongs to the list" in result.output
+
+
+def test_check_of_nothing_names_what_is_installed(run):
+    result = run("plugins", "check", "nothing")
+    assert result.exit_code == 1
+    assert "nothing called 'nothing' is installed. Installed plugins: core, toy" in result.output
+
+
+def test_check_of_a_broken_plugin_says_why(run, registry):
+    registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
+    result = run("plugins", "check", "bad")
+    assert result.exit_code == 1
+    assert "plugin 'bad' of bad-dist 3 is broken: it hurts" in result.output

@@ -1,0 +1,41 @@
+"""Listing plugins is light and quick, with everything that is installed."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "numba", "scipy", "numpy", "matplotlib", "av", "trimesh")
+
+PROBE = """
+import sys
+from diffloom.cli.group import diffloom
+diffloom.main({arguments}, standalone_mode=False)
+print("HEAVY", [name for name in {heavy} if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("arguments", [["plugins"], ["plugins", "--json"], ["--help"], ["plugins", "--help"]])
+def test_listing_imports_nothing_heavy(arguments):
+    probe = PROBE.format(arguments=arguments, heavy=HEAVY)
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in result.stderr
+
+
+@pytest.mark.parametrize("module", ["diffloom", "diffloom.plugins", "diffloom.cli.group"])
+def test_importing_the_plugin_system_imports_nothing_heavy(module):
+    probe = f"import sys, {module}; sys.exit(str([n for n in {HEAVY} if n in sys.modules] or '') or 0)"
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_listing_answers_in_half_a_second():
+    seconds = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "diffloom", "plugins"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # Processor time: on a busy machine the clock on the wall measures what the others do.
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(seconds) < 0.5, f"took {min(seconds):.2f} s"

@@ -1,0 +1,107 @@
+"""Threads: settable, reported, safe with fork, with several Python threads and with torch's own threads."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diffloom.kernels import num_threads, set_num_threads, threads
+from diffloom.kernels.threads import _chosen
+
+KERNELS = """
+import sys
+import numpy as np
+from diffloom.kernels import Program, device, launch, num_threads, threads
+
+@device
+def body(i, a, out):
+    out[i] = a[i] + a[i]
+
+def doubled(a, out):
+    launch(a.shape[0], body, a, out)
+
+program = Program("test_threads", (doubled,))
+a = np.arange(4000.0)
+
+def check():
+    out = np.zeros_like(a)
+    program.run("doubled", a, out, target="parallel")
+    assert np.array_equal(out, a + a)
+"""
+FORK = """
+import os
+check()
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        check()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, "the child died"
+check()
+"""
+PYTHON_THREADS = """
+import threading, torch
+torch.set_num_threads(2)
+failures = []
+def work():
+    try:
+        for _ in range(50):
+            check()
+            torch.mm(torch.rand(64, 64), torch.rand(64, 64))
+    except Exception as error:
+        failures.append(error)
+workers = [threading.Thread(target=work) for _ in range(3)]
+[worker.start() for worker in workers]
+[worker.join() for worker in workers]
+assert not failures, failures
+"""
+
+
+def run(folder: Path, script: str, **environment: str) -> str:
+    path = folder / "script.py"
+    path.write_text(KERNELS + script + "\nprint('DONE', threads())")
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "DONE" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_fork_after_a_parallel_run(tmp_path):
+    assert "layer='tbb'" in run(tmp_path, FORK)
+
+
+def test_several_python_threads_beside_torch(tmp_path):
+    run(tmp_path, PYTHON_THREADS)
+
+
+@pytest.mark.parametrize("layer", ["tbb", "workqueue"])
+def test_layer_and_count_by_environment(tmp_path, layer):
+    said = run(tmp_path, "check()", DIFFLOOM_THREADING_LAYER=layer, DIFFLOOM_NUM_THREADS="1")
+    assert f"Threads(layer='{layer}', count=1" in said
+
+
+def test_count_by_call():
+    try:
+        set_num_threads(1)
+        assert num_threads() == 1
+        assert threads().count == 1
+        with pytest.raises(ValueError, match="0 threads asked for; this process may use 1 to"):
+            set_num_threads(0)
+    finally:
+        _chosen.clear()
+
+
+def test_wrong_environment_is_explained(monkeypatch):
+    monkeypatch.setenv("DIFFLOOM_NUM_THREADS", "many")
+    with pytest.raises(ValueError, match="DIFFLOOM_NUM_THREADS is 'many'; expected a whole number"):
+        num_threads()

@@ -1,0 +1,156 @@
+"""The loader against every way in which a plugin can fail; separately installed plugins are in the root's tests."""
+
+from types import ModuleType
+
+import pytest
+
+from diffloom.plugins import BrokenPluginsError, UnavailableError, current_registry, hookimpl, survey
+from diffloom.plugins.discovery import discover
+from diffloom.plugins.kinds import MODELS
+from diffloom.plugins.loader import load_plugins
+from diffloom.plugins.report import PluginState
+from diffloom.plugins.selection import Selection
+
+ALL = Selection()
+
+
+def report_on(registry, plugin):
+    (report,) = [report for report in registry.plugins if report.origin.plugin == plugin]
+    return report
+
+
+def raising(error):
+    """A plugin that offers a model and then fails in a later hook."""
+    module = ModuleType("raising_plugin")
+
+    @hookimpl
+    def diffloom_register_models(register):
+        register("half", "toy:Half", summary="Half")
+
+    @hookimpl
+    def diffloom_register_renderers(register):
+        raise error
+
+    module.diffloom_register_models = diffloom_register_models
+    module.diffloom_register_renderers = diffloom_register_renderers
+    return module
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("no module named numpi"),
+        SyntaxError("bad"),
+        SystemExit(3),
+        GeneratorExit(),
+        RecursionError("deep"),
+        type("Panic", (BaseException,), {})("compiled code panicked"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_plugin_that_fails_at_import_or_in_a_hook_is_named_and_the_rest_works(error, toy, candidate, capsys):
+    good = toy("diffloom_register_models", "good")
+    candidates = [
+        candidate(error, "at_import", "import-dist"),
+        candidate(raising(error), "in_hook", "hook-dist"),
+        candidate(good, "good", "good-dist"),
+    ]
+    registry = load_plugins(ALL, candidates)
+    assert registry.models() == ("good",), "the model that was offered before the failure is rolled back"
+    told = capsys.readouterr().err.splitlines()
+    cause = f"{type(error).__name__}: {error}".strip()
+    assert told == [
+        f"diffloom: plugin 'at_import' of import-dist 1.2 is broken: {cause}",
+        f"diffloom: plugin 'in_hook' of hook-dist 1.2 is broken: {cause}",
+    ]
+    assert report_on(registry, "at_import").state is PluginState.BROKEN
+    assert report_on(registry, "in_hook").offers == ()
+
+
+def test_an_interrupt_is_not_swallowed(candidate):
+    with pytest.raises(KeyboardInterrupt):
+        load_plugins(ALL, [candidate(KeyboardInterrupt())])
+
+
+def test_unavailable_is_not_broken(candidate, capsys):
+    registry = load_plugins(ALL, [candidate(UnavailableError("kaolin is not installed"), "dibr-kaolin")])
+    report = report_on(registry, "dibr-kaolin")
+    assert (report.state, report.reason) == (PluginState.UNAVAILABLE, "kaolin is not installed")
+    assert not report.faulty
+    assert capsys.readouterr().err == ""
+
+
+def test_of_two_that_offer_one_name_the_first_stays_and_both_are_named(toy, candidate, capsys):
+    first = candidate(toy("diffloom_register_models", "same"), "first", "first-dist")
+    second = candidate(toy("diffloom_register_models", "extra", "same"), "second", "second-dist")
+    registry = load_plugins(ALL, [first, second])
+    assert registry.models() == ("same",)
+    assert registry.entry(MODELS, "same").origin.distribution == "first-dist"
+    told = capsys.readouterr().err
+    assert "'second' of second-dist 1.2 is broken: both first-dist 1.2 and second-dist 1.2 register" in told
+
+
+def test_two_plugins_of_one_name_are_refused_too(toy, candidate):
+    first = candidate(toy("diffloom_register_models", "one"), "twin", "first-dist")
+    second = candidate(toy("diffloom_register_models", "two"), "twin", "second-dist")
+    registry = load_plugins(ALL, [first, second])
+    assert registry.models() == ("one",)
+    assert "both first-dist 1.2 and second-dist 1.2 call their plugin 'twin'" in registry.plugins[-1].reason
+
+
+def test_the_core_comes_first_and_cannot_be_displaced_or_switched_off(toy, candidate, capsys):
+    thief = candidate(toy("diffloom_register_integrators", "semi_implicit"), "aaa", "aaa-dist")
+    registry = load_plugins(Selection(only=frozenset(), without=frozenset({"core"})), [thief])
+    assert {"backward_euler", "semi_implicit"} <= set(registry.integrators())
+    assert "plugin 'core' is not there: the core cannot be switched off" in capsys.readouterr().err
+    registry = load_plugins(ALL, [thief])
+    assert "both diffloom-core" in report_on(registry, "aaa").reason
+
+
+def test_the_projects_own_plugins_load_before_all_others():
+    own = [candidate.origin.distribution.startswith("diffloom-") for candidate in discover()]
+    assert own == sorted(own, reverse=True)
+
+
+def test_disabled_plugins_are_not_even_imported(candidate):
+    registry = load_plugins(Selection(without=frozenset({"toy"})), [candidate(AssertionError("was imported"))])
+    assert report_on(registry, "toy").state is PluginState.DISABLED
+
+
+def test_a_selected_plugin_that_is_not_installed_is_named(toy, candidate, capsys):
+    installed = candidate(toy("diffloom_register_models", "thing"))
+    registry = load_plugins(Selection(only=frozenset({"toy", "tyo"})), [installed])
+    assert registry.models() == ("thing",)
+    assert report_on(registry, "tyo").state is PluginState.MISSING
+    assert "plugin 'tyo' is not there: no plugin of this name is installed; installed: toy" in capsys.readouterr().err
+
+
+def test_what_a_plugin_prints_stays_out_of_stdout(candidate, capsys):
+    class Chatty:
+        @hookimpl
+        def diffloom_register_models(self, register):
+            print("hello from a hook")
+            register("thing", "toy:Thing", summary="Thing")
+
+    load_plugins(ALL, [candidate(Chatty())])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "hello from a hook\n"
+
+
+def test_tracing_says_what_is_loaded_and_shows_tracebacks(toy, candidate, capsys):
+    candidates = [candidate(toy("diffloom_register_models", "thing")), candidate(raising(ValueError("oh")), "bad")]
+    load_plugins(Selection(trace=True), candidates)
+    told = capsys.readouterr().err
+    assert "diffloom trace: diffloom_register_models: toy offers 'thing' from toy.module:Thing" in told
+    assert "diffloom trace: plugin 'toy' of toy-dist 1.2 is loaded" in told
+    assert "Traceback (most recent call last)" in told
+
+
+def test_strict_mode_refuses_to_go_on_but_a_survey_still_answers(monkeypatch):
+    monkeypatch.setenv("DIFFLOOM_PLUGINS", "no-such-plugin")
+    assert current_registry() is survey(), "loaded once, and not an error without strict mode"
+    monkeypatch.setenv("DIFFLOOM_STRICT_PLUGINS", "1")
+    assert survey().models() == ()
+    with pytest.raises(BrokenPluginsError, match="plugin 'no-such-plugin' is not there"):
+        current_registry()

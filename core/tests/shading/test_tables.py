@@ -1,0 +1,41 @@
+import pytest
+import torch
+
+from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, InputError, Material, PointLight
+from diffloom.shading.tables import light_tables
+
+D, CPU = torch.float64, torch.device("cpu")
+
+
+def test_the_material_is_multiplied_in():
+    material = Material(
+        "phong", ambient=0.5, diffuse=(torch.tensor([1.0, 2.0, 3.0], dtype=D)), specular=0.25, shininess=7.0
+    )
+    sky = torch.arange(9, dtype=D)
+    lights = (
+        AmbientLight(0.2), AmbientLight((0.1, 0.2, 0.3)), PointLight((1.0, 2.0, 3.0), 0.5, 0.8),
+        DirectionalLight((0.0, 1.0, 0.0), (0.1, 0.1, 0.2), 0.4), HarmonicLight(sky), HarmonicLight(sky),
+    )  # fmt: skip
+    tables = light_tables(material, lights, D, CPU)
+    assert tables.kinds.tolist() == [0, 1]
+    assert torch.allclose(tables.ambient, torch.tensor([0.15, 0.2, 0.25], dtype=D))
+    want = torch.tensor([[1, 2, 3, 0.5, 1, 1.5, 0.2, 0.2, 0.2], [0, 1, 0, 0.1, 0.2, 0.6, 0.1, 0.1, 0.1]], dtype=D)
+    assert torch.allclose(tables.lights, want)
+    assert torch.allclose(tables.harmonics, 2.0 * sky[:, None] * torch.tensor([1.0, 2.0, 3.0], dtype=D))
+    assert tables.shininess.tolist() == [7.0]
+
+
+def test_no_lights_are_the_default_lights():
+    tables = light_tables(Material("lambert"), (), D, CPU)
+    assert tables.kinds.tolist() == [0]
+    assert tables.harmonics.shape == (0, 3)
+    assert float(tables.ambient[0]) == 0.5
+
+
+def test_only_ambient_light_has_no_rows():
+    assert light_tables(Material(), (AmbientLight(1.0),), D, CPU).lights.shape == (0, 9)
+
+
+def test_what_is_no_light_is_refused():
+    with pytest.raises(InputError, match="expected an ambient, point, directional or harmonic light"):
+        light_tables(Material(), ("lamp",), D, CPU)
