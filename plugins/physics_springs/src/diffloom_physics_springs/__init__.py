@@ -1,0 +1,1 @@
+"""Particles joined by damped springs: the model "springs" of diffloom."""

@@ -1,0 +1,110 @@
+"""Particles joined by damped springs: the smallest model, and the one to read first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from diffloom.contact import contact_specs, ground
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.mechanics import Mechanics, Term, applied, particles, per_step, spread, springs
+from diffloom_physics_springs.balls import balls
+
+
+class SpringsModel(Model):
+    """Point masses and springs.
+
+    positions: (n, 3) places at the start [m]. springs: pairs of particles. fixed: particles held in place.
+    on_ground: whether there is a contact plane. radius: of the balls that particles are drawn as [m].
+    """
+
+    example_settings: ClassVar[dict[str, object]] = {"dt": 1.0 / 240.0, "steps": 24, "fit": "stiffness"}
+
+    def __init__(
+        self,
+        positions: Sequence[Sequence[float]],
+        springs: Sequence[Sequence[int]],
+        fixed: Sequence[int] = (),
+        on_ground: bool = True,
+        radius: float = 0.05,
+    ) -> None:
+        self._start = torch.as_tensor(np.asarray(positions, dtype=np.float64))
+        if self._start.dim() != 2 or self._start.shape[1] != 3:
+            raise InputError(f"positions: got shape {tuple(self._start.shape)}; expected (particles, 3)")
+        self._pairs = np.asarray(springs, dtype=np.int32).reshape(-1, 2)
+        self._check_pairs(len(self._start))
+        self._fixed = np.zeros(len(self._start), dtype=bool)
+        self._fixed[self._checked_fixed(fixed)] = True
+        self._on_ground, self._radius = on_ground, radius
+
+    def _check_pairs(self, count: int) -> None:
+        for number, (a, b) in enumerate(self._pairs):
+            if not (0 <= a < count and 0 <= b < count) or a == b:
+                raise InputError(
+                    f"springs: number {number} joins particles {a} and {b}; "
+                    f"expected two different ones of 0 to {count - 1}"
+                )
+
+    def _checked_fixed(self, fixed: Sequence[int]) -> list[int]:
+        for particle in fixed:
+            if not 0 <= particle < len(self._start):
+                raise InputError(f"fixed: got particle {particle}; expected 0 to {len(self._start) - 1}")
+        return list(fixed)
+
+    @classmethod
+    def chain(cls, count: int = 10, length: float = 1.0, height: float = 1.0, **options: object) -> SpringsModel:
+        """``count`` particles in a row of ``length`` [m] at ``height`` [m], each joined to the next."""
+        x = np.linspace(0.0, length, count)
+        places = np.stack([x, np.full(count, height), np.zeros(count)], axis=1)
+        pairs = [(i, i + 1) for i in range(count - 1)]
+        return cls(places.tolist(), pairs, **options)  # type: ignore[arg-type]
+
+    @classmethod
+    def example(cls) -> SpringsModel:
+        """A small net that falls and meets the ground at once."""
+        places = [[0.3 * i, 0.02 + 0.3 * j, 0.05 * i * j] for j in range(3) for i in range(3)]
+        pairs = [(3 * j + i, 3 * j + i + 1) for j in range(3) for i in range(2)]
+        pairs += [(3 * j + i, 3 * j + i + 3) for j in range(2) for i in range(3)]
+        pairs += [(3 * j + i, 3 * j + i + 4) for j in range(2) for i in range(2)]
+        return cls(places, pairs, fixed=(8,), radius=0.08)
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        lengths = (self._start[self._pairs[:, 1]] - self._start[self._pairs[:, 0]]).norm(dim=1)
+        own = (
+            ParamSpec("mass", 0.1, "kg", "mass of each particle", ("particles",), (0.0, None)),
+            ParamSpec("stiffness", 100.0, "N/m", "force per stretch of each spring", ("springs",), (0.0, None)),
+            ParamSpec("damping", 0.1, "N s/m", "force per rate of stretch", ("springs",), (0.0, None)),
+            ParamSpec("rest_length", lengths, "m", "length without force", ("springs",), (0.0, None)),
+            ParamSpec("position", self._start, "m", "places at the start", ("particles", 3)),
+            ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "velocities at the start", ("particles", 3)),
+            ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),
+            ParamSpec("force", (0.0, 0.0, 0.0), "N", "external force", ("particles", 3), per_step=True),
+        )
+        return own + (contact_specs(1e3, 1.0, 1.0, 0.5) if self._on_ground else ())
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        return {"particles": len(self._start), "springs": len(self._pairs)}
+
+    def initial_state(self, params: Params) -> State:
+        shape = (len(self._start), 3)
+        return State(spread(params["position"], shape), spread(params["velocity"], shape))
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        count = len(self._start)
+        law = particles(spread(params["mass"], (count,)), params["gravity"], self._fixed)
+        force = per_step("force", params, control, (count, 3))
+        terms: list[Term] = [
+            springs(self._pairs, params["stiffness"], params["damping"], params["rest_length"]),
+            applied(force),
+        ]
+        if self._on_ground:
+            terms.append(ground(params, count))
+        return Mechanics(law, tuple(terms))
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        return Surface(*balls(trajectory.q, self._radius))
