@@ -1,0 +1,1 @@
+"""Deformable solids of neo-Hookean tetrahedra: the model "fem" of diffloom."""

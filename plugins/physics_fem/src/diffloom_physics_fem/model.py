@@ -1,0 +1,211 @@
+"""The model "fem": deformable solids of neo-Hookean tetrahedra."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.contact import ground as ground_contact
+from diffloom.contact import unit_normal
+from diffloom.geometry.tet_surface import extract_surface
+from diffloom.geometry.tetmesh import TetMesh
+from diffloom.interfaces import (
+    Control,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Texture,
+    Trajectory,
+)
+from diffloom.mechanics import Mechanics, particles, spread
+from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
+from diffloom_physics_fem.incidence import collect
+from diffloom_physics_fem.materials import neo_hookean_moduli
+from diffloom_physics_fem.motion import moving, placed
+from diffloom_physics_fem.regions import find_regions, fixed_vertices, region_named
+from diffloom_physics_fem.rest_shape import RestShape, rest_shape
+from diffloom_physics_fem.solids import make_solid
+from diffloom_physics_fem.specs import choose_alternatives, declare
+from diffloom_physics_fem.terms import tetrahedra
+
+
+@final
+class FemModel(Model):
+    """A deformable solid.
+
+    mesh: "box" (with size = [x, y, z] in m, cells = [nx, ny, nz], split = 5 or 6 tetrahedra per cell), "beam" (the
+        same arguments; size = [length, height, width], from x = 0), "ball" (radius in m, layers), the path of a .tet,
+        .msh or .node/.ele file or of a closed surface (with edge_length, a fraction of its diagonal), or a TetMesh.
+    scale: factor on all lengths of the mesh. repair: mend inverted, flat and repeated tetrahedra and drop loose
+        vertices; what was done is logged as a warning.
+    regions: names for parts of the solid, each {vertices = [..]}, {tets = [..]}, {box = [[..], [..]]} or {centre =
+        [..], radius = r}; groups of the mesh (a box has left, right, bottom, top, back, front) are regions too.
+    fixed: regions, or indices of vertices, that are held in place.
+    shared: region -> parameters of which this region has its own, called ``<parameter>_<region>``: for example
+        {"muscle": ["activation"]} gives the parameter (and control) ``activation_muscle``.
+    ground: whether there is a plane to touch.
+    """
+
+    example_settings: ClassVar[dict[str, Any]] = {"dt": 1e-3, "steps": 60, "fit": "shear_modulus"}
+
+    def __init__(
+        self,
+        mesh: str | Path | TetMesh = "box",
+        *,
+        size: Sequence[float] | None = None,
+        cells: Sequence[int] | None = None,
+        split: int | None = None,
+        radius: float | None = None,
+        layers: int | None = None,
+        edge_length: float | None = None,
+        scale: float = 1.0,
+        repair: bool = False,
+        regions: Mapping[str, Mapping[str, Any]] | None = None,
+        fixed: Sequence[str | int] = (),
+        shared: Mapping[str, Sequence[str]] | None = None,
+        ground: bool = True,
+    ) -> None:
+        shape = {"size": size, "cells": cells, "split": split, "radius": radius, "layers": layers}
+        self.mesh = make_solid(mesh, {**shape, "edge_length": edge_length}, scale=scale, repair=repair)
+        self.regions = find_regions(self.mesh, regions or {})
+        self.fixed = fixed_vertices(self.mesh, self.regions, fixed)
+        self.ground = ground
+        self.shown = extract_surface(self.mesh)
+        self._shared = {name: tuple(names) for name, names in (shared or {}).items()}
+        for name in self._shared:
+            region_named(self.regions, name, "shared")
+        self._specs = declare(self._shared, ground)
+        self._nodes = self.mesh.tets.astype(np.int32)
+        self._rest: dict[torch.dtype, RestShape] = {}
+
+    @classmethod
+    def example(cls) -> FemModel:
+        """A small box that falls onto the ground within the example's steps."""
+        return cls("box", size=(0.2, 0.2, 0.2), cells=(2, 2, 2))
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return self._specs
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        return {"particles": len(self.mesh.vertices), "tets": len(self.mesh.tets)}
+
+    def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
+        made = super().params(dtype, **values)
+        return choose_alternatives(made, (name for name, value in values.items() if value is not None))
+
+    def initial_state(self, params: Params) -> State:
+        count = len(self.mesh.vertices)
+        own = torch.as_tensor(self.mesh.vertices, dtype=params.dtype)
+        shape = params.get("start_shape", own)
+        q = placed(spread(shape, (count, 3)), params["position"], params["orientation"])
+        u = moving(q, self.masses(params), params["velocity"], params["angular_velocity"])
+        held = torch.from_numpy(self.fixed)[:, None]
+        return State(q, torch.where(held, torch.zeros_like(u), u))
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        mu, lam = self.moduli(params)
+        tets = tetrahedra(
+            self._nodes,
+            self.rest(params),
+            shear_modulus=mu,
+            lame_modulus=lam,
+            damping=self._per_tet(params, "damping"),
+            activation=self.activation(params, control),
+        )
+        law = particles(self.masses(params), params["gravity"], self.fixed)
+        floor = (ground_contact(params, len(self.mesh.vertices)),) if self.ground else ()
+        return Mechanics(law, (tets, *floor))
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        points = torch.from_numpy(self.shown.vertices)
+        return Surface(trajectory.q[:, points], torch.from_numpy(self.shown.faces))
+
+    def texture(self, image: Tensor) -> Texture:
+        """``image`` (height, width, 3) laid over the surface where the mesh file says; for ``Surface.with_look``."""
+        if self.shown.uv is None:
+            raise InputError(f"{self.mesh.name} has no texture coordinates; use colours, or a file with vt lines or uv")
+        uv_faces = None if self.shown.uv_faces is None else torch.from_numpy(self.shown.uv_faces)
+        return Texture(image, torch.as_tensor(self.shown.uv, dtype=image.dtype), uv_faces)
+
+    def energy(self, trajectory: Trajectory, params: Params) -> Energy:
+        """Energies [J] of every frame; activation is taken as constant."""
+        mu, lam = self.moduli(params)
+        mass = self.masses(params)
+        corners = trajectory.q[:, torch.from_numpy(self.mesh.tets)]
+        elastic = elastic_energy(corners, self.rest(params), mu, lam, self.activation(params, Control())[0])
+        contact = torch.zeros_like(elastic[:, 0])
+        if self.ground:
+            normal = unit_normal(params["ground_normal"])
+            contact = contact_energy(trajectory.q, normal, params["ground_height"], params["contact_stiffness"])
+        return Energy(
+            kinetic=(0.5 * mass * trajectory.u.square().sum(dim=2)).sum(dim=1),
+            elastic=elastic.sum(dim=1),
+            gravitational=-(mass * (trajectory.q * params["gravity"]).sum(dim=2)).sum(dim=1),
+            contact=contact,
+        )
+
+    def rest(self, params: Params) -> RestShape:
+        """Metric, inverse determinant and volume of every element at rest."""
+        if "rest_shape" in params:
+            points = spread(params["rest_shape"], self.mesh.vertices.shape)
+            return rest_shape(points, self.mesh.tets)
+        if params.dtype not in self._rest:
+            exact = rest_shape(torch.from_numpy(self.mesh.vertices), self.mesh.tets)
+            made = RestShape(*(t.to(params.dtype) for t in (exact.metric, exact.inv_det, exact.volume)))
+            self._rest[params.dtype] = made
+        return self._rest[params.dtype]
+
+    def masses(self, params: Params) -> Tensor:
+        """(particles,) [kg]: as given, or a quarter of each tetrahedron's mass to each of its corners."""
+        count = len(self.mesh.vertices)
+        if "mass" in params:
+            return self._with_regions(params, "mass", spread(params["mass"], (count,)), particles=True)
+        quarter = 0.25 * self._per_tet(params, "density") * self.rest(params).volume
+        return collect(quarter[:, None].expand(-1, 4), self.mesh.tets, count)
+
+    def moduli(self, params: Params) -> tuple[Tensor, Tensor]:
+        """Shear and Lame modulus (tets,) [Pa], whichever way the material was given."""
+        if "youngs_modulus" in params:
+            return neo_hookean_moduli(self._per_tet(params, "youngs_modulus"), self._per_tet(params, "poisson_ratio"))
+        return self._per_tet(params, "shear_modulus"), self._per_tet(params, "lame_modulus")
+
+    def activation(self, params: Params, control: Control) -> Tensor:
+        """(1 or steps, tets), from constant parameters and controls, regions included."""
+        count = len(self.mesh.tets)
+        value = self._rows(params, control, "activation", count)
+        for region, names in self._shared.items():
+            own = f"activation_{region}"
+            if "activation" in names and (own in params or own in control):
+                inside = torch.from_numpy(self.regions[region].tets)
+                value = torch.where(inside, self._rows(params, control, own, count), value)
+        return value
+
+    @staticmethod
+    def _rows(params: Params, control: Control, name: str, count: int) -> Tensor:
+        if name not in control:
+            return spread(params[name], (1, count))
+        steps = control[name].shape[0]
+        return spread(control[name].reshape(steps, -1), (steps, count))
+
+    def _per_tet(self, params: Params, name: str) -> Tensor:
+        return self._with_regions(params, name, spread(params[name], (len(self.mesh.tets),)), particles=False)
+
+    def _with_regions(self, params: Params, name: str, value: Tensor, *, particles: bool) -> Tensor:
+        """``value`` with its entries in regions that have this parameter of their own exchanged."""
+        for region, names in self._shared.items():
+            own = f"{name}_{region}"
+            if name in names and own in params:
+                found = self.regions[region]
+                inside = torch.from_numpy(found.vertices if particles else found.tets)
+                value = torch.where(inside, spread(params[own], value.shape), value)
+        return value

@@ -1,0 +1,50 @@
+"""The start of a solid: turned, moved, and moving as a rigid body."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.mechanics import spread
+from diffloom_physics_fem.incidence import collect
+
+
+def rotation_matrix(quaternion: Tensor) -> Tensor:
+    """(3, 3) rotation of a quaternion w, x, y, z of any length but 0."""
+    length = quaternion.norm()
+    if float(length.detach()) == 0.0:
+        raise InputError("orientation: got a quaternion of length 0; expected w x y z such as (1, 0, 0, 0)")
+    w, x, y, z = quaternion / length
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return torch.stack([torch.stack(row) for row in rows])
+
+
+def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
+    """(points, 3): each point turned by ``orientation`` and moved by ``position`` (3,) [m]."""
+    count = points.shape[0]
+    # Products entry by entry, not a matrix product: the gradient's sum must not depend on threads.
+    turned = (spread(rotation_matrix(orientation), (count, 3, 3)) * points[:, None, :]).sum(dim=2)
+    return turned + spread(position, (count, 3))
+
+
+def moving(points: Tensor, mass: Tensor, velocity: Tensor, angular_velocity: Tensor) -> Tensor:
+    """(points, 3) velocities [m/s]: ``velocity`` and a turn [rad/s] about the centre of mass."""
+    count = points.shape[0]
+    linear = spread(velocity, (count, 3))
+    if not angular_velocity.requires_grad and not bool(angular_velocity.any()):
+        return linear
+    turning: Tensor = torch.linalg.cross(spread(angular_velocity, (count, 3)), points - centre_of_mass(points, mass))
+    return linear + turning
+
+
+def centre_of_mass(points: Tensor, mass: Tensor) -> Tensor:
+    """(1, 3) [m]."""
+    one = np.zeros((points.shape[0], 1), dtype=np.int64)
+    total = collect(mass[:, None], one, 1)
+    return collect((mass[:, None] * points)[:, None, :], one, 1) / total[:, None]

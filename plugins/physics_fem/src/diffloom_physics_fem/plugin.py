@@ -1,0 +1,11 @@
+"""What diffloom-physics-fem offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 1
+
+
+@hookimpl
+def diffloom_register_models(register: Register) -> None:
+    """Offer the model "fem"."""
+    register("fem", "diffloom_physics_fem.model:FemModel", summary="Deformable solids of neo-Hookean tetrahedra")

@@ -1,0 +1,121 @@
+"""Named parts of a solid: to hold in place, to activate, or to share one parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.geometry.tetmesh import TetMesh
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import check_choice, nearest
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of a solid. vertices: (vertices,) and tets: (tets,), True for those that belong to it."""
+
+    vertices: Mask
+    tets: Mask
+
+
+def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Region]:
+    """All regions by name: the groups that the mesh brings, and the ``given`` ones.
+
+    A region is given by one of: vertices = [indices], tets = [indices], box = [[x, y, z], [x, y, z]] (two corners),
+    or centre = [x, y, z] with radius = r. A box or sphere holds the vertices in it and the tets whose middle is in it.
+    """
+    regions = {name: _of_vertices(mesh, members) for name, members in mesh.vertex_groups.items()}
+    regions |= {name: _of_tets(mesh, members) for name, members in mesh.tet_groups.items()}
+    for name, described in given.items():
+        if not name.isidentifier():
+            raise InputError(f"region {name!r}: expected a name of letters, digits and _, such as 'left_arm'")
+        regions[name] = _described(mesh, name, described)
+        if not (regions[name].vertices.any() or regions[name].tets.any()):
+            raise InputError(f"region {name!r} = {dict(described)!r} holds no vertex and no tet of {mesh.name}")
+    return regions
+
+
+def region_named(regions: Mapping[str, Region], name: str, what: str) -> Region:
+    """The region of that name, or InputError listing those there are."""
+    if name not in regions:
+        known = ", ".join(sorted(regions)) or "none"
+        raise InputError(f"{what}: there is no region {name!r}{nearest(name, regions)} Regions of this mesh: {known}")
+    return regions[name]
+
+
+def fixed_vertices(mesh: TetMesh, regions: Mapping[str, Region], fixed: Sequence[str | int]) -> Mask:
+    """(vertices,) True for those held in place: by region name or vertex index."""
+    held = np.zeros(len(mesh.vertices), dtype=bool)
+    for entry in [fixed] if isinstance(fixed, str) else fixed:
+        if isinstance(entry, str):
+            held |= region_named(regions, entry, "fixed").vertices
+        else:
+            held |= _mask([entry], len(mesh.vertices), "fixed", "vertices")
+    return held
+
+
+def _described(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> Region:
+    what = f"region {name!r}"
+    keys = set(described)
+    middles = mesh.vertices[mesh.tets].mean(axis=1)
+    if keys == {"vertices"}:
+        return _of_vertices(mesh, _indices(described["vertices"], what))
+    if keys == {"tets"}:
+        return _of_tets(mesh, _indices(described["tets"], what), what)
+    if keys == {"box"}:
+        corners = _numbers(described["box"], (2, 3), f"{what}, box")
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        inside = [((x >= low) & (x <= high)).all(axis=1) for x in (mesh.vertices, middles)]
+        return Region(*inside)
+    if keys == {"centre", "radius"}:
+        centre = _numbers(described["centre"], (3,), f"{what}, centre")
+        radius = float(described["radius"])
+        return Region(*(np.linalg.norm(x - centre, axis=1) <= radius for x in (mesh.vertices, middles)))
+    for key in keys:
+        check_choice(what, key, ("vertices", "tets", "box", "centre", "radius"))
+    raise InputError(f"{what}: got {sorted(keys)}; expected vertices, or tets, or box, or centre and radius")
+
+
+def _of_vertices(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> Region:
+    vertices = _mask(members, len(mesh.vertices), what, "vertices")
+    return Region(vertices, np.asarray(vertices[mesh.tets].all(axis=1)))
+
+
+def _of_tets(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> Region:
+    tets = _mask(members, len(mesh.tets), what, "tets")
+    vertices = np.zeros(len(mesh.vertices), dtype=bool)
+    vertices[mesh.tets[tets]] = True
+    return Region(vertices, tets)
+
+
+def _mask(members: Any, count: int, what: str, kind: str) -> Mask:
+    index = _indices(members, what)
+    if index.size and not 0 <= index.min() <= index.max() < count:
+        bad = index[(index < 0) | (index >= count)][0]
+        raise InputError(f"{what}: got index {bad}; the mesh has {kind} 0 to {count - 1}")
+    mask = np.zeros(count, dtype=bool)
+    mask[index] = True
+    return mask
+
+
+def _indices(members: Any, what: str) -> NDArray[np.int64]:
+    index = np.asarray(members).ravel()
+    if index.size and not np.issubdtype(index.dtype, np.integer):
+        raise InputError(f"{what}: got {members!r}; expected a list of whole numbers")
+    return index.astype(np.int64)
+
+
+def _numbers(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != shape:
+        raise InputError(f"{what}: got {value!r}; expected numbers of shape {shape}")
+    return numbers

@@ -1,0 +1,59 @@
+"""Which solid a model is made of: a built-in shape, a file, or a mesh at hand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diffloom.geometry.tet_ball import ball
+from diffloom.geometry.tet_checks import check_tetmesh
+from diffloom.geometry.tet_files import read_solid
+from diffloom.geometry.tet_shapes import beam, box
+from diffloom.geometry.tetmesh import TetMesh
+from diffloom.interfaces import InputError
+
+_LOG = logging.getLogger(__name__)
+_ARGUMENTS = {"box": ("size", "cells", "split"), "beam": ("size", "cells", "split"), "ball": ("radius", "layers")}
+
+
+def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: float, repair: bool) -> TetMesh:
+    """The checked mesh.
+
+    mesh: "box", "beam", "ball", a file, or a TetMesh. shape: arguments of built-in shapes, and ``edge_length`` for
+    closed surfaces; those that are None count as not given. What a repair did is logged as a warning.
+    """
+    given = {name: value for name, value in shape.items() if value is not None}
+    made = _made(mesh, given)
+    checked, done = check_tetmesh(made if scale == 1.0 else made.scaled(scale), repair=repair)
+    for sentence in done:
+        _LOG.warning("%s: %s", checked.name, sentence)
+    return checked
+
+
+def _made(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
+    allowed = _ARGUMENTS.get(str(mesh), ()) if not isinstance(mesh, TetMesh) else ()
+    if isinstance(mesh, (str, Path)) and not allowed:
+        allowed = ("edge_length",)
+    for name in given:
+        if name not in allowed:
+            shown = mesh.name if isinstance(mesh, TetMesh) else mesh
+            words = f"takes {', '.join(allowed)}" if allowed else "takes no shape arguments"
+            raise InputError(f"FemModel: got {name}={given[name]!r}, but mesh {str(shown)!r} {words}")
+    if isinstance(mesh, TetMesh):
+        return mesh
+    if str(mesh) == "ball":
+        return ball(**given)
+    if str(mesh) == "box":
+        return box(**given)
+    if str(mesh) == "beam":
+        length, height, width = _three(given.pop("size", (1.0, 0.1, 0.1)))
+        return beam(length, width, height, **given)
+    return read_solid(mesh, **given)
+
+
+def _three(size: Sequence[float]) -> Sequence[float]:
+    if len(size) != 3:
+        raise InputError(f"beam: got size {list(size)}; expected [length, height, width] in metres")
+    return size

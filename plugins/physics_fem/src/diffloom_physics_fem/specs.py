@@ -1,0 +1,80 @@
+"""The parameters of a deformable solid, and how alternatives exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from diffloom.contact import contact_specs
+from diffloom.interfaces import InputError, Params, ParamSpec
+from diffloom.interfaces.errors import check_choice
+
+_POSITIVE = (0.0, None)
+_TETS, _PARTICLES, _POINTS = ("tets",), ("particles",), ("particles", 3)
+
+MATERIAL = (
+    ParamSpec("density", 1000.0, "kg/m^3", "mass per volume at rest", _TETS, _POSITIVE),
+    ParamSpec("mass", None, "kg", "mass of each particle, instead of density; 0 holds it", _PARTICLES, _POSITIVE),
+    ParamSpec("shear_modulus", 1e5, "Pa", "mu of the neo-Hookean energy", _TETS, _POSITIVE),
+    ParamSpec("lame_modulus", 1e5, "Pa", "lam of the neo-Hookean energy: resists change of volume", _TETS, _POSITIVE),
+    ParamSpec("youngs_modulus", None, "Pa", "E at small strain, instead of mu and lam", _TETS, _POSITIVE),
+    ParamSpec("poisson_ratio", None, "", "nu at small strain, with youngs_modulus", _TETS, (-0.99, 0.499)),
+    ParamSpec("damping", 1.0, "Pa s", "stress per rate of Green's strain", _TETS, _POSITIVE),
+    ParamSpec("activation", 0.0, "", "growth of the rest volume, relative (the muscle)", _TETS, per_step=True),
+)
+START = (
+    ParamSpec("position", (0.0, 0.0, 0.0), "m", "where the mesh's origin is at the start", (3,)),
+    ParamSpec(
+        "orientation", (1.0, 0.0, 0.0, 0.0), "", "turn about the mesh's origin: quaternion w x y z of any length", (4,)
+    ),
+    ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "at the start, for all or for each particle", _POINTS),
+    ParamSpec("angular_velocity", (0.0, 0.0, 0.0), "rad/s", "at the start, about the centre of mass", (3,)),
+    ParamSpec("start_shape", None, "m", "vertices before turn and shift; the mesh's own if not given", _POINTS),
+    ParamSpec("rest_shape", None, "m", "vertices without elastic force; the mesh's own if not given", _POINTS),
+)
+WORLD = (ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),)
+
+# What a region may have of its own.
+SHAREABLE = (
+    "density", "mass", "shear_modulus", "lame_modulus", "youngs_modulus", "poisson_ratio", "damping", "activation",
+)  # fmt: skip
+# Giving one of the right-hand side takes the place of the left-hand side's default.
+_ALTERNATIVES = (
+    (("shear_modulus", "lame_modulus"), ("youngs_modulus", "poisson_ratio")),
+    (("density",), ("mass",)),
+)
+DEFAULT_POISSON = 0.3
+
+
+def declare(shared: Mapping[str, Sequence[str]], ground: bool) -> tuple[ParamSpec, ...]:
+    """All specs. shared: region -> names of parameters of which it has its own, ``<parameter>_<region>``."""
+    base = MATERIAL + START + WORLD + (contact_specs() if ground else ())
+    known = {spec.name: spec for spec in base}
+    own = []
+    for region, names in shared.items():
+        for name in [names] if isinstance(names, str) else names:
+            spec = known[check_choice(f"shared, region {region!r}", name, SHAREABLE)]
+            doc = f"{name} in the region {region!r}; like the rest if not given"
+            own.append(ParamSpec(f"{name}_{region}", None, spec.unit, doc, (), spec.bounds, spec.per_step))
+    return base + tuple(own)
+
+
+def choose_alternatives(params: Params, given: Iterable[str]) -> Params:
+    """``params`` without the defaults that something ``given`` replaces; InputError when both kinds are given."""
+    names = set(given)
+    left = dict(params)
+    for usual, instead in _ALTERNATIVES:
+        replacing = sorted(n for n in names if n.startswith(instead))
+        replaced = sorted(n for n in names if n.startswith(usual))
+        if replacing and replaced:
+            raise InputError(
+                f"FemModel: got {', '.join(replacing)} and {', '.join(replaced)}; give either {' and '.join(instead)} "
+                f"or {' and '.join(usual)}"
+            )
+        if replacing:
+            for name in usual:
+                left.pop(name, None)
+    if "poisson_ratio" in left and "youngs_modulus" not in left:
+        raise InputError("FemModel: got poisson_ratio without youngs_modulus; give both")
+    if "youngs_modulus" in left and "poisson_ratio" not in left:
+        left["poisson_ratio"] = left["youngs_modulus"].new_tensor(DEFAULT_POISSON)
+    return Params(left, params.dtype)

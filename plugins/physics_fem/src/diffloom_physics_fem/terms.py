@@ -1,0 +1,47 @@
+"""Neo-Hookean tetrahedra as a term that any model of particles may use."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.mechanics import ElementTerm, spread
+from diffloom_physics_fem.rest_shape import RestShape
+
+
+def tetrahedra(
+    nodes: NDArray[np.int32],
+    rest: RestShape,
+    *,
+    shear_modulus: Tensor,
+    lame_modulus: Tensor,
+    damping: Tensor,
+    activation: Tensor,
+    name: str = "tets",
+) -> ElementTerm:
+    """Elastic and damping forces of tetrahedra.
+
+    nodes: (tets, 4) int32. rest: their rest shape; its gradient is computed only when it is asked for.
+    shear_modulus, lame_modulus [Pa], damping [Pa s]: scalar or (tets,). activation: relative growth of the rest
+    volume, scalar, (tets,), or (steps, tets), one row per step.
+    """
+    from diffloom_physics_fem.kernels import tet_force, tet_force_adjoint, tet_force_adjoint_rest
+
+    count = len(nodes)
+    rows = activation.shape[0] if activation.dim() == 2 else 1
+    material = (
+        ("shear_modulus", spread(shear_modulus, (count,))),
+        ("lame_modulus", spread(lame_modulus, (count,))),
+        ("damping", spread(damping, (count,))),
+        ("activation", spread(activation, (rows, count))),
+    )
+    if rest.metric.requires_grad or rest.inv_det.requires_grad:
+        fitted = (("metric", rest.metric), ("inv_det", rest.inv_det))
+        return ElementTerm(
+            name, nodes, tet_force, tet_force_adjoint_rest, params=(*fitted, *material), per_step=("activation",)
+        )
+    constants = (rest.metric.detach().cpu().numpy(), rest.inv_det.detach().cpu().numpy())
+    return ElementTerm(
+        name, nodes, tet_force, tet_force_adjoint, constants=constants, params=material, per_step=("activation",)
+    )
