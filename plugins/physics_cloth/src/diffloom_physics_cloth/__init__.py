@@ -1,0 +1,1 @@
+"""Thin shells: stretching, shearing and bending triangles: the model "cloth" of diffloom."""

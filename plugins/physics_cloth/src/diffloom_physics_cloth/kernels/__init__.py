@@ -1,0 +1,1 @@
+"""The numbers of thin shells: forces of one element and their transposes."""

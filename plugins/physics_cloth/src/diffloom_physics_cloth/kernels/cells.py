@@ -1,0 +1,82 @@
+"""Vertices and triangles sorted into the cells of a grid, anew in each step, by one thread and so in one order.
+
+A cell is as wide as the largest ball around a triangle, the thickness of contact included, is across; whatever may
+touch a ball's centre then lies in at most two cells along each axis. Cells are kept in buckets by a hash of their
+coordinates; entries remember their cell, so two cells that share a bucket are never confused.
+
+Workspace, for n vertices and m triangles: balls (m + 1, 3), centres of the triangles and, in the last row, the reach of
+a contact, that is the largest radius plus the thickness; cells (n + m, 3), starts (2, buckets + 2) and order (n + m),
+vertices before triangles in each.
+"""
+
+from diffloom.kernels import add3, device, dot3, floor, ld3, mul3, sqrt, st3, sub3
+
+
+@device
+def bucket(i, j, k, buckets):
+    """Bucket of a cell; ``buckets`` is a power of two."""
+    return ((i * 73856093) ^ (j * 19349663) ^ (k * 83492791)) & (buckets - 1)
+
+
+@device
+def cell_of(value, inverse):
+    """Number of the cell along one axis; ``inverse`` of its width."""
+    return int(floor(value * inverse))
+
+
+@device
+def in_cell(cells, j, cx, cy, cz):
+    """Whether entry j lies in this cell."""
+    return cells[j, 0] == cx and cells[j, 1] == cy and cells[j, 2] == cz
+
+
+@device
+def face_centres(x, faces, balls):
+    """Write the centres of all triangles; return the largest distance of a corner from its centre."""
+    R = x.dtype.type
+    largest = R(0)
+    for f in range(faces.shape[0]):
+        a = ld3(x, faces[f, 0])
+        b = ld3(x, faces[f, 1])
+        c = ld3(x, faces[f, 2])
+        m = mul3(add3(a, add3(b, c)), R(1.0 / 3.0))
+        st3(balls, f, m)
+        a = sub3(a, m)
+        b = sub3(b, m)
+        c = sub3(c, m)
+        largest = max(largest, max(dot3(a, a), max(dot3(b, b), dot3(c, c))))
+    return sqrt(largest)
+
+
+@device
+def sort_into_cells(points, count, inverse, cells, starts, order, kind, first):
+    """Counting sort by bucket: bucket b holds order[first + starts[kind, b]] up to that of b + 1, by number."""
+    buckets = starts.shape[1] - 2
+    for b in range(buckets + 2):
+        starts[kind, b] = 0
+    for i in range(count):
+        cx = cell_of(points[i, 0], inverse)
+        cy = cell_of(points[i, 1], inverse)
+        cz = cell_of(points[i, 2], inverse)
+        cells[first + i, 0] = cx
+        cells[first + i, 1] = cy
+        cells[first + i, 2] = cz
+        starts[kind, bucket(cx, cy, cz, buckets) + 2] += 1
+    for b in range(buckets):
+        starts[kind, b + 2] += starts[kind, b + 1]
+    # starts[b + 1] now counts the entries before bucket b; filling moves it to the end of the bucket.
+    for i in range(count):
+        b = bucket(int(cells[first + i, 0]), int(cells[first + i, 1]), int(cells[first + i, 2]), buckets)
+        order[first + starts[kind, b + 1]] = i
+        starts[kind, b + 1] += 1
+
+
+@device
+def sort_sheet(_, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells, starts, order, pushes):
+    """First stage of self-collision: balls around the triangles, and both sorts."""
+    R = x.dtype.type
+    count = faces.shape[0]
+    reach = face_centres(x, faces, balls) + thickness[0]
+    balls[count, 0] = reach
+    sort_into_cells(x, x.shape[0], R(0.5) / reach, cells, starts, order, 0, 0)
+    sort_into_cells(balls, count, R(0.5) / reach, cells, starts, order, 1, x.shape[0])

@@ -1,0 +1,225 @@
+"""The model "cloth": a thin shell of triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.contact import ground
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
+from diffloom.mechanics import Mechanics, Term, particles, spread, springs
+from diffloom_physics_cloth import specs
+from diffloom_physics_cloth.incidence import Indices, take
+from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
+from diffloom_physics_cloth.plane import plane_normal
+from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, rest_shape
+from diffloom_physics_cloth.self_collision import check_thickness, self_collision_term
+from diffloom_physics_cloth.start import place, set_moving
+from diffloom_physics_cloth.terms import Air, Elasticity, anchor_term, face_term, hinge_term, planar_face_term
+
+Which = str | int | Iterable[str | int]
+
+
+class ClothModel(Model):
+    """A thin shell: triangles that resist stretch and shear, hinges that resist bending, air, contact, ties.
+
+    mesh: a Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
+    pins: vertices held in place; anchors: vertices tied to points by springs; each a group's name, a number or a list.
+    springs: pairs of vertices joined by springs. ground: contact with the ground plane. self_collision: thickness [m]
+    at which the shell touches itself, or None. bending=False leaves hinges out. planar=True keeps the triangles in
+    their plane, where one turned inside out is driven back: no bending, no air.
+    """
+
+    example_settings: ClassVar[dict[str, Any]] = {
+        "dt": 1e-3,
+        "steps": 60,
+        "fit": "shear_modulus",
+    }
+
+    def __init__(
+        self,
+        mesh: SheetLike = "grid",
+        *,
+        pins: Which = (),
+        anchors: Which = (),
+        springs: Sequence[Sequence[int]] = (),
+        ground: bool = False,
+        self_collision: float | None = None,
+        bending: bool = True,
+        planar: bool = False,
+    ) -> None:
+        self.sheet = make_sheet(mesh)
+        self.pins = self.sheet.select("pins", pins)
+        self.anchors = self.sheet.select("anchors", anchors)
+        self.springs = check_springs(springs, len(self.sheet.vertices))
+        self.ground = ground
+        self.self_collision = self_collision
+        self.bending = bending and not planar and len(self.sheet.edges.hinges) > 0
+        self.planar = planar
+        self.normal = plane_normal(self.sheet) if planar else None
+        if self_collision is not None:
+            check_thickness(self.sheet.vertices, self.sheet.faces, self_collision)
+
+    @classmethod
+    def example(cls) -> ClothModel:
+        """A small sheet, pinned by two corners, that swings over the ground."""
+        mesh = {"shape": "grid", "cells": [4, 4], "size": [0.4, 0.4], "position": [0.0, 0.1, 0.0]}
+        return cls(mesh, pins=["top_left", "top_right"], ground=True, self_collision=0.02)
+
+    @cached_property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return (
+            *specs.motion_specs(),
+            *(() if self.planar else specs.turning_specs()),
+            *specs.face_specs(air=not self.planar),
+            *(specs.hinge_specs() if self.bending else ()),
+            *(specs.anchor_specs() if len(self.anchors) else ()),
+            *(specs.spring_specs() if len(self.springs) else ()),
+            *(specs.ground_specs() if self.ground else ()),
+            *(specs.collision_specs() if self.self_collision is not None else ()),
+        )
+
+    @cached_property
+    def axes(self) -> Mapping[str, int]:
+        return {
+            "particles": len(self.sheet.vertices),
+            "faces": len(self.sheet.faces),
+            "hinges": len(self.sheet.edges.hinges),
+            "anchors": len(self.anchors),
+            "springs": len(self.springs),
+        }
+
+    def initial_state(self, params: Params) -> State:
+        """Pinned vertices rest, whatever velocity is given."""
+        q = self._start(params)
+        still = torch.zeros(3, dtype=params.dtype)
+        u = set_moving(q, self.mass(params), params["velocity"], params.get("angular_velocity", still))
+        return State(q, torch.where(torch.from_numpy(self.fixed)[:, None], torch.zeros_like(u), u))
+
+    def _start(self, params: Params) -> Tensor:
+        upright = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=params.dtype)
+        turn = params.get("orientation", upright)
+        return place(self._shape("start_shape", params), params["position"], turn)
+
+    def _shape(self, name: str, params: Params) -> Tensor:
+        vertices = torch.from_numpy(self.sheet.vertices).to(params.dtype)
+        return spread(params.get(name, vertices), (self.axes["particles"], 3))
+
+    @cached_property
+    def fixed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """(particles,) whether each is pinned."""
+        fixed = np.zeros(self.axes["particles"], dtype=bool)
+        fixed[self.pins] = True
+        return fixed
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        rest = self.rest_shape(params)
+        law = particles(self.mass(params, rest), params["gravity"], self.fixed)
+        return Mechanics(law, tuple(self._terms(params, control, rest)))
+
+    def rest_shape(self, params: Params) -> RestShape:
+        """Rest lengths, areas and angles, from the parameter ``rest_shape`` or else from the mesh."""
+        if "rest_shape" in params:
+            return rest_shape(self._shape("rest_shape", params), self.sheet.faces, self.sheet.edges.hinges)
+        if params.dtype not in self._rest:
+            vertices = torch.from_numpy(self.sheet.vertices)
+            self._rest[params.dtype] = rest_shape(vertices, self.sheet.faces, self.sheet.edges.hinges).to(params.dtype)
+        return self._rest[params.dtype]
+
+    @cached_property
+    def _rest(self) -> dict[torch.dtype, RestShape]:
+        return {}
+
+    def mass(self, params: Params, rest: RestShape | None = None) -> Tensor:
+        """(particles,) [kg]: the parameter ``mass``, or the density's share of the faces around each vertex."""
+        if "mass" in params:
+            return spread(params["mass"], (self.axes["particles"],))
+        area = (rest or self.rest_shape(params)).area
+        density = spread(params["density"], (self.axes["faces"],))
+        return lumped_mass(density, area, self.sheet.faces, self.axes["particles"])
+
+    def _terms(self, params: Params, control: Control, rest: RestShape) -> Iterable[Term]:
+        yield self._faces(params, control, rest)
+        if self.bending:
+            yield hinge_term(
+                self.sheet.edges.hinges,
+                rest.hinge_weight,
+                params["bending_stiffness"],
+                params["bending_damping"],
+                params.get("rest_angle", rest.hinge_angle),
+                per_step("bending_activation", params, control),
+            )
+        if len(self.anchors):
+            start = take(self._start(params), self.anchors)
+            yield anchor_term(
+                self.anchors, params.get("anchor_place", start), params["anchor_stiffness"], params["anchor_damping"]
+            )
+        if len(self.springs):
+            length = params["spring_length"] if "spring_length" in params else self._spring_lengths(params)
+            pairs = self.springs.astype(np.int32)
+            yield springs(pairs, params["spring_stiffness"], params["spring_damping"], length)
+        if self.ground:
+            yield ground(params, self.axes["particles"])
+        if self.self_collision is not None:
+            yield self_collision_term(
+                self.sheet.faces,
+                self.axes["particles"],
+                self.self_collision,
+                params["collision_stiffness"],
+                params["collision_damping"],
+            )
+
+    def _faces(self, params: Params, control: Control, rest: RestShape) -> Term:
+        faces = self.sheet.faces
+        material = Elasticity(
+            params["shear_modulus"],
+            params["lame_modulus"],
+            params["damping"],
+            per_step("activation", params, control),
+        )
+        if self.normal is not None:
+            return planar_face_term(faces, self.normal, rest.edges, rest.area, material)
+        if "drag" not in params and "lift" not in params:
+            return face_term(faces, rest.edges, rest.area, material)
+        none = torch.zeros((), dtype=params.dtype)
+        air = Air(params.get("drag", none), params.get("lift", none), per_step("wind", params, control))
+        return face_term(faces, rest.edges, rest.area, material, air)
+
+    def _spring_lengths(self, params: Params) -> Tensor:
+        ends = take(self._shape("rest_shape", params), self.springs)
+        length: Tensor = (ends[:, 1] - ends[:, 0]).norm(dim=1)
+        return length
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        return Surface(trajectory.q, torch.from_numpy(self.sheet.faces))
+
+    def texture(self, image: Tensor, **options: Any) -> Texture:
+        """``image`` (height, width, 3) laid over the shell by the mesh's texture coordinates."""
+        if self.sheet.uv is None:
+            raise InputError(f"{self.sheet.name} has no texture coordinates; give it a mesh with uv")
+        uv = torch.from_numpy(self.sheet.uv).to(image.dtype)
+        corners = None if self.sheet.uv_faces is None else torch.from_numpy(self.sheet.uv_faces)
+        return Texture(image, uv, corners, **options)
+
+
+def per_step(name: str, params: Params, control: Control) -> Tensor:
+    """The control of this name, one row per step, or the parameter as a single row."""
+    return control[name] if name in control else params[name].unsqueeze(0)
+
+
+def check_springs(pairs: Sequence[Sequence[int]], count: int) -> Indices:
+    """Pairs of vertices as (springs, 2)."""
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2) if len(pairs) == 0 else np.array(pairs)
+    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"springs: got {pairs!r}; expected a list of pairs of vertex numbers")
+    bad = np.flatnonzero(((array < 0) | (array >= count)).any(axis=1) | (array[:, 0] == array[:, 1]))
+    if bad.size:
+        raise InputError(
+            f"spring {bad[0]} joins {array[bad[0]].tolist()}; expected two different vertices of 0 to {count - 1}"
+        )
+    return array.astype(np.int64)

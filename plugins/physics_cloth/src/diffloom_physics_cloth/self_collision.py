@@ -1,0 +1,108 @@
+"""Contact of a shell with itself, as a term for any model of particles with triangles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.interfaces.errors import InputError
+from diffloom.mechanics import NodeTerm, Stage, spread
+from diffloom_physics_cloth.incidence import Indices
+
+
+def self_collision_term(
+    faces: Indices,
+    particles: int,
+    thickness: float,
+    stiffness: Tensor,
+    damping: Tensor,
+) -> NodeTerm:
+    """Vertices against all triangles but their own: penalty and damping when closer than ``thickness`` [m].
+
+    stiffness [N/m], damping [N s/m]: scalars or one per vertex. The two sides of a triangle are not told apart: a
+    vertex must not cross it, that is come nearer by ``thickness``, within one step.
+    """
+    from diffloom_physics_cloth.kernels.cells import sort_sheet
+    from diffloom_physics_cloth.kernels.self_collision import (
+        push_corners,
+        push_corners_adjoint,
+        push_vertex,
+        push_vertex_adjoint,
+    )
+
+    count, buckets = len(faces), power_of_two(max(len(faces), particles))
+    return NodeTerm(
+        "self_collision",
+        force=push_vertex,
+        adjoint=push_vertex_adjoint,
+        constants=(faces.astype(np.int32), corner_slots(faces, particles), np.array([thickness])),
+        params=(
+            ("stiffness", spread(stiffness, (particles,))),
+            ("damping", spread(damping, (particles,))),
+        ),
+        work=(
+            ((count + 1, 3), "float"),
+            ((particles + count, 3), "int"),
+            ((2, buckets + 2), "int"),
+            ((particles + count,), "int"),
+            ((9 * count, 3), "float"),
+        ),
+        stages=(Stage(1, sort_sheet), Stage(count, push_corners)),
+        adjoint_stages=(Stage(count, push_corners_adjoint),),
+    )
+
+
+def power_of_two(n: int) -> int:
+    """The smallest power of two that is not below n."""
+    return 1 << max(n - 1, 1).bit_length()
+
+
+def corner_slots(faces: Indices, particles: int) -> NDArray[np.int32]:
+    """For each vertex i the rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]]."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(faces.ravel(), minlength=particles))])
+    rows = np.argsort(faces.ravel(), kind="stable")
+    return np.concatenate([starts + particles + 1, rows]).astype(np.int32)
+
+
+def check_thickness(vertices: NDArray[np.float64], faces: Indices, thickness: float) -> None:
+    """InputError when the mesh as given already touches itself at this thickness."""
+    if not (np.isfinite(thickness) and thickness > 0):
+        raise InputError(f"self_collision: got {thickness}; expected the thickness of contact [m], above 0")
+    distance, vertex, face = nearest_approach(vertices, faces, thickness)
+    if distance < thickness:
+        raise InputError(
+            f"self_collision: got a thickness of {thickness:g} m, but vertex {vertex} is only {distance:.4g} m from "
+            f"face {face} in the mesh itself; choose a thickness below {distance:.4g} m"
+        )
+
+
+def nearest_approach(vertices: NDArray[np.float64], faces: Indices, limit: float) -> tuple[float, int, int]:
+    """The smallest distance, below ``limit``, of a vertex from a face that it does not belong to, and both numbers."""
+    corner = vertices[faces]
+    centre = corner.mean(axis=1)
+    reach = np.linalg.norm(corner - centre[:, None], axis=2).max(axis=1) + limit
+    best = (np.inf, -1, -1)
+    for i, p in enumerate(vertices):
+        close = np.flatnonzero((np.square(centre - p).sum(axis=1) < reach**2) & (faces != i).all(axis=1))
+        if close.size:
+            distances = point_triangle_distances(p, corner[close])
+            k = int(distances.argmin())
+            if distances[k] < best[0]:
+                best = (float(distances[k]), i, int(close[k]))
+    return best
+
+
+def point_triangle_distances(p: NDArray[np.float64], corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances of one point from triangles (T, 3, 3)."""
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    normal = np.cross(b - a, c - a)
+    inside = np.ones(len(corners), dtype=bool)
+    best = np.full(len(corners), np.inf)
+    for start, end in ((a, b), (b, c), (c, a)):
+        e, r = end - start, p - start
+        tau = np.clip((e * r).sum(axis=1) / (e * e).sum(axis=1), 0, 1)
+        best = np.minimum(best, np.linalg.norm(r - tau[:, None] * e, axis=1))
+        inside &= (np.cross(e, r) * normal).sum(axis=1) >= 0
+    height = np.abs(((p - a) * normal).sum(axis=1)) / np.linalg.norm(normal, axis=1)
+    return np.where(inside, height, best)

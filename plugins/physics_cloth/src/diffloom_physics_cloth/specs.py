@@ -1,0 +1,102 @@
+"""The parameters of a thin shell: names, units, defaults."""
+
+from __future__ import annotations
+
+from diffloom.contact import contact_specs
+from diffloom.interfaces import ParamSpec
+
+NOT_NEGATIVE = (0.0, None)
+
+
+def turning_specs() -> tuple[ParamSpec, ...]:
+    """How a shell is turned at the start; not for planar ones, which would leave their plane."""
+    return (
+        ParamSpec("orientation", (1.0, 0.0, 0.0, 0.0), "", "turn about the mesh's origin: quaternion w x y z of any "
+                  "length", shape=(4,)),
+        ParamSpec("angular_velocity", (0.0, 0.0, 0.0), "rad/s", "at the start, about the centre of mass", shape=(3,)),
+    )  # fmt: skip
+
+
+def motion_specs() -> tuple[ParamSpec, ...]:
+    """How a shell starts, what it weighs, and its shape."""
+    points = ("particles", 3)
+    return (
+        ParamSpec("position", (0.0, 0.0, 0.0), "m", "where the mesh's origin is at the start", shape=(3,)),
+        ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "at the start, for all or for each particle", shape=points),
+        ParamSpec("start_shape", None, "m", "vertices before turn and shift; the mesh's own if not given",
+                  shape=points),
+        ParamSpec("rest_shape", None, "m", "vertices without elastic force; the mesh's own if not given", shape=points),
+        ParamSpec("density", 0.2, "kg/m^2", "mass per area", shape=("faces",), bounds=NOT_NEGATIVE),
+        ParamSpec("mass", None, "kg", "mass of each particle, instead of density; 0 holds it", shape=("particles",),
+                  bounds=NOT_NEGATIVE),
+        ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", shape=(3,)),
+    )  # fmt: skip
+
+
+def face_specs(air: bool) -> tuple[ParamSpec, ...]:
+    """In-plane elasticity, and drag and lift when there is air."""
+    faces = ("faces",)
+    elastic = (
+        ParamSpec("shear_modulus", 250.0, "N/m", "resistance to shear (mu)", shape=faces, bounds=NOT_NEGATIVE),
+        ParamSpec("lame_modulus", 250.0, "N/m", "resistance to change of area (lam)", shape=faces, bounds=NOT_NEGATIVE),
+        ParamSpec("damping", 0.05, "N s/m", "in-plane viscosity", shape=faces, bounds=NOT_NEGATIVE),
+        ParamSpec("activation", 0.0, "", "growth of the rest area, as a fraction", shape=faces, per_step=True),
+    )
+    if not air:
+        return elastic
+    return (
+        *elastic,
+        ParamSpec("drag", None, "kg/m^3", "drag: half of air's density times C_d", shape=faces, bounds=NOT_NEGATIVE),
+        ParamSpec("lift", None, "kg/m^3", "lift: half of air's density times C_l", shape=faces, bounds=NOT_NEGATIVE),
+        ParamSpec("wind", 0.0, "m/s", "velocity of the air around each face", shape=("faces", 3), per_step=True),
+    )
+
+
+def hinge_specs() -> tuple[ParamSpec, ...]:
+    """Bending."""
+    hinges = ("hinges",)
+    return (
+        ParamSpec("bending_stiffness", 1e-4, "N m", "flexural rigidity (k_b)", shape=hinges, bounds=NOT_NEGATIVE),
+        ParamSpec("bending_damping", 1e-6, "N m s", "resistance to the rate of bending", shape=hinges,
+                  bounds=NOT_NEGATIVE),
+        ParamSpec("rest_angle", None, "rad", "dihedral angle at rest; that of the rest shape if not given",
+                  shape=hinges),
+        ParamSpec("bending_activation", 0.0, "rad", "added to the dihedral angle", shape=hinges, per_step=True),
+    )  # fmt: skip
+
+
+def anchor_specs() -> tuple[ParamSpec, ...]:
+    """Springs to points in space."""
+    anchors = ("anchors",)
+    return (
+        ParamSpec("anchor_stiffness", 1e3, "N/m", "pull per distance from the anchor", shape=anchors,
+                  bounds=NOT_NEGATIVE),
+        ParamSpec("anchor_damping", 0.1, "N s/m", "pull per speed", shape=anchors, bounds=NOT_NEGATIVE),
+        ParamSpec("anchor_place", None, "m", "where the anchors are; where their particles start if not given",
+                  shape=("anchors", 3)),
+    )  # fmt: skip
+
+
+def spring_specs() -> tuple[ParamSpec, ...]:
+    """Springs between two particles of the shell."""
+    springs = ("springs",)
+    return (
+        ParamSpec("spring_stiffness", 100.0, "N/m", "tension per elongation", shape=springs, bounds=NOT_NEGATIVE),
+        ParamSpec("spring_damping", 0.1, "N s/m", "tension per rate of elongation", shape=springs, bounds=NOT_NEGATIVE),
+        ParamSpec("spring_length", None, "m", "length at rest; that in the rest shape if not given", shape=springs,
+                  bounds=NOT_NEGATIVE),
+    )  # fmt: skip
+
+
+def ground_specs() -> tuple[ParamSpec, ...]:
+    """Contact with the ground, with defaults soft enough for particles of a gram."""
+    return contact_specs(stiffness=1e3, damping=0.5, friction_stiffness=0.5, friction=0.5)
+
+
+def collision_specs() -> tuple[ParamSpec, ...]:
+    """Contact of the shell with itself; one value per particle that touches."""
+    particles = ("particles",)
+    return (
+        ParamSpec("collision_stiffness", 500.0, "N/m", "push per depth", shape=particles, bounds=NOT_NEGATIVE),
+        ParamSpec("collision_damping", 0.1, "N s/m", "push per closing speed", shape=particles, bounds=NOT_NEGATIVE),
+    )  # fmt: skip

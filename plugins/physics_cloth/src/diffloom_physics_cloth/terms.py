@@ -1,0 +1,138 @@
+"""The force terms of a thin shell, ready for any model of particles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.mechanics import ElementTerm, spread
+from diffloom_physics_cloth.incidence import Indices
+
+
+@dataclass(frozen=True)
+class Elasticity:
+    """In-plane material of the faces: scalars or one value per face.
+
+    shear_modulus, lame_modulus: mu and lam [N/m]. damping: [N s/m]. activation: growth of the rest area relative to
+    it, (1 or steps, faces).
+    """
+
+    shear_modulus: Tensor
+    lame_modulus: Tensor
+    damping: Tensor
+    activation: Tensor
+
+
+@dataclass(frozen=True)
+class Air:
+    """drag, lift: [kg/m^3], scalars or one per face. wind: (1 or steps, faces, 3) [m/s]."""
+
+    drag: Tensor
+    lift: Tensor
+    wind: Tensor
+
+
+def face_term(
+    faces: Indices, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: Air | None = None
+) -> ElementTerm:
+    """In-plane forces of a shell's triangles, and those of the air when given. rest_edges, rest_area: see RestShape."""
+    from diffloom_physics_cloth.kernels import faces as kernels
+
+    shared = _elastic_params(rest_edges, rest_area, material)
+    nodes = faces.astype(np.int32)
+    if air is None:
+        return ElementTerm(
+            "faces", nodes, kernels.face_force, kernels.face_force_adjoint, params=shared, per_step=("activation",)
+        )
+    count = len(faces)
+    wind = spread(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
+    names = ("wind_x", "wind_y", "wind_z")
+    return ElementTerm(
+        "airy_faces",
+        nodes,
+        kernels.airy_face_force,
+        kernels.airy_face_force_adjoint,
+        params=(
+            *shared,
+            ("drag", spread(air.drag, (count,))),
+            ("lift", spread(air.lift, (count,))),
+            *zip(names, (w.contiguous() for w in wind), strict=True),
+        ),
+        per_step=("activation", *names),
+    )
+
+
+def planar_face_term(
+    faces: Indices, normal: NDArray[np.float64], rest_edges: Tensor, rest_area: Tensor, material: Elasticity
+) -> ElementTerm:
+    """In-plane forces of triangles that stay in the plane of ``normal`` (3,), defined through inversion."""
+    from diffloom_physics_cloth.kernels import planar as kernels
+
+    return ElementTerm(
+        "planar_faces",
+        faces.astype(np.int32),
+        kernels.planar_face_force,
+        kernels.planar_face_force_adjoint,
+        constants=(np.tile(normal, (len(faces), 1)),),
+        params=_elastic_params(rest_edges, rest_area, material),
+        per_step=("activation",),
+    )
+
+
+def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity) -> tuple[tuple[str, Tensor], ...]:
+    """Kernels take moduli times area: the area's own gradient follows from the product."""
+    count = (rest_area.shape[0],)
+    return (
+        ("rest_edges", rest_edges),
+        ("shear_modulus", spread(material.shear_modulus, count) * rest_area),
+        ("lame_modulus", spread(material.lame_modulus, count) * rest_area),
+        ("damping", spread(material.damping, count) * rest_area),
+        ("activation", spread(material.activation, (material.activation.shape[0], *count))),
+    )
+
+
+def hinge_term(
+    hinges: Indices, weight: Tensor, stiffness: Tensor, damping: Tensor, rest_angle: Tensor, activation: Tensor
+) -> ElementTerm:
+    """Bending of a shell across its interior edges.
+
+    hinges: (H, 4). weight: (H,), see RestShape. stiffness [N m], damping [N m s], rest_angle [rad]: scalars or (H,).
+    activation [rad]: (1 or steps, H), added to the angle, so that a positive one bends the sheet forwards.
+    """
+    from diffloom_physics_cloth.kernels.hinges import hinge_force, hinge_force_adjoint
+
+    count = (len(hinges),)
+    return ElementTerm(
+        "hinges",
+        hinges.astype(np.int32),
+        hinge_force,
+        hinge_force_adjoint,
+        params=(
+            ("stiffness", spread(stiffness, count) * weight),
+            ("damping", spread(damping, count) * weight),
+            ("rest_angle", spread(rest_angle, count)),
+            ("activation", spread(activation, (activation.shape[0], *count))),
+        ),
+        per_step=("activation",),
+    )
+
+
+def anchor_term(vertices: Indices, place: Tensor, stiffness: Tensor, damping: Tensor) -> ElementTerm:
+    """Springs of no length from ``vertices`` (A,) to points ``place`` (A, 3) [m]; stiffness [N/m], damping [N s/m]."""
+    from diffloom_physics_cloth.kernels.anchors import anchor_force, anchor_force_adjoint
+
+    count = (len(vertices),)
+    return ElementTerm(
+        "anchors",
+        vertices.astype(np.int32).reshape(-1, 1),
+        anchor_force,
+        anchor_force_adjoint,
+        params=(
+            ("place", spread(place, (*count, 3))),
+            ("stiffness", spread(stiffness, count)),
+            ("damping", spread(damping, count)),
+        ),
+    )
