@@ -1,0 +1,1 @@
+"""Rigid bodies with contact and friction: the model "rigid" of diffloom."""

@@ -1,0 +1,141 @@
+"""Bodies from plain tables, as scene files and scripts give them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.geometry.closed_mesh import check_closed, read_closed_mesh
+from diffloom.geometry.volume_integrals import Solid
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom_physics_rigid.body import Body
+from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
+from diffloom_physics_rigid.touch import read_contact, read_grid, read_spacing, round_points, spaced_points
+
+START = {
+    "position": 3, "orientation": 4, "velocity": 3, "spin": 3, "inertia": 6, "mass": 0, "density": 0,
+    "contact_stiffness": 0, "contact_damping": 0, "friction_stiffness": 0, "friction": 0, "restitution": 0,
+}  # fmt: skip
+"""Start values a body's table may hold, and how many numbers each takes (0: a single one)."""
+POSITIVE = ("mass", "density")
+NOT_NEGATIVE = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction", "restitution")
+OTHER = (
+    "shape",
+    "mesh",
+    "vertices",
+    "faces",
+    "scale",
+    "contact",
+    "fixed",
+    "collides",
+    "grid",
+    "spacing",
+    "colour",
+    "name",
+)
+
+
+def read_body(number: int, table: Mapping[str, Any]) -> Body:
+    """A body from its table: ``shape`` (with its sizes), ``mesh`` (a file) or ``vertices`` and ``faces``, and more.
+
+    See docs/models/rigid.md for every key. Errors name the body by number and name.
+    """
+    what = f"bodies[{number}]" + (f" {table['name']!r}" if "name" in table else "")
+    if not isinstance(table, Mapping):
+        raise InputError(f"{what}: got {table!r}; expected a table such as {{shape = 'box', size = [1, 1, 1]}}")
+    try:
+        shape = read_shape(table).scaled(read_scale(table.get("scale", 1.0)))
+        start = read_start(table)
+        contact = read_contact(table, shape)
+        grid = read_grid(table)
+        spacing = read_spacing(table, shape)
+    except InputError as cause:
+        raise InputError(f"{what}: {cause}") from cause
+    round_shape = contact == "round"
+    body = shape.smooth if round_shape and shape.smooth is not None else shape.solid
+    centred = Shape(shape.vertices - body.centre, shape.faces, shape.kind, shape.dims, shape.smooth)
+    points, roundness = round_points(centred) if round_shape else (centred.vertices, 0.0)
+    colour = table.get("colour")
+    return Body(
+        name=str(table.get("name", f"{table.get('shape', 'mesh')} {number}")),
+        vertices=centred.vertices,
+        faces=centred.faces,
+        shape=centred,
+        volume=body.volume,
+        inertia=body.inertia,
+        points=points,
+        roundness=roundness,
+        pair_points=points if round_shape else spaced_points(centred, spacing),
+        fixed=bool(table.get("fixed", False)),
+        collides=bool(table.get("collides", True)),
+        grid=grid,
+        colour=None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2])),
+        start={**start, **start_mass(start, body)},
+    )
+
+
+def read_shape(table: Mapping[str, Any]) -> Shape:
+    """The shape a table asks for, unscaled; keys that mean nothing are refused."""
+    given = [key for key in ("shape", "mesh", "vertices") if key in table]
+    if len(given) != 1:
+        raise InputError(
+            f"got {' and '.join(given) or 'neither shape nor mesh'}; expected exactly one of shape (one of "
+            f"{', '.join(SHAPES)}), mesh (a file) or vertices with faces"
+        )
+    sizes = {key: value for key, value in table.items() if key not in START and key not in OTHER}
+    if "shape" in table:
+        return shape_by_name(str(table["shape"]), sizes)
+    if sizes:
+        key = next(iter(sizes))
+        raise InputError(f"unknown key {key!r}{nearest(key, (*START, *OTHER))}; a mesh is sized by scale")
+    if "mesh" in table:
+        return Shape(*read_closed_mesh(Path(table["mesh"])))
+    if "faces" not in table:
+        raise InputError("got vertices without faces; expected both")
+    return Shape(*check_closed("mesh", table["vertices"], table["faces"]))
+
+
+def read_scale(value: Any) -> NDArray[np.float64]:
+    """One factor or three as (3,)."""
+    try:
+        scale = np.broadcast_to(np.asarray(value, dtype=np.float64), (3,))
+    except (TypeError, ValueError):
+        raise InputError(f"scale: got {value!r}; expected one number or three") from None
+    if not (np.isfinite(scale) & (scale > 0.0)).all():
+        raise InputError(f"scale: got {value!r}; expected positive numbers: a mirrored body would be inside out")
+    return scale
+
+
+def read_start(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The start values in a table, checked for size and sign."""
+    start: dict[str, Any] = {}
+    for key, count in START.items():
+        if key not in table:
+            continue
+        numbers = np.asarray(table[key], dtype=np.float64)
+        if numbers.shape != ((count,) if count else ()) or not np.isfinite(numbers).all():
+            raise InputError(f"{key}: got {table[key]!r}; expected {f'{count} numbers' if count else 'a number'}")
+        if (key in POSITIVE and numbers <= 0.0) or (key in NOT_NEGATIVE and numbers < 0.0):
+            sign = "positive" if key in POSITIVE else "non-negative"
+            raise InputError(f"{key}: got {table[key]!r}; expected a {sign} number")
+        start[key] = numbers
+    if "mass" in start and "density" in start:
+        raise InputError(f"got mass={start['mass']:g} and density={start['density']:g}; give one of them")
+    if "restitution" in start and "contact_damping" in start:
+        raise InputError("got restitution and contact_damping; give one of them")
+    if "restitution" in start and not 0.0 < start["restitution"] <= 1.0:
+        raise InputError(f"restitution: got {start['restitution']:g}; expected a number above 0, at most 1")
+    if "orientation" in start and math.isclose(float(np.linalg.norm(start["orientation"])), 0.0):
+        raise InputError("orientation: got a quaternion of length 0; expected w, x, y, z such as [1, 0, 0, 0]")
+    return start
+
+
+def start_mass(start: Mapping[str, Any], body: Solid) -> dict[str, Any]:
+    """The mass that the table asks for; water's density when it says nothing."""
+    return {"mass": float(start["mass"]) if "mass" in start else float(start.get("density", 1000.0)) * body.volume}

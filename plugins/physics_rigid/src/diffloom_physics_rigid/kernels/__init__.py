@@ -1,0 +1,1 @@
+"""Device functions of rigid bodies and their transposes."""

@@ -1,0 +1,106 @@
+"""Rotations inside kernels: transposes of the rotation matrix, the exponential map, symmetric 3x3 matrices."""
+
+from diffloom.kernels import constant, cos, device, dot3, sin, sqrt
+
+
+@device
+def quat_matrix_vjp(r, A):
+    """Cotangent of the quaternion r for the cotangent A (nine numbers) of quat_matrix(r)."""
+    w, x, y, z = r
+    trace = A[0] + A[4] + A[8]
+    xy, xz, yz = A[1] + A[3], A[2] + A[6], A[5] + A[7]
+    wx, wy, wz = A[7] - A[5], A[2] - A[6], A[3] - A[1]
+    a = w * trace + x * wx + y * wy + z * wz
+    b = x * (A[0] + A[0] - trace) + y * xy + z * xz + w * wx
+    c = y * (A[4] + A[4] - trace) + x * xy + z * yz + w * wy
+    d = z * (A[8] + A[8] - trace) + x * xz + y * yz + w * wz
+    return (a + a, b + b, c + c, d + d)
+
+
+@device
+def half_turn(y):
+    """cos h, sin h / h and d(sin h / h)/dy for y = h^2 >= 0. A series up to h = 1/2, so that no digit cancels."""
+    one = constant(y, 1)
+    if y < constant(y, 0.25):
+        c = one - y * constant(y, 1 / 2) * (one - y * constant(y, 1 / 12) * (one - y * constant(y, 1 / 30) * (
+            one - y * constant(y, 1 / 56) * (one - y * constant(y, 1 / 90) * (one - y * constant(y, 1 / 132) * (
+                one - y * constant(y, 1 / 182)))))))
+        s = one - y * constant(y, 1 / 6) * (one - y * constant(y, 1 / 20) * (one - y * constant(y, 1 / 42) * (
+            one - y * constant(y, 1 / 72) * (one - y * constant(y, 1 / 110) * (one - y * constant(y, 1 / 156) * (
+                one - y * constant(y, 1 / 210)))))))
+        d = constant(y, -1 / 6) * (one - y * constant(y, 1 / 10) * (one - y * constant(y, 1 / 28) * (
+            one - y * constant(y, 1 / 54) * (one - y * constant(y, 1 / 88) * (one - y * constant(y, 1 / 130) * (
+                one - y * constant(y, 1 / 180)))))))
+        return c, s, d
+    h = sqrt(y)
+    c = cos(h)
+    s = sin(h) / h
+    return c, s, (c - s) / (y + y)
+
+
+@device
+def quat_exp(s):
+    """The unit quaternion that turns by the rotation vector s: (cos |s|/2, s sin(|s|/2)/|s|)."""
+    c, k, _ = half_turn(dot3(s, s) * constant(s[0], 0.25))
+    k = k * constant(s[0], 0.5)
+    return (c, s[0] * k, s[1] * k, s[2] * k)
+
+
+@device
+def quat_exp_vjp(s, adj):
+    """Cotangent of s for y = |s|^2/4, c(y) = cos, k(y) = sinc/2: dc/dy = -k, dk/dy from half_turn."""
+    half = constant(s[0], 0.5)
+    _, sinc, slope = half_turn(dot3(s, s) * constant(s[0], 0.25))
+    along = adj[1] * s[0] + adj[2] * s[1] + adj[3] * s[2]
+    adj_y = half * (slope * along - sinc * adj[0])
+    k = half * sinc
+    t = half * adj_y
+    return (k * adj[1] + t * s[0], k * adj[2] + t * s[1], k * adj[3] + t * s[2])
+
+
+@device
+def ld_sym(a, i):
+    """Row i as a symmetric matrix: six numbers xx, yy, zz, xy, xz, yz."""
+    return (a[i, 0], a[i, 1], a[i, 2], a[i, 3], a[i, 4], a[i, 5])
+
+
+@device
+def sym_mul(S, v):
+    """S v for a symmetric S."""
+    return (
+        S[0] * v[0] + S[3] * v[1] + S[4] * v[2],
+        S[3] * v[0] + S[1] * v[1] + S[5] * v[2],
+        S[4] * v[0] + S[5] * v[1] + S[2] * v[2],
+    )
+
+
+@device
+def sym_scale(S, s):
+    """S s, with s a scalar."""
+    return (S[0] * s, S[1] * s, S[2] * s, S[3] * s, S[4] * s, S[5] * s)
+
+
+@device
+def sym_outer(a, b):
+    """Cotangent of S for S b with cotangent a; an entry off the diagonal counts for both of its places."""
+    return (
+        a[0] * b[0], a[1] * b[1], a[2] * b[2],
+        a[0] * b[1] + a[1] * b[0], a[0] * b[2] + a[2] * b[0], a[1] * b[2] + a[2] * b[1],
+    )
+
+
+@device
+def sym_add(S, T):
+    """S + T."""
+    return (S[0] + T[0], S[1] + T[1], S[2] + T[2], S[3] + T[3], S[4] + T[4], S[5] + T[5])
+
+
+@device
+def add_to_sym(a, i, S):
+    """a[i] += S."""
+    a[i, 0] += S[0]
+    a[i, 1] += S[1]
+    a[i, 2] += S[2]
+    a[i, 3] += S[3]
+    a[i, 4] += S[4]
+    a[i, 5] += S[5]

@@ -1,0 +1,156 @@
+"""The model "rigid": bodies that fall, collide, slide and roll."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.mechanics import Mechanics, NodeTerm, Term, spread
+from diffloom_physics_rigid.body_files import read_body
+from diffloom_physics_rigid.contact_defaults import sides_of, stable_step
+from diffloom_physics_rigid.contact_points import contact_points
+from diffloom_physics_rigid.ground import CONTACT, body_ground
+from diffloom_physics_rigid.law import bodies as bodies_law
+from diffloom_physics_rigid.law import six, symmetric
+from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
+from diffloom_physics_rigid.parameters import specs_of
+from diffloom_physics_rigid.poses import unit_quaternions, world_vertices
+from diffloom_physics_rigid.pushes import body_pushes, read_push
+
+
+class RigidModel(Model):
+    """Rigid bodies with contact and friction.
+
+    bodies: one table each, such as ``{"shape": "box", "size": [1, 1, 1], "position": [0, 2, 0]}`` or
+    ``{"mesh": "duck.obj", "density": 500}``. pushes: tables of external forces in windows of time. ground: whether
+    there is a ground plane. collisions: whether bodies touch each other (by default when there are several).
+    The state is q (bodies, 7): centre of mass [m] and unit quaternion w, x, y, z; u (bodies, 6): velocity [m/s] and
+    angular velocity [rad/s], both in the world. See docs/models/rigid.md.
+    """
+
+    example_settings: ClassVar[dict[str, Any]] = {"dt": 1.0 / 960.0, "steps": 120, "fit": "mass"}
+
+    def __init__(
+        self,
+        bodies: Sequence[Mapping[str, Any]],
+        *,
+        pushes: Sequence[Mapping[str, Any]] = (),
+        ground: bool = True,
+        collisions: bool | None = None,
+    ) -> None:
+        if not bodies:
+            raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
+        self.bodies = tuple(read_body(number, table) for number, table in enumerate(bodies))
+        self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
+        self.ground = ground
+        self.collisions = len(self.bodies) > 1 if collisions is None else collisions
+        self._points = contact_points(self.bodies, [body.points for body in self.bodies])
+        self._pair_points = contact_points(self.bodies, [body.pair_points for body in self.bodies])
+        self._shapes: Shapes | None = None
+        self._specs = specs_of(self.bodies, self.pushes)
+        self._fixed = np.array([body.fixed for body in self.bodies])
+
+    @classmethod
+    def example(cls) -> RigidModel:
+        """A box slides with a ball on its back, and a star flies by; each is pushed, so that its mass shows."""
+        return cls(
+            bodies=[
+                {"shape": "box", "size": [0.5, 0.3, 0.4], "position": [-0.3, 0.1498, 0.0], "mass": 8.0,
+                 "velocity": [1.5, -0.01, 0.3], "spin": [0.01, 0.5, -0.02], "friction": 0.3,
+                 "colour": [0.9, 0.4, 0.2], "name": "box"},
+                {"shape": "sphere", "radius": 0.12, "position": [-0.3, 0.4195, 0.0], "velocity": [1.5, -0.02, 0.3],
+                 "mass": 2.0, "colour": [0.2, 0.5, 0.9], "name": "ball"},
+                {"shape": "star", "scale": 0.5, "position": [0.5, 0.6, 0.2], "orientation": [0.9, 0.3, 0.1, 0.2],
+                 "velocity": [-0.5, 0.5, 0.0], "mass": 1.0, "colour": [0.9, 0.8, 0.2], "name": "star"},
+            ],
+            pushes=[
+                {"body": "box", "point": [-0.25, -0.1, 0.05], "force": [60.0, 0.0, 20.0], "start": 0.01, "end": 0.09},
+                {"body": "ball", "force": [10.0, 0.0, -8.0], "start": 0.02, "end": 0.1},
+                {"body": "star", "vertex": 0, "impulse": [0.4, 0.5, -0.6], "start": 0.005, "end": 0.085},
+            ],
+        )  # fmt: skip
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return self._specs
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        return {"bodies": len(self.bodies), "pushes": len(self.pushes)}
+
+    def initial_state(self, params: Params) -> State:
+        count = len(self.bodies)
+        turn = unit_quaternions(spread(params["orientation"], (count, 4)))
+        q = torch.cat([spread(params["position"], (count, 3)), turn], dim=1)
+        u = torch.cat([spread(params["velocity"], (count, 3)), spread(params["spin"], (count, 3))], dim=1)
+        return State(q, u)
+
+    def masses(self, params: Params) -> Tensor:
+        """(bodies,) [kg]: the mass given, or density x volume."""
+        count = (len(self.bodies),)
+        if "density" not in params:
+            return spread(params["mass"], count)
+        standard = self.spec("mass").default.to(params.dtype)
+        if not torch.equal(params["mass"].detach().expand(count), standard):
+            raise InputError("got both mass and density; give one of them")
+        volumes = torch.tensor([body.volume for body in self.bodies], dtype=params.dtype)
+        return spread(params["density"], count) * volumes
+
+    def inertias(self, params: Params) -> Tensor:
+        """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass."""
+        count = len(self.bodies)
+        if "inertia" in params:
+            return spread(params["inertia"], (count, 6))
+        each = torch.tensor(np.array([body.inertia / body.volume for body in self.bodies]), dtype=params.dtype)
+        return self.masses(params)[:, None] * six(each)
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed)
+        # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
+        terms: list[Term] = [
+            body_ground(self._points, params, self._fixed | (not self.ground)),
+            self._push_term(params),
+        ]
+        if self.collisions:
+            if self._shapes is None:
+                self._shapes = shapes_of(self.bodies)
+            terms.append(body_pairs(self.bodies, self._pair_points, self._shapes, params))
+        return Mechanics(law, tuple(terms))
+
+    def _push_term(self, params: Params) -> NodeTerm:
+        count = len(self.pushes)
+        force = point = torch.zeros((0, 3), dtype=params.dtype)
+        if count:
+            force, point = spread(params["push_force"], (count, 3)), spread(params["push_point"], (count, 3))
+        return body_pushes(self.pushes, force, point, len(self.bodies))
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        own = [torch.tensor(body.vertices, dtype=trajectory.q.dtype) for body in self.bodies]
+        vertices = world_vertices(trajectory.q, own)
+        starts = np.concatenate([[0], np.cumsum([len(body.vertices) for body in self.bodies])])
+        faces = np.concatenate([body.faces + start for body, start in zip(self.bodies, starts, strict=False)])
+        colours = None
+        if any(body.colour is not None for body in self.bodies):
+            rows = [np.tile(body.colour or (0.5, 0.5, 0.5), (len(body.vertices), 1)) for body in self.bodies]
+            colours = torch.tensor(np.concatenate(rows), dtype=trajectory.q.dtype)
+        return Surface(vertices, torch.tensor(faces, dtype=torch.int64), colours=colours)
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """A step length [s] that follows the contact of every free body, from its mass, size and contact parameters."""
+        given = self.params(torch.float64) if params is None else params
+        count = len(self.bodies)
+        contact = [spread(given[name].detach().double(), (count,)).tolist() for name in CONTACT[:3]]
+        masses = self.masses(given).detach().double().tolist()
+        inertias = symmetric(self.inertias(given).detach().double()).numpy()
+        steps = [
+            stable_step(sides_of(body.points, body.roundness), masses[i], inertias[i], *(c[i] for c in contact))
+            for i, body in enumerate(self.bodies)
+            if not body.fixed
+        ]
+        return min(steps, default=math.inf)

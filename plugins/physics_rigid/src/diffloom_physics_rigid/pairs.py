@@ -1,0 +1,132 @@
+"""Contact between bodies, as a term."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.mechanics import NodeTerm, Stage, spread
+from diffloom_physics_rigid.body import Body
+from diffloom_physics_rigid.contact_defaults import sides_of
+from diffloom_physics_rigid.contact_points import ContactPoints
+from diffloom_physics_rigid.distance_grid import DistanceGrid, distance_grid
+from diffloom_physics_rigid.ground import CONTACT
+
+KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The shapes of all bodies as arrays for the kernels.
+
+    kind: (bodies,) of KINDS. dims: (bodies, 3) sizes of exact shapes [m]. low, high: (bodies, 3) bounding boxes [m].
+    grid_start: (bodies,) where a mesh's distances begin in grid_values; grid_size, grid_origin, grid_cell: its grid.
+    """
+
+    kind: NDArray[np.int32]
+    dims: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    grid_start: NDArray[np.int32]
+    grid_size: NDArray[np.int32]
+    grid_origin: NDArray[np.float64]
+    grid_cell: NDArray[np.float64]
+    grid_values: NDArray[np.float64]
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """In the order in which the kernels take them."""
+        return (
+            self.kind, self.dims, self.low, self.high, self.grid_start, self.grid_size, self.grid_origin,
+            self.grid_cell, self.grid_values,
+        )  # fmt: skip
+
+
+def shapes_of(bodies: Sequence[Body]) -> Shapes:
+    """The shapes of ``bodies``. Bodies with the same mesh share one grid of distances."""
+    roundest = max(body.roundness for body in bodies)
+    grids: dict[tuple[bytes, int], tuple[int, DistanceGrid]] = {}
+    rows: list[tuple[int, DistanceGrid] | None] = []
+    total = 0
+    for body in bodies:
+        if body.shape.kind != "mesh":
+            rows.append(None)
+            continue
+        key = (body.vertices.tobytes() + body.faces.tobytes(), body.grid)
+        if key not in grids:
+            grids[key] = (total, distance_grid(body.vertices, body.faces, body.grid, roundest))
+            total += len(grids[key][1].values)
+        rows.append(grids[key])
+    dims = np.zeros((len(bodies), 3))
+    for i, body in enumerate(bodies):
+        dims[i, : len(body.shape.dims)] = body.shape.dims
+    boxes = [bounds(body) for body in bodies]
+    return Shapes(
+        kind=np.array([KINDS[body.shape.kind] for body in bodies], dtype=np.int32),
+        dims=dims,
+        low=np.array([low for low, _ in boxes]),
+        high=np.array([high for _, high in boxes]),
+        grid_start=np.array([0 if row is None else row[0] for row in rows], dtype=np.int32),
+        grid_size=np.array([(0, 0, 0) if row is None else row[1].size for row in rows], dtype=np.int32),
+        grid_origin=np.array([(0.0, 0.0, 0.0) if row is None else row[1].origin for row in rows]),
+        grid_cell=np.array([1.0 if row is None else row[1].cell for row in rows]),
+        grid_values=np.concatenate([grid.values for _, grid in grids.values()]) if grids else np.zeros(1),
+    )
+
+
+def bounds(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The box around a body's shape, a millionth wider so that rounding leaves nothing out."""
+    low, high = body.vertices.min(axis=0), body.vertices.max(axis=0)
+    if body.shape.kind == "sphere":
+        high = np.full(3, body.shape.dims[0])
+        low = -high
+    elif body.shape.kind == "capsule":
+        radius, half = body.shape.dims
+        high = np.array([radius, half + radius, radius])
+        low = -high
+    extra = 1e-6 * float((high - low).max())
+    return low - extra, high + extra
+
+
+def point_share(body: Body) -> float:
+    """sqrt(n/m) for n ground points and m points between bodies on the largest side."""
+    vertices, points = (sides_of(p, body.roundness)[0] for p in (body.points, body.pair_points))
+    return math.sqrt(len(vertices) / len(points))
+
+
+def body_pairs(bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, params: Mapping[str, Tensor]) -> NodeTerm:
+    """Contact of every pair of bodies, of which at least one moves: points of each against the other's shape.
+
+    A body whose largest side has n vertices and m points between bodies gives each of these points sqrt(n/m) of its
+    stiffness, damping and sliding stiffness: the rule by which its defaults were found.
+    """
+    from diffloom_physics_rigid.kernels.pairs import pair_force, pair_force_adjoint, sort_bodies
+
+    count = len(bodies)
+    reach = np.array([body.reach if body.collides else -np.inf for body in bodies])
+    widest = np.array([reach.max()])
+    share = torch.tensor([point_share(body) for body in bodies], dtype=params[CONTACT[0]].dtype)
+    return NodeTerm(
+        "collisions",
+        force=pair_force,
+        adjoint=pair_force_adjoint,
+        constants=(
+            np.array([not body.fixed for body in bodies], dtype=np.int32),
+            widest,
+            reach,
+            *points.arrays[1:],
+            *shapes.arrays,
+        ),
+        params=(
+            *((name, spread(params[name], (count,)) * share) for name in CONTACT[:3]),
+            (CONTACT[3], spread(params[CONTACT[3]], (count,))),
+        ),
+        work=(((count,), "int"), ((count,), "int"), ((count,), "float")),
+        stages=(Stage(1, sort_bodies),),
+    )

@@ -1,0 +1,90 @@
+"""The parameters of a scene of rigid bodies, with the values its bodies start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import ParamSpec
+from diffloom_physics_rigid.body import Body
+from diffloom_physics_rigid.contact_defaults import default_contact, sides_of
+from diffloom_physics_rigid.pushes import BodyPush
+
+POSITIVE = (0.0, None)
+
+
+def specs_of(bodies: Sequence[Body], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
+    """Every parameter of the model, defaults from the bodies' tables and, for contact, from mass and size."""
+    return (*motion_specs(bodies), *contact_specs_of(bodies), *push_specs(pushes))
+
+
+def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
+    """Where bodies start, and what they are made of."""
+
+    def rows(key: str, otherwise: tuple[float, ...]) -> Tensor:
+        return torch.tensor(np.array([body.start.get(key, otherwise) for body in bodies]), dtype=torch.float64)
+
+    masses = torch.tensor([float(body.start["mass"]) for body in bodies], dtype=torch.float64)
+    inertia: Tensor | None = None
+    if any("inertia" in body.start for body in bodies):
+        inertia = torch.tensor(np.array([free_inertia(body) for body in bodies]), dtype=torch.float64)
+    zero = (0.0, 0.0, 0.0)
+    return (
+        ParamSpec("position", rows("position", zero), "m", "centre of mass at the start", ("bodies", 3)),
+        ParamSpec("orientation", rows("orientation", (1.0, 0.0, 0.0, 0.0)), "", "start quaternion w, x, y, z, of any "
+                  "length", ("bodies", 4)),
+        ParamSpec("velocity", rows("velocity", zero), "m/s", "velocity of the centre at the start", ("bodies", 3)),
+        ParamSpec("spin", rows("spin", zero), "rad/s", "angular velocity at the start, world axes", ("bodies", 3)),
+        ParamSpec("mass", masses, "kg", "mass; the inertia follows it unless given", ("bodies",), POSITIVE),
+        ParamSpec("density", None, "kg/m^3", "instead of mass: density x volume", ("bodies",), POSITIVE),
+        ParamSpec("inertia", inertia, "kg m^2", "instead of the inertia that follows from mass and shape: xx, yy, zz, "
+                  "xy, xz, yz about the centre in the body's axes", ("bodies", 6)),
+        ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),
+    )  # fmt: skip
+
+
+def free_inertia(body: Body) -> list[float]:
+    """The inertia in a body's table, or the one that follows from its mass and shape."""
+    if "inertia" in body.start:
+        return [float(n) for n in body.start["inertia"]]
+    tied = body.inertia * (float(body.start["mass"]) / body.volume)
+    return [float(tied[a, b]) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+
+
+def contact_specs_of(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
+    """Contact of each body; what its table leaves open follows from its mass and size."""
+    found = [
+        default_contact(float(b.start["mass"]), b.reach, len(sides_of(b.points, b.roundness)[0]), b.start)
+        for b in bodies
+    ]
+
+    def column(key: str) -> Tensor:
+        return torch.tensor([values[key] for values in found], dtype=torch.float64)
+
+    each = ("bodies",)
+    return (
+        ParamSpec("contact_stiffness", column("contact_stiffness"), "N/m", "normal force per penetration of a contact "
+                  "point (k_e)", each, POSITIVE),
+        ParamSpec("contact_damping", column("contact_damping"), "N s/m", "normal force per closing speed (k_d)", each,
+                  POSITIVE),
+        ParamSpec("friction_stiffness", column("friction_stiffness"), "N s/m", "friction per sliding speed before it "
+                  "slips (k_f)", each, POSITIVE),
+        ParamSpec("friction", column("friction"), "", "Coulomb friction coefficient (mu)", each, POSITIVE),
+        ParamSpec("ground_height", 0.0, "m", "offset of the ground plane along its normal"),
+        ParamSpec("ground_normal", (0.0, 1.0, 0.0), "", "normal of the ground plane, of any length", (3,)),
+    )  # fmt: skip
+
+
+def push_specs(pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
+    """Force and point of each push; none without pushes."""
+    if not pushes:
+        return ()
+    force = torch.tensor(np.array([p.force for p in pushes]), dtype=torch.float64)
+    point = torch.tensor(np.array([p.point for p in pushes]), dtype=torch.float64)
+    return (
+        ParamSpec("push_force", force, "N", "force of each push while it acts", ("pushes", 3)),
+        ParamSpec("push_point", point, "m", "where each push acts, from the centre in the body's axes", ("pushes", 3)),
+    )

@@ -1,0 +1,112 @@
+"""External forces and impulses on points of bodies in windows of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom.mechanics import NodeTerm
+from diffloom_physics_rigid.body import Body, Vector
+from diffloom_physics_rigid.contact_points import offsets
+
+KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
+
+
+@dataclass(frozen=True)
+class BodyPush:
+    """A force on one body from ``start`` to ``end`` [s].
+
+    force: (3,) [N]; point: (3,) where it acts, in the body's frame from its centre [m]. follows: whether the force
+    turns with the body, or keeps its direction in the world.
+    """
+
+    body: int
+    start: float
+    end: float
+    force: Vector
+    point: Vector
+    follows: bool
+
+
+def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[Body]) -> BodyPush:
+    """A push from its table: body (number or name), force or impulse, start, end, and vertex or point."""
+    what = f"pushes[{number}]"
+    for key in table:
+        if key not in KEYS:
+            raise InputError(f"{what}: unknown key {key!r}{nearest(key, KEYS)}; expected {', '.join(KEYS)}")
+    body = which_body(what, table.get("body", 0), bodies)
+    start, end = float(table.get("start", 0.0)), float(table.get("end", 0.0))
+    if not end > start >= 0.0:
+        raise InputError(f"{what}: it starts at {start:g} s and ends at {end:g} s; expected an end after the start: an "
+                         "impulse needs a window, if only of one step")  # fmt: skip
+    if ("force" in table) == ("impulse" in table):
+        raise InputError(f"{what}: expected either force [N] or impulse [N s], three numbers")
+    key = "force" if "force" in table else "impulse"
+    force = three(f"{what}: {key}", table[key]) / (1.0 if key == "force" else end - start)
+    frame = table.get("frame", "world")
+    if frame not in ("world", "body"):
+        raise InputError(f"{what}: frame: got {frame!r}; expected 'world' or 'body'")
+    return BodyPush(body, start, end, force, push_point(what, table, bodies[body]), frame == "body")
+
+
+def push_point(what: str, table: Mapping[str, Any], body: Body) -> Vector:
+    """Where a push acts in the body's frame; the centre of mass when nothing is said."""
+    if "vertex" in table and "point" in table:
+        raise InputError(f"{what}: got both vertex and point; give one of them")
+    if "vertex" not in table:
+        return three(f"{what}: point", table.get("point", (0.0, 0.0, 0.0)))
+    vertex, count = int(table["vertex"]), len(body.vertices)
+    if not 0 <= vertex < count:
+        raise InputError(f"{what}: vertex {vertex} of body {body.name!r}; expected 0 to {count - 1}")
+    return np.asarray(body.vertices[vertex])
+
+
+def which_body(what: str, given: Any, bodies: Sequence[Body]) -> int:
+    """The number of the body meant by a number or a name."""
+    names = [body.name for body in bodies]
+    if isinstance(given, str):
+        if given not in names:
+            raise InputError(
+                f"{what}: no body is called {given!r}{nearest(given, names)}; there are {', '.join(names)}"
+            )
+        return names.index(given)
+    if not isinstance(given, int) or not 0 <= given < len(bodies):
+        raise InputError(f"{what}: body {given!r}; expected 0 to {len(bodies) - 1}, or a name")
+    return given
+
+
+def three(what: str, value: Any) -> Vector:
+    """Three finite numbers as an array."""
+    try:
+        vector = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        vector = np.zeros(0)
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise InputError(f"{what}: got {value!r}; expected three numbers")
+    return vector
+
+
+def body_pushes(pushes: Sequence[BodyPush], force: Tensor, point: Tensor, count: int) -> NodeTerm:
+    """The term of all pushes. force: (pushes, 3) [N]; point: (pushes, 3) [m]; count: number of bodies."""
+    from diffloom_physics_rigid.kernels.pushes import body_push_force, body_push_force_adjoint
+
+    body = np.array([p.body for p in pushes], dtype=np.int64)
+    return NodeTerm(
+        "pushes",
+        force=body_push_force,
+        adjoint=body_push_force_adjoint,
+        constants=(
+            offsets(np.bincount(body, minlength=count).tolist()),
+            np.argsort(body, kind="stable").astype(np.int32),
+            np.array([p.start for p in pushes]),
+            np.array([p.end for p in pushes]),
+            np.array([p.follows for p in pushes], dtype=np.int32),
+        ),
+        params=(("force", force), ("point", point)),
+    )

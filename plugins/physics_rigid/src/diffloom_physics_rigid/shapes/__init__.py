@@ -1,0 +1,6 @@
+"""Solids to make bodies of: primitives, small objects of our own, and any closed mesh."""
+
+from diffloom_physics_rigid.shapes.catalogue import SHAPES, shape_by_name
+from diffloom_physics_rigid.shapes.shape import Shape
+
+__all__ = ["SHAPES", "Shape", "shape_by_name"]

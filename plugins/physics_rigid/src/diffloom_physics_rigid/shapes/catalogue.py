@@ -1,0 +1,34 @@
+"""The shapes one can ask for by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import check_choice, nearest
+from diffloom_physics_rigid.shapes import objects, primitives
+from diffloom_physics_rigid.shapes.shape import Shape
+
+PRIMITIVES: tuple[Callable[..., Shape], ...] = (
+    primitives.box, primitives.sphere, primitives.cylinder, primitives.cone, primitives.capsule, primitives.torus,
+)  # fmt: skip
+OBJECTS: tuple[Callable[..., Shape], ...] = (
+    objects.pear, objects.bowl, objects.goblet, objects.hourglass, objects.mushroom, objects.dumbbell, objects.star,
+    objects.gear, objects.cross, objects.ell, objects.tee, objects.arrow, objects.banana, objects.table, objects.chair,
+)  # fmt: skip
+SHAPES: Mapping[str, Callable[..., Shape]] = {make.__name__: make for make in PRIMITIVES + OBJECTS}
+
+
+def shape_by_name(name: str, sizes: Mapping[str, object]) -> Shape:
+    """The shape ``name`` with the ``sizes`` its maker takes, such as radius and height; InputError for others."""
+    make = SHAPES[check_choice("shape", name, SHAPES)]
+    known = list(inspect.signature(make).parameters)
+    for key, value in sizes.items():
+        if key not in known:
+            takes = ", ".join(known) if known else "none; use scale"
+            raise InputError(f"shape {name!r}: got {key}={value!r}; its sizes are: {takes}{nearest(key, known)}")
+        numbers = value if isinstance(value, (list, tuple)) else [value]
+        if not all(isinstance(n, (int, float)) and n > 0 for n in numbers):
+            raise InputError(f"shape {name!r}: got {key}={value!r}; expected positive numbers")
+    return make(**sizes)

@@ -1,0 +1,77 @@
+"""Box, sphere, cylinder, cone, capsule and torus; axes of revolution along y, origin in the middle."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from diffloom.geometry.volume_integrals import Solid
+from diffloom_physics_rigid.shapes.lathe import lathe
+from diffloom_physics_rigid.shapes.shape import Shape, outwards
+
+
+def box(size: Sequence[float] | float = (1.0, 1.0, 1.0)) -> Shape:
+    """size: edge lengths along x, y, z, or one for a cube [m]. 8 vertices."""
+    half = 0.5 * np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
+    vertices = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
+    quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+    faces = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
+    return Shape(vertices, outwards(vertices, faces), "box", tuple(float(h) for h in half))
+
+
+def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
+    """radius [m]. An icosahedron divided ``subdivisions`` times: 12, 42 or 162 vertices."""
+    import trimesh
+
+    ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
+    vertices, faces = np.array(ball.vertices), np.array(ball.faces, dtype=np.int64)
+    volume = 4.0 / 3.0 * math.pi * radius**3
+    exact = Solid(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
+    return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), exact)
+
+
+def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Shape:
+    """radius, height [m]. 2 rings of ``segments`` vertices and the middles of the lids."""
+    h = 0.5 * height
+    return lathe(((0.0, -h), (radius, -h), (radius, h), (0.0, h)), segments)
+
+
+def cone(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Shape:
+    """radius of the base, height [m], the tip up; the origin is half way up (the body's centre is found from it)."""
+    h = 0.5 * height
+    return lathe(((0.0, -h), (radius, -h), (0.0, h)), segments)
+
+
+def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings: int = 4) -> Shape:
+    """radius, length of the straight part [m]: a cylinder with half a ball on either end."""
+    h = 0.5 * length
+    quarter = [0.5 * math.pi * k / rings for k in range(rings + 1)]
+    profile = [(radius * math.cos(a), h + radius * math.sin(a)) for a in quarter[:-1]] + [(0.0, h + radius)]
+    mesh = lathe([(r, -y) for r, y in reversed(profile)] + profile, segments)
+    return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), capsule_solid(radius, h))
+
+
+def capsule_solid(radius: float, half: float) -> Solid:
+    """Integrals of the exact capsule: a cylinder of height 2 half and two half balls at its ends."""
+    tube, ball = 2.0 * math.pi * radius**2 * half, 4.0 / 3.0 * math.pi * radius**3
+    across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
+    # A half ball has its centre 3 r / 8 above its flat side; about that side its second moment is that of a ball.
+    along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
+    return Solid(tube + ball, np.zeros(3), np.diag([across, along, across]))
+
+
+def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> Shape:
+    """radius of the ring's middle, radius of the tube [m]; the ring lies flat. segments x around vertices."""
+    big = np.arange(segments) * (2.0 * math.pi / segments)
+    small = np.arange(around) * (2.0 * math.pi / around)
+    a, b = (v.reshape(-1) for v in np.meshgrid(big, small, indexing="ij"))
+    out = radius + tube * np.cos(b)
+    vertices = np.stack([out * np.cos(a), tube * np.sin(b), out * np.sin(a)], axis=1)
+    i, j = (v.reshape(-1) for v in np.meshgrid(np.arange(segments), np.arange(around), indexing="ij"))
+    p, q = i * around + j, (i + 1) % segments * around + j
+    r, s = (i + 1) % segments * around + (j + 1) % around, i * around + (j + 1) % around
+    faces = np.concatenate([np.stack([p, q, r], axis=1), np.stack([p, r, s], axis=1)])
+    return Shape(vertices, outwards(vertices, faces))

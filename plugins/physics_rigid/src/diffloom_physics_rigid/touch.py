@@ -1,0 +1,76 @@
+"""Where a body touches others: its vertices, points between them, or the balls of a round shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from diffloom.geometry.triangle_checks import Points
+from diffloom.interfaces import InputError
+from diffloom_physics_rigid.shapes import Shape
+
+
+def read_contact(table: Mapping[str, Any], shape: Shape) -> str:
+    """ "vertices" or "round"; an unstretched sphere or capsule is round unless told otherwise."""
+    can = shape.smooth is not None
+    contact = table.get("contact", "round" if can else "vertices")
+    if contact not in ("vertices", "round"):
+        raise InputError(f"contact: got {contact!r}; expected 'vertices' or 'round'")
+    if contact == "round" and not can:
+        raise InputError("contact: got 'round'; only a sphere or a capsule scaled alike along all axes is round, "
+                         "expected 'vertices'")  # fmt: skip
+    return str(contact)
+
+
+def read_grid(table: Mapping[str, Any]) -> int:
+    """Cells along the longest side of a mesh's grid of distances."""
+    grid = table.get("grid", 32)
+    if not isinstance(grid, int) or not 4 <= grid <= 256:
+        raise InputError(f"grid: got {grid!r}; expected a whole number of cells from 4 to 256")
+    return grid
+
+
+def read_spacing(table: Mapping[str, Any], shape: Shape) -> float:
+    """The largest distance between the points that touch other bodies [m]; by default a little over a third of the
+    body's longest side."""
+    spacing = table.get("spacing", 0.36 * float(np.ptp(shape.vertices, axis=0).max()))
+    if not isinstance(spacing, (int, float)) or not spacing > 0.0:
+        raise InputError(f"spacing: got {spacing!r}; expected a positive length")
+    return float(spacing)
+
+
+def round_points(shape: Shape) -> tuple[Points, float]:
+    """The points whose balls make up a round shape: a sphere's centre; along a capsule's axis, half a radius apart."""
+    if shape.kind == "sphere":
+        return np.zeros((1, 3)), shape.dims[0]
+    radius, half = shape.dims
+    count = 1 + max(1, math.ceil(4.0 * half / radius))
+    points = np.zeros((count, 3))
+    points[:, 1] = np.linspace(-half, half, count)
+    return points, radius
+
+
+def spaced_points(shape: Shape, spacing: float) -> Points:
+    """The vertices, and points on edges and faces so that none are farther apart than ``spacing`` [m].
+
+    Vertices alone would miss two boxes of one size, laid crosswise on each other: neither has a corner in the other.
+    The longest edges of triangles are halved until all are short enough.
+    """
+    points = [shape.vertices]
+    triangles = shape.vertices[shape.faces]
+    while len(triangles):
+        edges = np.linalg.norm(triangles[:, [1, 2, 0]] - triangles, axis=2)
+        long = edges.max(axis=1) > spacing
+        first = edges[long].argmax(axis=1)
+        turned = triangles[long][np.arange(len(first))[:, None], (first[:, None] + np.arange(3)) % 3]
+        middle = 0.5 * (turned[:, 0] + turned[:, 1])
+        points.append(middle)
+        halves = ([turned[:, 0], middle, turned[:, 2]], [middle, turned[:, 1], turned[:, 2]])
+        triangles = np.concatenate([np.stack(half, axis=1) for half in halves])
+    every = np.concatenate(points)
+    grain = 1e-9 * float(np.ptp(shape.vertices, axis=0).max())
+    _, kept = np.unique((every / grain).round(), axis=0, return_index=True)
+    return every[np.sort(kept)]
