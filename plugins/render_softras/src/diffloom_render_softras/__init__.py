@@ -1,0 +1,1 @@
+"""Soft rasterizer: every face touches every pixel a little: the renderer "softras" of diffloom."""

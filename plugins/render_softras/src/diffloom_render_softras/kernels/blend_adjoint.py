@@ -1,0 +1,159 @@
+"""The adjoint of blend, and of cover with it.
+
+With g the cotangent of the colour C (and of the depth) and S the sum of all weights, a fragment's weight has the
+cotangent g.(c - C) / S and its colour g w / S. The least depth acts on C only where the background's weight is held at
+its floor delta: its cotangent is then -sharp delta g.(background - C) / S, and goes to the nearest face.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import add3, anyl, device, mul3, where
+from diffloom.shading.kernels.powers import expv
+from diffloom.shading.kernels.runs import first_of, total, width_of
+from diffloom.shading.kernels.tiles import TILE, dealt
+
+from .blend import background_weight, reference_depth
+from .cover import within
+from .fragments import distance_adjoint, edges, is_inside, nearest_edge, weights, weights_adjoint
+from .light_table import light_table_adjoint
+from .pixels import tile_corner
+from .surface import lit_colour, lit_colour_adjoint, mix_adjoint, own_colour, own_colour_adjoint, point_rows, value_rows
+
+
+@device
+def load_saved(frame, row, here, saved):
+    """Colour, depth and 1 / S of a run of pixels."""
+    planes = saved[3]
+    colour = planes[frame, 0, row, here], planes[frame, 1, row, here], planes[frame, 2, row, here]
+    return colour, saved[4][frame, row, here], saved[4].dtype.type(1.0) / saved[5][frame, row, here]
+
+
+@device
+def load_cotangents(frame, row, here, adj_planes, adj_depth):
+    """Of colour, alpha and depth of a run of pixels."""
+    g = adj_planes[frame, 0, row, here], adj_planes[frame, 1, row, here], adj_planes[frame, 2, row, here]
+    return g, adj_planes[frame, 3, row, here], adj_depth[frame, row, here]
+
+
+@device
+def add_spread(sums, q, adj):
+    """Nine sums plus the cotangents of three rows mixed with q."""
+    return (
+        sums[0] + q[0] * adj[0], sums[1] + q[0] * adj[1], sums[2] + q[0] * adj[2],
+        sums[3] + q[1] * adj[0], sums[4] + q[1] * adj[1], sums[5] + q[1] * adj[2],
+        sums[6] + q[2] * adj[0], sums[7] + q[2] * adj[1], sums[8] + q[2] * adj[2],
+    )  # fmt: skip
+
+
+@device
+def add9(a, b):
+    """a + b."""
+    return (
+        a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5],
+        a[6] + b[6], a[7] + b[7], a[8] + b[8],
+    )  # fmt: skip
+
+
+@device
+def store9(slots, i, part, sums):
+    """slots[i, part] = sums over the lanes."""
+    slots[i, part, 0], slots[i, part, 1], slots[i, part, 2] = total(sums[0]), total(sums[1]), total(sums[2])
+    slots[i, part, 3], slots[i, part, 4], slots[i, part, 5] = total(sums[3]), total(sums[4]), total(sums[5])
+    slots[i, part, 6], slots[i, part, 7], slots[i, part, 8] = total(sums[6]), total(sums[7]), total(sums[8])
+
+
+@device
+def weight_adjoint(t, frame, row, here, p, z, seen, colour, mesh, fade, background, saved, g, gd):
+    """From the cotangents of a run of pixels to a fragment's: w / S, and the cotangents of p and z."""
+    record = saved[4]
+    R = record.dtype.type
+    zero = R(0.0)
+    least = saved[1][frame, row, here]
+    mean, depth, share = load_saved(frame, row, here, saved)
+    fall = where(seen, expv((reference_depth(least, fade, record) - z) * fade[0]), zero)
+    gap = g[0] * (colour[0] - mean[0]) + g[1] * (colour[1] - mean[1]) + g[2] * (colour[2] - mean[2])
+    gap = (gap + gd * (z - depth)) * share
+    part = p * fall * share
+    adj_z = gd * part - gap * p * fall * fade[0]
+    delta, pinned = background_weight(least, fade, record)
+    rest = g[0] * (background[0] - mean[0]) + g[1] * (background[1] - mean[1]) + g[2] * (background[2] - mean[2])
+    rest = -(rest + gd * (fade[2] - depth)) * share * delta * fade[0]
+    is_front = seen & pinned & (saved[2][frame, row, here] == R(t - mesh[3][frame]))
+    return part, gap * fall, adj_z + where(is_front, rest, zero)
+
+
+@device
+def blend_adjoint(
+    e, wants, mesh, shape, lists, view, soft, fade, limit, look, light, background, saved, adj_planes, adj_depth, slots,
+    table,
+):  # fmt: skip
+    """Cotangents from a stripe e of columns of one entry's tile.
+
+    slots[entry stripe]: those of the triangle's corners, nine each: x, y, depth; values; normals; positions.
+    wants: (colour, limited, perspective, light table). saved: clear, nearest, front, planes, depth, weight.
+    """
+    record, box, swapped = shape
+    R = record.dtype.type
+    s = first_of(e)
+    n = dealt(s // TILE, lists[2].shape[0])
+    if n >= lists[2].shape[0]:
+        return
+    i = (n * TILE + s % TILE) // width_of(e)
+    t = lists[2][n]
+    frame, top, left = tile_corner(lists[3][n], view)
+    here = e + (left + s % TILE - s)
+    x = view[2][here]
+    zero, one, two = R(0.0), R(1.0), R(2.0)
+    o = x * zero
+    places = values = normals = positions = (o, o, o, o, o, o, o, o, o)
+    value_at, point_at = value_rows(t, shape, look), point_rows(t, shape, mesh)
+    for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
+        g, ga, gd = load_cotangents(frame, row, here, adj_planes, adj_depth)
+        if not anyl((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
+            continue
+        y = view[3][row]
+        a, b, c = edges(record, t, x, y)
+        d, second, third = nearest_edge(a, b, c)
+        inside = is_inside(a, b, c, record)
+        near = inside | (d < soft[1])
+        q, scale, z = weights(record, t, a, b, c)
+        if wants[1]:
+            near = near & within(z, R(t - mesh[3][frame]), limit[0][frame, row, here], limit[1][frame, row, here])
+        if not anyl(near):
+            continue
+        p = one / (one + expv(where(inside, -d, d) * soft[0]))
+        adj_d = -p * ga * saved[0][frame, row, here] * soft[0]
+        start = reference_depth(saved[1][frame, row, here], fade, record)
+        seen = near & ((start - z) * fade[0] > fade[1])
+        if anyl(seen):
+            colour, by_u, by_v, value = own_colour(q, value_at, look)
+            lit = lit_colour(colour, q, point_at, frame, light) if wants[0] else colour
+            part, adj_p, adj_z = weight_adjoint(
+                t, frame, row, here, p, z, seen, lit, mesh, fade, background, saved, g, gd
+            )
+            adj_d = adj_d - adj_p * p * (one - p) * soft[0]
+            adj_own, adj_q = mul3(g, part), (o, o, o)
+            if light[0] > 0 and wants[0]:
+                adj_lit = adj_own
+                adj_own, adj_position, adj_normal, adj_eye, adj_q = lit_colour_adjoint(
+                    colour, q, point_at, frame, light, adj_lit
+                )
+                positions = add_spread(positions, q, adj_position)
+                normals = add_spread(normals, q, adj_normal)
+                if wants[3]:
+                    light_table_adjoint(i, colour, q, point_at, frame, light, adj_lit, adj_eye, table)
+            if wants[0]:
+                adj_value = own_colour_adjoint(adj_own, by_u, by_v, look)
+                values = add_spread(values, q, adj_value)
+                adj_q = add3(adj_q, mix_adjoint(value_at, look[4], adj_value))
+            w = weights_adjoint(record, t, x, y, a, b, c, q, scale, adj_q, adj_z, R(wants[2]))
+            places = add9(places, (w[0], w[1], w[6], w[2], w[3], w[7], w[4], w[5], w[8]))
+        force = where(near, two * adj_d, zero)
+        f = distance_adjoint(a, b, c, second, third, where(inside, force, -force))
+        places = add9(places, (f[0], f[1], o, f[2], f[3], o, f[4], f[5], o))
+    store9(slots, i, 0, places)
+    if wants[0]:
+        store9(slots, i, 1, values)
+    if light[0] > 0 and wants[0]:
+        store9(slots, i, 2, normals)
+        store9(slots, i, 3, positions)

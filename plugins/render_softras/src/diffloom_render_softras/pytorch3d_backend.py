@@ -1,0 +1,188 @@
+"""The PyTorch3D back end: that library finds the fragments and blends them, through its public interface.
+
+Its +x points left and +z into the scene, and rotations act on row vectors. Colours at the fragments come from
+diffloom.shading, so that every light and texture filter looks the same as with the native back end and no texture is
+copied for each of the faces at a pixel.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Surface
+from diffloom.shading import sample_texture, shade, vertex_normals
+
+from .appearance import GREY
+
+if TYPE_CHECKING:
+    from .renderer import SoftRasRenderer
+
+CAPABILITIES = Capabilities(
+    outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
+    gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
+    dtypes=frozenset({torch.float32}),
+)
+
+#: Faces at a pixel when all are asked for: the library keeps a fixed number, at most 150 on a GPU.
+ALL_FACES = 100
+#: Memory for the fragments of the frames drawn at once [bytes], and what one of them takes with its gradients.
+MEMORY, FRAGMENT = 2**30, 200
+
+
+@functools.cache
+def why_unavailable() -> str | None:
+    """Why PyTorch3D cannot be used here, or None."""
+    try:
+        importlib.import_module("pytorch3d.renderer")
+    except (ImportError, RuntimeError, OSError) as cause:
+        return f"unavailable: pytorch3d does not import ({type(cause).__name__}: {cause})"
+    return None
+
+
+def check_usable() -> None:
+    """Raise unless PyTorch3D can be imported."""
+    reason = why_unavailable()
+    if reason is not None:
+        raise InputError(
+            f'SoftRasRenderer(backend="pytorch3d") is {reason}; build it for your torch with pip install '
+            '--no-build-isolation "git+https://github.com/facebookresearch/pytorch3d.git", or use backend="native", '
+            "which draws the same"
+        )
+
+
+@functools.cache
+def warn_of_cpu() -> None:
+    """Say once that this is slow."""
+    warnings.warn(
+        "PyTorch3D draws on the CPU with a plain loop over pixels and faces, some hundred times slower than "
+        'SoftRasRenderer(backend="native")',
+        stacklevel=4,
+    )
+
+
+def render(
+    settings: SoftRasRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
+    frames: int,
+) -> Image:  # fmt: skip
+    """Draw ``frames`` pictures, as many at a time as fit into MEMORY; everything was checked but the library."""
+    check_usable()
+    if not surface.vertices.is_cuda:
+        warn_of_cpu()
+    kept = min(settings.faces_per_pixel or ALL_FACES, int(surface.faces.shape[0]))
+    at_once = max(1, MEMORY // (FRAGMENT * kept * camera.height * camera.width))
+    vertices = surface.vertices.expand(frames, -1, -1)
+    rotation, eye = camera.rotation.expand(frames, 3, 3), camera.eye.expand(frames, 3)
+    parts = []
+    for start in range(0, frames, at_once):
+        part = slice(start, start + at_once)
+        drawing = _Drawing(settings, surface, vertices[part], camera, rotation[part], eye[part], kept)
+        parts.append(drawing.image(lights, outputs))
+
+    def joined(name: str) -> Tensor | None:
+        found = [getattr(part, name) for part in parts]
+        return None if found[0] is None else torch.cat(found)
+
+    return Image(joined("rgba"), joined("silhouette"), joined("depth"), joined("face_index"))
+
+
+class _Drawing:
+    """Some frames: their fragments, and what is made of them."""
+
+    def __init__(
+        self, settings: SoftRasRenderer, surface: Surface, vertices: Tensor, camera: Camera, rotation: Tensor,
+        eye: Tensor, kept: int,
+    ) -> None:  # fmt: skip
+        self.library: Any = importlib.import_module("pytorch3d.renderer")
+        self.settings, self.surface, self.vertices, self.camera, self.eye = settings, surface, vertices, camera, eye
+        count = len(vertices)
+        faces = surface.faces.expand(count, -1, -1)
+        self.meshes = importlib.import_module("pytorch3d.structures").Meshes(vertices, faces)
+        # D turns our axes (right, up, back) into theirs (left, up, forward).
+        turned = rotation * rotation.new_tensor([[-1.0], [1.0], [-1.0]])
+        size = torch.tensor([[camera.height, camera.width]], device=vertices.device).expand(count, 2)
+        self.cameras = self.library.PerspectiveCameras(
+            focal_length=camera.focal.expand(count, 2), principal_point=camera.centre.expand(count, 2),
+            R=turned.transpose(1, 2), T=-(turned @ eye[..., None])[..., 0], in_ndc=False, image_size=size,
+            device=vertices.device,
+        )  # fmt: skip
+        self.kept = kept
+
+    def fragments(self, reach: float, kept: int) -> Any:
+        """What the library's rasterizer finds; reach is a squared length where the short side spans 2."""
+        settings = self.library.RasterizationSettings(
+            image_size=(self.camera.height, self.camera.width), blur_radius=reach, faces_per_pixel=kept,
+            perspective_correct=self.settings.perspective_correct, clip_barycentric_coords=True,
+            cull_backfaces=self.settings.cull_backfaces, z_clip_value=self.camera.near,
+        )  # fmt: skip
+        return self.library.MeshRasterizer(self.cameras, settings)(self.meshes)
+
+    def image(self, lights: Sequence[Light], outputs: Sequence[str]) -> Image:
+        """The pictures asked for."""
+        rgba = silhouette = depth = index = None
+        sigma = self.settings.sigma_for(self.camera)
+        if set(outputs) - {"face_index"}:
+            found = self.fragments(self.settings.reach_in_sigma * sigma, self.kept)
+            if "rgba" in outputs:
+                rgba = self._blend(self._colours(found, lights), found, sigma, self.settings.background)
+            if "depth" in outputs:
+                far = (self.camera.far,) * 3
+                depth = self._blend(found.zbuf[..., None].expand(*found.zbuf.shape, 3), found, sigma, far)[..., 0]
+            if "silhouette" in outputs:
+                silhouette = rgba[..., 3] if rgba is not None else self._silhouette(found, sigma)
+        if "face_index" in outputs:
+            packed = self.fragments(0.0, 1).pix_to_face[..., 0]
+            index = torch.where(packed < 0, packed, packed % self.surface.faces.shape[0])
+        return Image(rgba, silhouette, depth, index)
+
+    def _silhouette(self, found: Any, sigma: float) -> Tensor:
+        params = self.library.BlendParams(sigma=sigma, gamma=self.settings.gamma)
+        rgba: Tensor = self.library.SoftSilhouetteShader(params)(found, self.meshes)
+        return rgba[..., 3]
+
+    def _blend(self, colours: Tensor, found: Any, sigma: float, background: tuple[float, float, float]) -> Tensor:
+        params = self.library.BlendParams(sigma=sigma, gamma=self.settings.gamma, background_color=background)
+        blended: Tensor = self.library.softmax_rgb_blend(
+            colours, found, params, znear=self.camera.near, zfar=self.camera.far
+        )
+        return blended
+
+    def _colours(self, found: Any, lights: Sequence[Light]) -> Tensor:
+        """(frames, height, width, kept, 3), zero where there is no fragment."""
+        surface = self.surface
+        hit: Tensor = found.pix_to_face >= 0
+        packed: Tensor = found.pix_to_face[hit]
+        weights: Tensor = found.bary_coords[hit]
+        frame, face = packed // surface.faces.shape[0], packed % surface.faces.shape[0]
+
+        def mixed(values: Tensor, rows: Tensor) -> Tensor:
+            return (values[rows] * weights[..., None]).sum(1)
+
+        corners = surface.faces[face]
+        colour = self._own_colours(face, corners, mixed)
+        if surface.material.shading != "unlit":
+            rows = corners + frame[:, None] * self.vertices.shape[1]
+            normals = vertex_normals(self.vertices, surface.faces).reshape(-1, 3)
+            position, normal = mixed(self.vertices.reshape(-1, 3), rows), mixed(normals, rows)
+            colour = shade(colour, position, normal, self.eye[frame], surface.material, lights)
+        empty = torch.zeros((*hit.shape, 3), dtype=colour.dtype, device=colour.device)
+        return empty.masked_scatter(hit[..., None].expand_as(empty), colour)
+
+    def _own_colours(self, face: Tensor, corners: Tensor, mixed: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        surface = self.surface
+        if surface.texture is not None:
+            texture = surface.texture
+            rows = corners if texture.uv_faces is None else texture.uv_faces[face]
+            return sample_texture(texture, mixed(texture.uv, rows))
+        colours = surface.colours
+        if colours is None:
+            return torch.full((len(face), 3), GREY, dtype=self.vertices.dtype, device=face.device)
+        if colours.dim() == 1:
+            return colours.expand(len(face), 3)
+        return colours[face] if surface.colour_per == "face" else mixed(colours, corners)

@@ -1,0 +1,108 @@
+"""The soft rasterizer as a renderer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
+from diffloom.interfaces.errors import check_choice
+from diffloom.shading.scene import check_scene
+
+BACKENDS = ("native", "pytorch3d", "auto")
+TARGETS = ("auto", "serial", "parallel", "cuda")
+
+
+@dataclass(frozen=True)
+class SoftRasRenderer(Renderer):
+    """Every face touches every pixel a little, so that pictures are smooth in everything that makes them.
+
+    sigma: how far faces blur, a squared length where the picture's short side spans 2: a face covers a pixel at
+        distance d outside its outline with probability 1 / (1 + exp(d^2 / sigma)), inside with d^2 negated.
+    sigma_pixels: the same as a length s [px], sigma = s^2 in pixels, instead of ``sigma``.
+    least_probability: where a face's reach outside ends. 1e-4 ends it at d = 3.03 sqrt(sigma).
+    gamma: how sharply nearer faces hide those behind, in depth over (far - near): a face dz metres behind another
+        weighs exp(-dz / (gamma (far - near))).
+    faces_per_pixel: the nearest faces that count at a pixel, or None for all within reach.
+    background: rgb behind everything.
+    cull_backfaces: leave out faces turned away from the camera.
+    perspective_correct: weigh the corners of faces in space (True) or in the picture (False).
+    backend: "native"; "pytorch3d" for that library; "auto" for it where it is installed and tensors are on a GPU.
+    target: where the native back end runs: "auto", "serial", "parallel" or "cuda".
+    """
+
+    sigma: float = 1e-4
+    sigma_pixels: float | None = None
+    least_probability: float = 1e-4
+    gamma: float = 1e-4
+    faces_per_pixel: int | None = None
+    background: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    cull_backfaces: bool = False
+    perspective_correct: bool = True
+    backend: Literal["native", "pytorch3d", "auto"] = "native"
+    target: Literal["auto", "serial", "parallel", "cuda"] = "auto"
+
+    def __post_init__(self) -> None:
+        check_choice("SoftRasRenderer.backend", self.backend, BACKENDS)
+        check_choice("SoftRasRenderer.target", self.target, TARGETS)
+        for name in ("sigma", "gamma", "sigma_pixels"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0.0):
+                raise InputError(f"SoftRasRenderer.{name}: got {value!r}; expected a number above 0, such as 1e-4")
+        if not 0.0 < self.least_probability < 0.5:
+            raise InputError(
+                f"SoftRasRenderer.least_probability: got {self.least_probability!r}; expected between 0 and 0.5"
+            )
+        if self.faces_per_pixel is not None and self.faces_per_pixel < 1:
+            raise InputError(
+                f"SoftRasRenderer.faces_per_pixel: got {self.faces_per_pixel!r}; expected 1 or more, or None for all"
+            )
+        if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
+            raise InputError(f"SoftRasRenderer.background: got {self.background!r}; expected three numbers r, g, b")
+
+    @property
+    def reach_in_sigma(self) -> float:
+        """Squared distance, in units of sigma, at which a face's probability falls to ``least_probability``."""
+        return math.log(1.0 / self.least_probability - 1.0)
+
+    def sigma_for(self, camera: Camera) -> float:
+        """sigma as a squared length where the short side of the camera's picture spans 2."""
+        if self.sigma_pixels is None:
+            return self.sigma
+        return (self.sigma_pixels / (0.5 * min(camera.height, camera.width))) ** 2
+
+    @property
+    def capabilities(self) -> Capabilities:
+        if self.backend == "pytorch3d":
+            from .pytorch3d_backend import CAPABILITIES
+
+            return CAPABILITIES
+        return Capabilities(
+            outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
+            gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
+            dtypes=frozenset({torch.float32, torch.float64}),
+        )
+
+    def render(
+        self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
+    ) -> Image:
+        frames = check_scene(surface, camera, lights, outputs, self.capabilities)
+        if self._by_library(surface):
+            from . import pytorch3d_backend
+
+            return pytorch3d_backend.render(self, surface, camera, lights, outputs, frames)
+        from . import native
+
+        return native.render(self, surface, camera, lights, outputs, frames)
+
+    def _by_library(self, surface: Surface) -> bool:
+        if self.backend != "auto":
+            return self.backend == "pytorch3d"
+        from .pytorch3d_backend import CAPABILITIES, why_unavailable
+
+        suits = surface.vertices.is_cuda and surface.vertices.dtype in CAPABILITIES.dtypes
+        return suits and why_unavailable() is None

@@ -1,0 +1,107 @@
+"""What is wrong with a scene is said in its own words."""
+
+import pytest
+import torch
+
+from diffloom.interfaces import Camera, InputError, Surface, Texture
+from diffloom_render_softras import pytorch3d_backend
+from diffloom_render_softras.renderer import SoftRasRenderer
+
+FACES = torch.tensor([[0, 1, 2]])
+
+
+def surface(**changes):
+    given = {"vertices": torch.tensor([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]]), "faces": FACES, **changes}
+    return Surface(**given)
+
+
+def render(what, **options):
+    camera = options.pop("camera", Camera.look_at((0.0, 0.0, 3.0), size=(8, 8)))
+    return SoftRasRenderer(**options.pop("settings", {})).render(what, camera, **options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"sigma": 0.0}, r"sigma: got 0\.0; expected a number above 0"),
+        ({"sigma": -1e-4}, "sigma: got -0.0001"),
+        ({"sigma": float("nan")}, "sigma: got nan"),
+        ({"gamma": 0.0}, "gamma: got"),
+        ({"sigma_pixels": -1.0}, "sigma_pixels: got"),
+        ({"least_probability": 0.5}, "least_probability: got 0.5"),
+        ({"faces_per_pixel": 0}, "faces_per_pixel: got 0; expected 1 or more, or None"),
+        ({"background": (1.0, 2.0)}, "background: got .* three numbers"),
+        ({"backend": "pytorch"}, "did you mean 'pytorch3d'"),
+        ({"target": "gpu"}, "target: got 'gpu'"),
+    ],
+)
+def test_settings(settings, words):
+    with pytest.raises(InputError, match=words):
+        SoftRasRenderer(**settings)
+
+
+def test_no_faces():
+    with pytest.raises(InputError, match="got no faces; expected at least one triangle"):
+        render(surface(faces=torch.zeros((0, 3), dtype=torch.int64)))
+
+
+def test_no_frames():
+    with pytest.raises(InputError, match="got no frames"):
+        render(surface(vertices=torch.zeros((0, 3, 3))))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_vertices_that_are_no_numbers(value):
+    vertices = torch.zeros((1, 3, 3))
+    vertices[0, 1, 2] = value
+    with pytest.raises(InputError, match=r"Surface\.vertices: value at index \(0, 1, 2\)"):
+        render(surface(vertices=vertices))
+
+
+def test_wrong_batch():
+    camera = Camera.look_at(torch.tensor([[0.0, 0, 3], [1, 0, 3]]), size=(8, 8))
+    with pytest.raises(InputError, match=r"3 frames.*2 frames.*expected the same number"):
+        render(surface(vertices=torch.zeros((3, 3, 3))), camera=camera)
+
+
+def test_texture_without_coordinates_for_its_vertices():
+    texture = Texture(torch.zeros((2, 2, 3)), torch.zeros((5, 2)))
+    with pytest.raises(InputError, match=r"Texture\.uv: got 5 rows for 3 vertices.*uv_faces"):
+        render(surface(texture=texture))
+
+
+def test_texture_coordinates_out_of_range():
+    texture = Texture(torch.zeros((2, 2, 3)), torch.zeros((5, 2)), torch.tensor([[0, 1, 5]]))
+    with pytest.raises(InputError, match=r"indices run from 0 to 5; expected 0 to 4"):
+        render(surface(texture=texture))
+
+
+def test_mixed_precision():
+    with pytest.raises(InputError, match=r"Camera\.rotation is torch\.float64 but Surface\.vertices is torch\.float32"):
+        render(surface(), camera=Camera.look_at((0.0, 0.0, 3.0), size=(8, 8), dtype=torch.float64))
+
+
+def test_unknown_output():
+    with pytest.raises(InputError, match="did you mean 'silhouette'"):
+        render(surface(), outputs=("silhouete",))
+    with pytest.raises(InputError, match="outputs: got none"):
+        render(surface(), outputs=())
+
+
+@pytest.fixture
+def no_library(monkeypatch):
+    pytorch3d_backend.why_unavailable.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, "pytorch3d.renderer", None)
+    yield
+    pytorch3d_backend.why_unavailable.cache_clear()
+
+
+@pytest.mark.usefixtures("no_library")
+def test_a_missing_library_is_said_with_how_to_get_it():
+    with pytest.raises(InputError, match=r"unavailable: pytorch3d does not import.*pip install.*native"):
+        render(surface(), settings={"backend": "pytorch3d"})
+
+
+@pytest.mark.usefixtures("no_library")
+def test_auto_does_without_the_library():
+    assert render(surface(), settings={"backend": "auto"}).rgba.shape == (1, 8, 8, 4)
