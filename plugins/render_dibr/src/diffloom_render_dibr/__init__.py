@@ -1,0 +1,1 @@
+"""DIB-R: hard foreground, soft silhouette: the renderer "dibr" of diffloom."""

@@ -1,0 +1,135 @@
+"""The Kaolin back end: the same scenes drawn by that library, versions 0.15 to 0.18, on CUDA tensors.
+
+Kaolin interpolates affinely on the image. Unless compat="kaolin" asks for just that, features go in divided by depth,
+together with 1 / depth, and the quotient comes out perspective-correct. Faces are culled by the sign of their projected
+area, or with compat by their normal's z. The soft mask is Kaolin's own either way.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Camera, Image, InputError, Light, Surface
+from diffloom.shading import camera_points, project, sample_texture, shade, vertex_normals
+
+from .look import GREY
+
+if TYPE_CHECKING:
+    from .renderer import DibrRenderer
+
+#: Where faces are put that must not be seen: outside of the picture and out of the mask's reach.
+AWAY = 1e3
+
+
+def kaolin_mesh() -> Any:
+    """The module kaolin.render.mesh, imported when it is needed: that takes seconds."""
+    return importlib.import_module("kaolin.render.mesh")
+
+
+@functools.cache
+def why_unavailable() -> str | None:
+    """Why Kaolin cannot be used here, or None."""
+    try:
+        kaolin_mesh()
+    except (ImportError, RuntimeError, OSError) as cause:
+        return f"unavailable: kaolin does not import ({type(cause).__name__}: {cause})"
+    return None
+
+
+def check_usable(vertices: Tensor) -> None:
+    """Raise unless Kaolin can draw these vertices."""
+    reason = why_unavailable()
+    if reason is not None:
+        raise InputError(f'DibrRenderer(backend="kaolin") is {reason}; install it, or use backend="native"')
+    if not vertices.is_cuda:
+        raise InputError(
+            f"Surface.vertices is on {vertices.device} and Kaolin's rasteriser needs CUDA; move the scene to a GPU, or "
+            'use backend="native", which draws the same with compat="kaolin"'
+        )
+
+
+def render(
+    settings: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
+    frames: int,
+) -> Image:  # fmt: skip
+    """Draw ``frames`` pictures; everything was checked but whether Kaolin can be used."""
+    check_usable(surface.vertices)
+    vertices = surface.vertices.expand(frames, -1, -1)
+    screen = project(vertices, camera)
+    corners = screen[:, surface.faces]
+    facing, away = _facing(settings, vertices, surface.faces, camera, corners)
+    scale = screen.new_tensor([2.0 / camera.width, -2.0 / camera.height])
+    place = torch.where(away[..., None, None], AWAY, corners[..., :2] * scale)
+    depth = torch.where(away[..., None], camera.far, corners[..., 2])
+    features = _features(surface, vertices, depth, "rgba" in outputs)
+    correct = settings.compat is None
+    if correct:
+        features = torch.cat([features, torch.ones_like(features[..., :1])], dim=-1) / depth[..., None]
+    values, mask, index = kaolin_mesh().dibr_rasterization(
+        camera.height, camera.width, -depth, place, features, facing, sigmainv=settings.sigmainv,
+        boxlen=settings.reach, knum=settings.knum or int(surface.faces.shape[0]),
+    )  # fmt: skip
+    covered = index >= 0
+    if correct:
+        values = values[..., :-1] / torch.where(covered, values[..., -1], 1.0)[..., None]
+    return _image(settings, surface, camera, lights, outputs, values, mask, index, covered)
+
+
+def _facing(
+    settings: DibrRenderer, vertices: Tensor, faces: Tensor, camera: Camera, corners: Tensor
+) -> tuple[Tensor, Tensor]:
+    """What stands for the normals' z, negative for faces not to be drawn, and which faces are not to be anywhere."""
+    with torch.no_grad():
+        away = (corners[..., 2] < camera.near).any(-1)
+        (ax, ay, _), (bx, by, _), (cx, cy, _) = (corners[:, :, k].unbind(-1) for k in range(3))
+        facing = (by - ay) * (cx - ax) - (bx - ax) * (cy - ay)
+        if settings.compat is not None:
+            a, b, c = camera_points(vertices, camera)[:, faces].unbind(2)
+            facing = torch.linalg.cross(b - a, c - a)[..., 2]
+        if not settings.culls:
+            facing = torch.ones_like(facing)
+        return torch.where(away, -1.0, facing), away
+
+
+def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -> Tensor:
+    """(frames, faces, 3, n): depth, then own colour or u, v, then normal and position if lit."""
+    frames, faces = vertices.shape[0], surface.faces
+    parts = [depth[..., None]]
+    if colour and surface.texture is not None:
+        rows = faces if surface.texture.uv_faces is None else surface.texture.uv_faces
+        parts.append(surface.texture.uv[rows].expand(frames, -1, -1, -1))
+    elif colour:
+        own = vertices.new_full((3,), GREY) if surface.colours is None else surface.colours
+        per_vertex = own.dim() == 2 and surface.colour_per == "vertex"
+        spread = own[faces] if per_vertex else own.reshape(-1, 1, 3).expand(faces.shape[0], 3, 3)
+        parts.append(spread.expand(frames, -1, -1, -1))
+    if colour and surface.material.shading != "unlit":
+        parts += [vertex_normals(vertices, faces)[:, faces], vertices[:, faces]]
+    return torch.cat(parts, dim=-1)
+
+
+def _image(
+    settings: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
+    values: Tensor, mask: Tensor, index: Tensor, covered: Tensor,
+) -> Image:  # fmt: skip
+    rgba = None
+    if "rgba" in outputs:
+        frame = covered.nonzero()[:, 0]
+        shown = values[covered]
+        own = shown[:, 1:3] if surface.texture is not None else shown[:, 1:4]
+        colour = own if surface.texture is None else sample_texture(surface.texture, own)
+        if surface.material.shading != "unlit":
+            eye = camera.eye if camera.eye.dim() == 1 else camera.eye[frame]
+            lit = shown[:, 1 + own.shape[1] :]
+            colour = shade(colour, lit[:, 3:6], lit[:, :3], eye, surface.material, lights)
+        ground = values.new_tensor(settings.background).expand(*covered.shape, 3)
+        rgb = ground.masked_scatter(covered[..., None], colour)
+        rgba = torch.cat([rgb, mask[..., None]], dim=-1)
+    depth = torch.where(covered, values[..., 0], camera.far) if "depth" in outputs else None
+    return Image(rgba, mask if "silhouette" in outputs else None, depth, index if "face_index" in outputs else None)

@@ -1,0 +1,120 @@
+"""The covered pixels as a list, triangle by triangle.
+
+So a triangle finds its pixels side by side, forward and backward, and nothing is searched or shared. Each triangle's
+part is filled up to whole runs, the last pixel being repeated: a run of lanes never mixes triangles. The part of a
+large triangle is cut into *chunks*, the work items of interpolation.
+
+pixels: (first, chunk, owner, xs, ys): first[n], chunk[n] where the pixels and chunks of triangle n begin; owner of each
+chunk; centres of the pixels.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import constant, device, maximum, minimum
+
+#: Pixels to which parts are filled up.
+RUN = 8
+#: Columns of a box from which on it pays to find a row's ends instead of looking through the row.
+WIDE = 16
+
+
+@device
+def name_frames(t, frame_start, frame):
+    """frame[n] = t for the triangles of frame t."""
+    for n in range(frame_start[t], frame_start[t + 1]):
+        frame[n] = t
+
+
+@device
+def row_ends(n, i, inner, hard, columns, rows):
+    """First and last column that row i of triangle n may cover; hard is empty by Kaolin's rules."""
+    first, last = inner[n, 0], inner[n, 2]
+    if hard.shape[0] == 0 or last - first < WIDE:
+        return first, last
+    left, right = columns[first], columns[last]
+    low, high = left, right
+    for k in range(3):
+        dx, dy = hard[n, 4 * k + 2], hard[n, 4 * k + 3]
+        if dy != constant(dy, 0):
+            x = hard[n, 4 * k] + dx * (rows[i] - hard[n, 4 * k + 1]) / dy
+            if dy > constant(dy, 0):
+                high = minimum(high, x)
+            else:
+                low = maximum(low, x)
+    # one more on each side for rounding: pixels are asked whom they show
+    low, high = minimum(low, right), maximum(high, left)
+    return max(first, first + int(low - left) - 1), min(last, first + int(high - left) + 2)
+
+
+@device
+def count_pixels(n, length, view, inner, hard, frame, visible, face_index, count, first, chunk):
+    """count[n]: pixels that show triangle n; first[n + 1]: filled up to runs; chunk[n + 1]: chunks of ``length``."""
+    found = 0
+    if visible[n]:
+        for i in range(inner[n, 1], inner[n, 3] + 1):
+            begin, last = row_ends(n, i, inner, hard, view[2], view[3])
+            for j in range(begin, last + 1):
+                found += 1 if face_index[frame[n], i, j] == n else 0
+    filled = (found + RUN - 1) // RUN * RUN
+    count[n] = found
+    first[n + 1] = filled
+    chunk[n + 1] = (filled + length - 1) // length
+
+
+@device
+def running_sum(k, count):
+    """count[n] += count[n - 1], from 0 on."""
+    count[0] = 0
+    for n in range(1, count.shape[0]):
+        count[n] += count[n - 1]
+
+
+@device
+def list_pixels(n, view, inner, hard, frame, face_index, count, pixels, spot):
+    """The pixels of triangle n: their place in its frame (filled up to tiles), their centres, their chunks' owner."""
+    first, chunk, owner, xs, ys = pixels
+    if count[n] == 0:
+        return
+    k = first[n]
+    for i in range(inner[n, 1], inner[n, 3] + 1):
+        begin, last = row_ends(n, i, inner, hard, view[2], view[3])
+        for j in range(begin, last + 1):
+            if face_index[frame[n], i, j] == n:
+                spot[k] = i * face_index.shape[2] + j
+                xs[k], ys[k] = view[2][j], view[3][i]
+                k += 1
+    for m in range(k, first[n + 1]):
+        spot[m], xs[m], ys[m] = spot[k - 1], xs[k - 1], ys[k - 1]
+    for c in range(chunk[n], chunk[n + 1]):
+        owner[c] = n
+
+
+@device
+def chunk_pixels(c, length, pixels):
+    """Triangle, begin and end of chunk c in the list."""
+    first, chunk, owner = pixels[0], pixels[1], pixels[2]
+    n = owner[c]
+    begin = first[n] + (c - chunk[n]) * length
+    return n, begin, min(begin + length, first[n + 1])
+
+
+@device
+def put(c, channels, length, frame, count, pixels, spot, value, planes):
+    """planes[frame, d, spot] = value[d, pixel] for the pixels of chunk c."""
+    n, begin, end = chunk_pixels(c, length, pixels)
+    end = min(end, pixels[0][n] + count[n])
+    for d in range(channels):
+        for k in range(begin, end):
+            planes[frame[n], d, spot[k]] = value[d, k]
+
+
+@device
+def take(c, channels, length, frame, count, pixels, spot, adj_planes, adj_value):
+    """adj_value[d, pixel] = adj_planes[frame, d, spot]: the adjoint of put; what fills up runs gets 0."""
+    n, begin, end = chunk_pixels(c, length, pixels)
+    real = min(end, pixels[0][n] + count[n])
+    for d in range(channels):
+        for k in range(begin, real):
+            adj_value[d, k] = adj_planes[frame[n], d, spot[k]]
+        for k in range(real, end):
+            adj_value[d, k] = adj_value.dtype.type(0)

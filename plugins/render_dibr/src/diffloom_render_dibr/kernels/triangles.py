@@ -1,0 +1,91 @@
+"""Triangles made ready for our own rules: what of them a run of pixels needs.
+
+Points are (x, y, depth): pixels from the middle of the picture, right and down, and metres ahead of the camera.
+hard: (triangles, 16), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that
+dx (py - y) - dy (px - x) is positive inside; then three factors that make 1 / depth of those edge functions, and the
+largest 1 / depth of the corners. A side shared by two triangles is evaluated from the same end point by both: their
+edge functions are exact opposites, and no pixel between neighbours is missed by both. sides: (triangles, 9), the
+corners x, y and the inverse squared lengths of the sides 01, 12, 20.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import constant, device, maximum, minimum, sqrt, where
+
+from .grid import load_corner, load_depth, set_box
+
+#: Columns of the records.
+HARD, SIDES, LENGTH = 16, 9, 6
+
+
+@device
+def pixel_range(low, high, size):
+    """First and last row or column whose centre lies in [low, high]."""
+    half, margin = constant(low, 0.5), constant(low, size) * constant(low, 0.5)
+    # what lies outside of the picture may be too large for an integer
+    limit = margin + constant(low, 1)
+    a = minimum(maximum(low, -limit), limit) + margin - half
+    b = minimum(maximum(high, -limit), limit) + margin - half
+    first, last = int(a), int(b)
+    first += 1 if constant(low, first) < a else 0
+    last -= 1 if constant(low, last) > b else 0
+    return max(first, 0), min(last, size - 1)
+
+
+@device
+def twice_area(v):
+    """Twice the signed area; negative for a face seen from its front, since y runs down."""
+    return (v[2] - v[0]) * (v[5] - v[1]) - (v[3] - v[1]) * (v[4] - v[0])
+
+
+@device
+def note_side(n, k, ax, ay, bx, by, sign, reach, hard, planes):
+    """Side k of triangle n: its record, and the half plane of what lies within reach of it."""
+    turned = (ax > bx) | ((ax == bx) & (ay > by))
+    x, y = where(turned, bx, ax), where(turned, by, ay)
+    dx, dy = sign * (bx - ax), sign * (by - ay)
+    hard[n, 4 * k], hard[n, 4 * k + 1], hard[n, 4 * k + 2], hard[n, 4 * k + 3] = x, y, dx, dy
+    planes[n, 3 * k], planes[n, 3 * k + 1] = -dy, dx
+    # a little to spare for rounding
+    planes[n, 3 * k + 2] = dy * x - dx * y + sqrt(dx * dx + dy * dy) * (reach + constant(x, 0.01))
+
+
+@device
+def inverse_square(dx, dy):
+    """1 / (dx^2 + dy^2), 0 for no length."""
+    square = dx * dx + dy * dy
+    return where(square > constant(dx, 0), constant(dx, 1) / square, constant(dx, 0))
+
+
+@device
+def set_up(n, size, point, mesh, drawn, cull, reach, box, inner, planes, hard, sides):
+    """Records and boxes of triangle n: ``inner`` of the pixels inside, ``box`` of those within reach too."""
+    v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
+    zero, one = constant(reach, 0), constant(reach, 1)
+    area = twice_area(v)
+    left, right = minimum(minimum(v[0], v[2]), v[4]), maximum(maximum(v[0], v[2]), v[4])
+    top, bottom = minimum(minimum(v[1], v[3]), v[5]), maximum(maximum(v[1], v[3]), v[5])
+    j0, j1 = pixel_range(left - reach, right + reach, size[1])
+    i0, i1 = pixel_range(top - reach, bottom + reach, size[0])
+    if (drawn.shape[0] > 0 and not drawn[n]) or (cull != 0 and area >= zero):
+        j1 = -1
+    set_box(n, box, j0, i0, j1, i1)
+    set_box(n, inner, 0, 0, -1, -1)
+    if j1 < j0 or i1 < i0:
+        return
+    if area != zero:
+        j0, j1 = pixel_range(left, right, size[1])
+        i0, i1 = pixel_range(top, bottom, size[0])
+        set_box(n, inner, j0, i0, j1, i1)
+    sign = where(area > zero, one, -one)
+    note_side(n, 0, v[2], v[3], v[4], v[5], sign, reach, hard, planes)
+    note_side(n, 1, v[4], v[5], v[0], v[1], sign, reach, hard, planes)
+    note_side(n, 2, v[0], v[1], v[2], v[3], sign, reach, hard, planes)
+    scale = one / where(area != zero, sign * area, one)
+    hard[n, 12], hard[n, 13], hard[n, 14] = scale / z[0], scale / z[1], scale / z[2]
+    hard[n, 15] = one / minimum(minimum(z[0], z[1]), z[2])
+    for k in range(6):
+        sides[n, k] = v[k]
+    sides[n, LENGTH] = inverse_square(v[2] - v[0], v[3] - v[1])
+    sides[n, LENGTH + 1] = inverse_square(v[4] - v[2], v[5] - v[3])
+    sides[n, LENGTH + 2] = inverse_square(v[0] - v[4], v[1] - v[5])

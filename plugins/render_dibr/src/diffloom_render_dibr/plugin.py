@@ -1,0 +1,11 @@
+"""What diffloom-render-dibr offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 1
+
+
+@hookimpl
+def diffloom_register_renderers(register: Register) -> None:
+    """Offer the renderer "dibr"."""
+    register("dibr", "diffloom_render_dibr.renderer:DibrRenderer", summary="DIB-R: hard foreground, soft silhouette")

@@ -1,0 +1,103 @@
+"""The renderer "dibr"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
+from diffloom.interfaces.errors import check_choice
+from diffloom.shading.scene import check_scene
+
+#: Probability under which a face no longer counts in the soft mask.
+LEAST = 1e-4
+
+CAPABILITIES = Capabilities(
+    outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
+    gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
+    dtypes=frozenset({torch.float32, torch.float64}),
+)
+
+
+@dataclass(frozen=True)
+class DibrRenderer(Renderer):
+    """DIB-R: every pixel shows the nearest face that holds its centre; around the object a soft mask falls off.
+
+    Colours and depth pass gradients where a face is seen, the mask passes them around it. The silhouette is the soft
+    mask: 1 where covered, else 1 - prod (1 - exp(-sigmainv d^2)) over the nearest faces, d being the distance from a
+    face where the picture's short side spans 2.
+
+    sigmainv: sharpness of the mask; 1 / sigma of the soft rasterizer is of the same kind.
+    boxlen: how far from a face the mask reaches, in the units of d. None for where the probability falls to 1e-4 (0.02
+        with compat).
+    knum: how many of the nearest faces count at a pixel, or None for all within reach.
+    background: rgb where nothing is seen.
+    cull_backfaces: leave out faces turned away from the camera. None for no (yes with compat).
+    compat: "kaolin" to follow Kaolin in everything: affine interpolation on the image, the first ``knum`` faces by
+        index instead of the nearest, distances in units of half the width and height, culling by the normal's z, faces
+        that reach behind the camera's near left out instead of cut.
+    backend: "native"; "kaolin" for that library, on CUDA; "auto" for it where it is installed and tensors are on a GPU.
+    target: where the native back end runs: "auto", "serial", "parallel" or "cuda".
+    """
+
+    sigmainv: float = 7000.0
+    boxlen: float | None = None
+    knum: int | None = 30
+    background: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    cull_backfaces: bool | None = None
+    compat: Literal["kaolin"] | None = None
+    backend: Literal["native", "kaolin", "auto"] = "native"
+    target: Literal["auto", "serial", "parallel", "cuda"] = "auto"
+
+    def __post_init__(self) -> None:
+        check_choice("DibrRenderer.backend", self.backend, ("native", "kaolin", "auto"))
+        check_choice("DibrRenderer.target", self.target, ("auto", "serial", "parallel", "cuda"))
+        if self.compat not in (None, "kaolin"):
+            raise InputError(f"DibrRenderer.compat: got {self.compat!r}; expected 'kaolin' or None")
+        for name, usual in (("sigmainv", "7000"), ("boxlen", "0.02, or None")):
+            value = getattr(self, name)
+            if not (value is None and name == "boxlen") and not (math.isfinite(value) and value > 0.0):
+                raise InputError(f"DibrRenderer.{name}: got {value!r}; expected a number above 0, such as {usual}")
+        if self.knum is not None and self.knum < 1:
+            raise InputError(f"DibrRenderer.knum: got {self.knum!r}; expected 1 or more, or None for all")
+        if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
+            raise InputError(f"DibrRenderer.background: got {self.background!r}; expected three numbers r, g, b")
+
+    @property
+    def reach(self) -> float:
+        """How far from a face the mask reaches, in the units of sigmainv."""
+        if self.boxlen is not None:
+            return self.boxlen
+        return 0.02 if self.compat else math.sqrt(math.log(1.0 / LEAST) / self.sigmainv)
+
+    @property
+    def culls(self) -> bool:
+        """Whether faces seen from behind are left out."""
+        return self.compat is not None if self.cull_backfaces is None else self.cull_backfaces
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    def render(
+        self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
+    ) -> Image:
+        frames = check_scene(surface, camera, lights, outputs, self.capabilities)
+        if self._by_library(surface):
+            from . import kaolin_backend
+
+            return kaolin_backend.render(self, surface, camera, lights, outputs, frames)
+        from . import native
+
+        return native.render(self, surface, camera, lights, outputs, frames)
+
+    def _by_library(self, surface: Surface) -> bool:
+        if self.backend != "auto":
+            return self.backend == "kaolin"
+        from .kaolin_backend import why_unavailable
+
+        return surface.vertices.is_cuda and why_unavailable() is None

@@ -1,0 +1,90 @@
+"""What is said when something is wrong."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from diffloom.interfaces import InputError, Surface
+from diffloom_render_dibr.operators import rasterize, soft_mask
+from diffloom_render_dibr.renderer import DibrRenderer
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"sigmainv": 0.0}, "sigmainv: got 0.0; expected a number above 0"),
+        ({"sigmainv": float("nan")}, "sigmainv"),
+        ({"boxlen": -0.1}, "boxlen: got -0.1"),
+        ({"knum": 0}, "knum: got 0; expected 1 or more"),
+        ({"compat": "koalin"}, "compat: got 'koalin'; expected 'kaolin' or None"),
+        ({"backend": "cuda"}, "backend: got 'cuda'; expected one of auto, kaolin, native"),
+        ({"target": "gpu"}, "target: got 'gpu'"),
+        ({"background": (1.0, 1.0)}, "background"),
+    ],
+)
+def test_settings(settings, words):
+    with pytest.raises(InputError) as caught:
+        DibrRenderer(**settings)
+    assert words in str(caught.value)
+
+
+def test_scene(ball, camera):
+    surface = ball()
+    renderer = DibrRenderer()
+    with pytest.raises(InputError, match="outputs: got 'colour'"):
+        renderer.render(surface, camera(), outputs=("colour",))
+    with pytest.raises(InputError, match="no faces"):
+        renderer.render(Surface(surface.vertices, surface.faces[:0]), camera())
+    broken = surface.vertices.clone()
+    broken[0, 3, 1] = float("nan")
+    with pytest.raises(InputError, match=r"Surface.vertices: value at index \(0, 3, 1\) is nan"):
+        renderer.render(Surface(broken, surface.faces), camera())
+    with pytest.raises(InputError, match="float32"):
+        renderer.render(surface, camera(dtype=torch.float32))
+    with pytest.raises(InputError, match="frames"):
+        renderer.render(ball(frames=2), _three_eyes(camera()))
+
+
+def _three_eyes(view):
+    import dataclasses
+
+    return dataclasses.replace(view, eye=view.eye.expand(3, 3))
+
+
+def test_operators():
+    z, image = torch.zeros((1, 4, 3)), torch.zeros((1, 4, 3, 2))
+    with pytest.raises(InputError, match="face_vertices_z: got shape"):
+        rasterize(8, 8, z[:, :2], image, torch.zeros((1, 4, 3, 1)))
+    with pytest.raises(InputError, match="face_features"):
+        rasterize(8, 8, z, image, torch.zeros((1, 5, 3, 1)))
+    with pytest.raises(InputError, match="valid faces"):
+        rasterize(8, 8, z, image, torch.zeros((1, 4, 3, 1)), torch.ones((1, 3), dtype=torch.bool))
+    with pytest.raises(InputError, match="empty list"):
+        rasterize(8, 8, z, image, [])
+    with pytest.raises(InputError, match="selected_face_idx"):
+        soft_mask(image, torch.zeros((8, 8), dtype=torch.int64))
+    with pytest.raises(InputError, match="compat"):
+        soft_mask(image, torch.zeros((1, 8, 8), dtype=torch.int64), compat="Kaolin")
+
+
+def test_a_changed_input_is_noticed(ball, camera):
+    """Backward after an in-place change must not compute with the wrong numbers."""
+    surface = ball()
+    vertices = surface.vertices.clone().requires_grad_()
+    image = DibrRenderer().render(Surface(vertices, surface.faces), camera())
+    with torch.no_grad():
+        vertices += 0.1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        image.rgba.sum().backward()
+
+
+def test_backward_twice(ball, camera):
+    surface = ball()
+    vertices = surface.vertices.clone().requires_grad_()
+    image = DibrRenderer(sigmainv=100.0).render(Surface(vertices, surface.faces), camera())
+    one = torch.autograd.grad(image.rgba.sum(), vertices, retain_graph=True)[0]
+    two = torch.autograd.grad(image.rgba.sum(), vertices)[0]
+    assert torch.equal(one, two)
+    with pytest.raises(RuntimeError):
+        torch.autograd.grad(image.rgba.sum(), vertices)

@@ -1,0 +1,169 @@
+"""The way to the real library: what is said without it, and its own Python code run on our kernels."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+import torch
+
+from diffloom.interfaces import InputError, Material, Surface, Texture
+from diffloom_render_dibr import kaolin_backend, operators
+from diffloom_render_dibr.renderer import DibrRenderer
+
+
+@pytest.fixture
+def fresh():
+    kaolin_backend.why_unavailable.cache_clear()
+    yield
+    kaolin_backend.why_unavailable.cache_clear()
+
+
+@pytest.mark.parametrize("error", [ImportError, ModuleNotFoundError, RuntimeError, OSError])
+def test_an_import_that_fails_is_named(fresh, monkeypatch, ball, camera, error):
+    def broken():
+        raise error("operator torchvision::nms does not exist")
+
+    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", broken)
+    with pytest.raises(InputError) as caught:
+        DibrRenderer(backend="kaolin").render(ball(), camera())
+    for words in ("unavailable", "torchvision::nms", error.__name__, 'backend="native"'):
+        assert words in str(caught.value)
+
+
+def test_other_errors_are_not_hidden(fresh, monkeypatch, ball, camera):
+    def broken():
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", broken)
+    with pytest.raises(KeyError):
+        DibrRenderer(backend="kaolin").render(ball(), camera())
+
+
+def test_a_cpu_is_told_to_go_native(fresh, monkeypatch, ball, camera):
+    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", lambda: None)
+    with pytest.raises(InputError, match='needs CUDA.*backend="native"'):
+        DibrRenderer(backend="kaolin").render(ball(), camera())
+
+
+def test_auto_is_native_on_a_cpu(ball, camera):
+    auto, native = (DibrRenderer(backend=name).render(ball(), camera()).rgba for name in ("auto", "native"))
+    assert torch.equal(auto, native)
+
+
+class OnOurKernels:
+    """The four functions that Kaolin's autograd code calls, on CPU tensors."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple] = {}
+
+    def packed_rasterize_forward_cuda(self, height, width, z, image, boxes, features, first, multiplier, eps):
+        outputs = []
+        for begin, end in zip(first.tolist(), first.tolist()[1:], strict=False):
+            part = slice(begin, end)
+            ones = torch.eye(3, dtype=image.dtype).expand(1, end - begin, 3, 3)
+            (value, weights), index = operators.rasterize(
+                height, width, z[None, part], image[None, part] / multiplier, [features[None, part], ones],
+                multiplier=multiplier, eps=eps, compat="kaolin",
+            )  # fmt: skip
+            outputs.append((value, index, weights))
+        return tuple(torch.cat(parts) for parts in zip(*outputs, strict=True))
+
+    def rasterize_backward_cuda(self, grad, value, index, weights, image, features, eps):
+        image, features = image.detach().requires_grad_(), features.detach().requires_grad_()
+        batch, height, width = index.shape
+        # only the faces that were chosen, each in front of its own pixels
+        shown = torch.zeros(image.shape[:2], dtype=torch.bool)
+        for b in range(batch):
+            shown[b, index[b][index[b] >= 0]] = True
+        z = self._depths(image, index)
+        with torch.enable_grad():
+            again, found = operators.rasterize(height, width, z, image, features, shown, eps=eps, compat="kaolin")
+            assert torch.equal(found, index)
+            return torch.autograd.grad(again, (image, features), grad)
+
+    def _depths(self, image, index):
+        return self.kept["z"]
+
+    def dibr_soft_mask_forward_cuda(self, image, boxes, index, sigmainv, knum, multiplier):
+        boxlen = float((boxes[0, 0, 2] - image[0, 0, :, 0].max()) / multiplier)
+        self.kept["mask"] = boxlen, knum
+        with torch.no_grad():
+            mask = operators.soft_mask(image / multiplier, index, sigmainv, boxlen, knum, multiplier, compat="kaolin")
+        none = torch.zeros(0)
+        return mask, none, none, none
+
+    def dibr_soft_mask_backward_cuda(self, grad, mask, index, prob, face, kind, image, sigmainv, multiplier):
+        boxlen, knum = self.kept["mask"]
+        place = (image / multiplier).detach().requires_grad_()
+        with torch.enable_grad():
+            again = operators.soft_mask(place, index, sigmainv, boxlen, knum, multiplier, compat="kaolin")
+            return torch.autograd.grad(again, place, grad)[0]
+
+
+@pytest.fixture
+def real_kaolin(monkeypatch):
+    """The library's own Python code, its CUDA functions replaced."""
+    try:
+        kaolin = importlib.import_module("kaolin")
+        importlib.import_module("kaolin.render.mesh")
+    except (ImportError, RuntimeError, OSError) as cause:
+        pytest.skip(f"kaolin does not import here: {cause}")
+    ours = OnOurKernels()
+    for name in dir(ours):
+        if name.endswith("_cuda"):
+            monkeypatch.setattr(kaolin._C.render.mesh, name, getattr(ours, name), raising=False)
+    monkeypatch.setattr(kaolin_backend, "check_usable", lambda vertices: None)
+    inner = kaolin.render.mesh.dibr_rasterization
+
+    def noting(height, width, z, *args, **more):
+        ours.kept["z"] = z.detach()
+        return inner(height, width, z, *args, **more)
+
+    monkeypatch.setattr(kaolin.render.mesh, "dibr_rasterization", noting)
+    return kaolin
+
+
+@pytest.mark.parametrize("look", ["vertex", "texture"])
+@pytest.mark.parametrize("shading", ["unlit", "phong"])
+def test_through_kaolins_python(real_kaolin, ball, camera, look, shading):
+    """The adapter, and Kaolin's autograd under it, give the native picture and gradient."""
+    base, view = ball(level=2, frames=2), camera((40, 40))
+    torch.manual_seed(0)
+    count = base.vertices.shape[1]
+    colour = {"colours": torch.rand((count, 3)).double()}
+    if look == "texture":
+        colour = {"texture": Texture(torch.rand((6, 6, 3)).double(), torch.rand((count, 2)).double())}
+    outputs = ("rgba", "depth", "face_index")
+    found = []
+    for backend in ("kaolin", "native"):
+        vertices = base.vertices.clone().requires_grad_()
+        surface = Surface(vertices, base.faces, material=Material(shading), **colour)
+        image = DibrRenderer(backend=backend, compat="kaolin", sigmainv=500.0, boxlen=0.1).render(
+            surface, view, outputs=outputs
+        )
+        (image.rgba.square().sum() + (image.depth * (image.depth < 50.0)).sum()).backward()
+        found.append((image.rgba.detach(), image.depth.detach(), image.face_index, vertices.grad))
+    (rgba, depth, index, grad), (rgba_, depth_, index_, grad_) = found
+    assert torch.equal(index, index_)
+    assert int((index >= 0).sum()) > 400
+    torch.testing.assert_close(rgba, rgba_, rtol=0.0, atol=1e-6)
+    torch.testing.assert_close(depth, depth_, rtol=1e-6, atol=1e-6)
+    error = float((grad - grad_).norm() / grad_.norm())
+    print(f"{look} {shading}: rgba {float((rgba - rgba_).abs().max()):.1e}, gradient {error:.1e}")
+    assert error < 1e-4
+
+
+def test_corrected_features_through_kaolin(real_kaolin, ball, camera):
+    """Without compat, features go in divided by depth and come out as the native ones."""
+    base, view = ball(level=2), camera((40, 40))
+    colours = torch.rand((base.vertices.shape[1], 3)).double()
+    surface = Surface(base.vertices, base.faces, colours=colours)
+    theirs, ours = (
+        DibrRenderer(backend=name).render(surface, view, outputs=("rgba", "depth", "face_index"))
+        for name in ("kaolin", "native")
+    )
+    same = theirs.face_index == ours.face_index
+    assert float(same.double().mean()) > 0.999
+    torch.testing.assert_close(theirs.rgba[same][:, :3], ours.rgba[same][:, :3], rtol=0.0, atol=1e-6)
+    torch.testing.assert_close(theirs.depth[same], ours.depth[same], rtol=1e-6, atol=1e-6)

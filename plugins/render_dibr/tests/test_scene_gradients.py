@@ -1,0 +1,138 @@
+"""Every output's gradient by every input, against differences in float64, in both modes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from diffloom.interfaces import (
+    AmbientLight,
+    Camera,
+    DirectionalLight,
+    HarmonicLight,
+    Material,
+    PointLight,
+    Surface,
+    Texture,
+)
+from diffloom.testing.gradients import check_gradient
+from diffloom_render_dibr.renderer import DibrRenderer
+
+MODES = pytest.mark.parametrize("compat", [None, "kaolin"])
+#: A mask wide enough to reach many pixels of a small picture.
+WIDE = {"sigmainv": 150.0, "boxlen": 0.3}
+
+
+def tolerance(compat):
+    # Kaolin's guards (1e-7 beside 1 - p, 1e-8 beside areas) are not part of what they guard.
+    return 1e-6 if compat is None else 3e-4
+
+
+def see(compat, surface, camera, lights=(), output="rgba"):
+    image = DibrRenderer(compat=compat, **WIDE).render(surface, camera, lights, outputs=(output,))
+    return getattr(image, output)
+
+
+@MODES
+@pytest.mark.parametrize("output", ["rgba", "silhouette", "depth"])
+def test_vertices_and_camera(ball, camera, compat, output):
+    base, eyes = ball(frames=2), camera()
+    torch.manual_seed(1)
+    colours = torch.rand((base.vertices.shape[1], 3), dtype=torch.float64)
+
+    def draw(vertices, eye, rotation, focal, centre):
+        view = Camera.intrinsics(rotation, eye, focal=focal, centre=centre, size=(32, 41))
+        return see(compat, Surface(vertices, base.faces, colours=colours), view, output=output)
+
+    results = check_gradient(
+        draw,
+        {
+            "vertices": base.vertices, "eye": eyes.eye, "rotation": eyes.rotation, "focal": eyes.focal,
+            "centre": eyes.centre,
+        },
+        step=1e-6, tolerance=tolerance(compat),
+    )  # fmt: skip
+    assert all(abs(r.autograd) > 1e-3 for r in results)
+
+
+@MODES
+@pytest.mark.parametrize("shading", ["lambert", "phong"])
+def test_lit(ball, camera, compat, shading):
+    base, eyes = ball(frames=2), camera()
+    torch.manual_seed(2)
+    given = {
+        "vertices": base.vertices,
+        "colours": torch.rand((base.vertices.shape[1], 3), dtype=torch.float64),
+        "eye": torch.stack([eyes.eye, eyes.eye + 0.1]),
+        "position": torch.tensor([1.0, 2.0, 2.5], dtype=torch.float64),
+        "direction": torch.tensor([-1.0, 0.4, 1.0], dtype=torch.float64),
+        "diffuse": torch.rand(3, dtype=torch.float64),
+        "specular": torch.rand(3, dtype=torch.float64),
+        "ambient": torch.rand(3, dtype=torch.float64),
+        "harmonics": 0.2 * torch.randn((9, 3), dtype=torch.float64),
+        "reflect": torch.rand(3, dtype=torch.float64),
+        "shininess": torch.tensor(3.0, dtype=torch.float64),
+    }
+
+    def draw(vertices, colours, eye, position, direction, diffuse, specular, ambient, harmonics, reflect, shininess):
+        view = Camera.intrinsics(eyes.rotation, eye, focal=eyes.focal, centre=eyes.centre, size=(32, 41))
+        material = Material(shading, diffuse=reflect, specular=0.7, shininess=shininess)
+        lights = (
+            AmbientLight(ambient), PointLight(position, diffuse, specular), DirectionalLight(direction, 0.6, specular),
+            HarmonicLight(harmonics),
+        )  # fmt: skip
+        surface = Surface(vertices, base.faces, colours=colours, material=material)
+        return see(compat, surface, view, lights)[..., :3]
+
+    results = check_gradient(draw, given, step=1e-6, tolerance=tolerance(compat))
+    silent = {"specular", "shininess"} if shading == "lambert" else set()
+    assert all((abs(r.autograd) > 1e-6) == (r.name not in silent) for r in results)
+
+
+@MODES
+@pytest.mark.parametrize("filter", ["bilinear", "nearest"])
+@pytest.mark.parametrize("own_rows", [False, True])
+def test_texture(ball, camera, compat, filter, own_rows):
+    base = ball()
+    torch.manual_seed(3)
+    count = base.vertices.shape[1]
+    uv = torch.rand((count + 5 if own_rows else count, 2), dtype=torch.float64)
+    uv_faces = (base.faces + 5) if own_rows else None
+    given = {"vertices": base.vertices, "image": torch.rand((7, 9, 3), dtype=torch.float64)}
+    if filter == "bilinear":
+        given["uv"] = uv
+
+    def draw(vertices, image, uv=uv):
+        texture = Texture(image, uv, uv_faces, filter=filter)
+        surface = Surface(vertices, base.faces, texture=texture, material=Material("lambert"))
+        return see(compat, surface, camera())
+
+    results = check_gradient(draw, given, step=1e-7, tolerance=10 * tolerance(compat))
+    assert all(abs(r.autograd) > 1e-3 for r in results)
+
+
+@MODES
+@pytest.mark.parametrize("per", ["all", "face"])
+def test_colours(ball, camera, compat, per):
+    base = ball(frames=3)
+    torch.manual_seed(4)
+    colours = torch.rand(3 if per == "all" else (base.faces.shape[0], 3), dtype=torch.float64)
+
+    def draw(colours):
+        surface = Surface(base.vertices, base.faces, colours=colours, colour_per="face")
+        return see(compat, surface, camera())
+
+    check_gradient(draw, {"colours": colours}, step=1e-3, tolerance=1e-9)
+
+
+def test_many_faces_beside_a_pixel(ball, camera):
+    base = ball(level=2)
+
+    def draw(vertices):
+        image = DibrRenderer(sigmainv=150.0, boxlen=0.3, knum=5).render(
+            Surface(vertices, base.faces), camera(), outputs=("silhouette",)
+        )
+        return image.silhouette
+
+    results = check_gradient(draw, {"vertices": base.vertices}, step=1e-7, tolerance=1e-5)
+    assert all(abs(r.autograd) > 1e-3 for r in results)
