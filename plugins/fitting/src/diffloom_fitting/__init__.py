@@ -1,0 +1,91 @@
+"""Fit the parameters of a simulation to a video.
+
+import diffloom_fitting as fitting
+from diffloom.plugins import get_model, get_renderer
+
+model = get_model("rigid")(bodies=[{"shape": "star", "position": [0, 2, 0]}])
+view = fitting.Orbit(distance=8, elevation=30, size=(128, 128))
+scene = fitting.Scene(model, get_renderer("softras")(), view, model.params(), dt=1 / 960, steps=960)
+film = fitting.read_film("clip.mp4", size=(128, 128))
+print(fitting.fit(scene, film, {"friction": 0.5}))
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diffloom_fitting.experiment import Experiment
+    from diffloom_fitting.files import build_experiment, build_scene, load_file
+    from diffloom_fitting.fits import fit, run_fit
+    from diffloom_fitting.gradient_check import check_gradient
+    from diffloom_fitting.losses import Loss, MultiScale, Overlap, PixelError, SilhouetteError, StateError
+    from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
+    from diffloom_fitting.report import write_report
+    from diffloom_fitting.result import Estimate, Result
+    from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids
+    from diffloom_fitting.schedules import Schedule
+    from diffloom_fitting.stages import Stage, Stop
+    from diffloom_fitting.targets import Target, read_film, read_masks, synthesise
+    from diffloom_fitting.unknowns import Unknown
+
+_HOMES = {
+    "experiment": ("Experiment",),
+    "files": ("build_experiment", "build_scene", "load_file"),
+    "fits": ("fit", "run_fit"),
+    "gradient_check": ("check_gradient",),
+    "losses": ("Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"),
+    "optimisers": ("Adam", "CmaEs", "FitError", "GaussNewton", "Lbfgs", "Sgd"),
+    "report": ("write_report",),
+    "result": ("Estimate", "Result"),
+    "scene": ("Look", "Orbit", "Policy", "Scene", "Sinusoids"),
+    "schedules": ("Schedule",),
+    "stages": ("Stage", "Stop"),
+    "targets": ("Target", "read_film", "read_masks", "synthesise"),
+    "unknowns": ("Unknown",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Adam",
+    "CmaEs",
+    "Estimate",
+    "Experiment",
+    "FitError",
+    "GaussNewton",
+    "Lbfgs",
+    "Look",
+    "Loss",
+    "MultiScale",
+    "Orbit",
+    "Overlap",
+    "PixelError",
+    "Policy",
+    "Result",
+    "Scene",
+    "Schedule",
+    "Sgd",
+    "SilhouetteError",
+    "Sinusoids",
+    "Stage",
+    "StateError",
+    "Stop",
+    "Target",
+    "Unknown",
+    "build_experiment",
+    "build_scene",
+    "check_gradient",
+    "fit",
+    "load_file",
+    "read_film",
+    "read_masks",
+    "run_fit",
+    "synthesise",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when asked for: the plugin's own module must not bring in torch.
+    if name in _HOME:
+        return getattr(import_module(f"diffloom_fitting.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'diffloom_fitting' has no attribute {name!r}")

@@ -1,0 +1,47 @@
+"""`diffloom landscape`: the loss over one or two parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from diffloom_fitting.commands.options import experiment_options, load
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@experiment_options
+@click.option(
+    "--over",
+    required=True,
+    multiple=True,
+    metavar="NAME=LOW:HIGH:COUNT",
+    help="An unknown and its grid; once or twice.",
+)
+@click.option("--log", "spaced", is_flag=True, help="Space the grid by equal factors.")
+@click.option("--out", type=click.Path(), help="Folder (default: landscapes/<file's name>).")
+def landscape(
+    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
+    seed: int | None, over: tuple[str, ...], spaced: bool, out: str | None,
+) -> None:  # fmt: skip
+    """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it."""
+    from rich.progress import track
+
+    from diffloom_fitting.files import build_experiment
+    from diffloom_fitting.landscape import Axis, evaluate_grid, write_landscape
+    from diffloom_fitting.run_folder.writing import explained
+
+    if len(over) > 2:
+        raise click.UsageError(f"--over: got {len(over)} parameters; expected one or two")
+    axes = [Axis.parse(text, spaced) for text in over]
+    experiment = build_experiment(load(file, settings, quick, renderer, target_renderer, seed))
+    found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
+    folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    plot, data = write_landscape(folder, experiment, found)
+    best = ", ".join(f"{axis.name} = {value:g}" for axis, value in zip(found.axes, found.lowest, strict=True))
+    minima = found.minima()
+    click.echo(f"lowest loss {found.least:.4g} at {best}; local minima on the grid: {minima}")
+    click.echo(f"plot: {plot}\ndata: {data}")

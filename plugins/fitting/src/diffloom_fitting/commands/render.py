@@ -1,0 +1,55 @@
+"""`diffloom render`: one picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from diffloom_fitting.commands.options import experiment_options, load
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@experiment_options
+@click.option("--time", "moment", type=float, default=0.0, show_default=True, help="When [s].")
+@click.option("--out", type=click.Path(), default="picture.png", show_default=True, help="The picture (png).")
+@click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
+@click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
+def render(
+    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
+    seed: int | None, moment: float, out: str, truth: bool, output: str,
+) -> None:  # fmt: skip
+    """Draw the scene of FILE at one time."""
+    import torch
+    from PIL import Image
+
+    from diffloom.interfaces import NoGradient
+    from diffloom_fitting.files import build_scene
+    from diffloom_fitting.files.build_experiment import build_truth
+    from diffloom_fitting.run_folder.writing import new_file
+
+    loaded = load(file, settings, quick, renderer, target_renderer, seed)
+    scene = build_scene(loaded)
+    values = build_truth(loaded, scene) if truth else {}
+    with torch.no_grad():
+        # The start is always among the times: a rollout of no steps is no rollout.
+        times = torch.tensor([0.0, moment] if moment > 0.0 else [0.0, scene.dt], dtype=torch.float64)
+        image = scene.film(values, times, (output,), NoGradient()).image
+    assert image is not None
+    shown = -1 if moment > 0.0 else 0
+    if output == "rgba":
+        pixels = image.bytes()[shown].numpy()
+    else:
+        plane = getattr(image, output)[shown]
+        if output == "depth":
+            far = loaded.content.camera.far
+            near = plane[plane < far]
+            low, high = (float(near.min()), float(near.max())) if near.numel() else (0.0, far)
+            plane = torch.where(
+                plane < far, 1.0 - 0.8 * (plane - low) / max(high - low, 1e-12), torch.zeros_like(plane)
+            )
+        pixels = (plane.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    with new_file(Path(out)) as beside:
+        Image.fromarray(pixels).save(beside, format="PNG")
+    click.echo(f"drew {out}")

@@ -1,0 +1,93 @@
+"""`diffloom run`: fit, show, keep, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from diffloom_fitting.commands.options import experiment_options, load
+
+if TYPE_CHECKING:
+    from diffloom_fitting.result import Result
+    from diffloom_fitting.run_folder import RunFolder
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path())
+@experiment_options
+@click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
+@click.option("--resume", type=click.Path(), metavar="FOLDER", help="Go on with an interrupted run.")
+@click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
+@click.option("--report/--no-report", default=True, help="Write films, plots and the report.")
+def run(
+    file: str | None, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
+    seed: int | None, out: str | None, resume: str | None, check: bool, report: bool,
+) -> None:  # fmt: skip
+    """Fit the unknowns of the experiment FILE to its video.
+
+    Shows the fit as it goes and writes a folder with the result, films, plots and a report. Ctrl-C keeps what was
+    found; --resume FOLDER goes on.
+    """
+    from diffloom_fitting.run_folder import RunFolder
+
+    if (file is None) == (resume is None):
+        raise click.UsageError("give an experiment FILE, or --resume FOLDER")
+    if resume is not None:
+        changed = settings or quick or renderer or target_renderer or seed is not None or out
+        if changed:
+            raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
+        folder = RunFolder(Path(resume))
+    else:
+        assert file is not None
+        loaded = load(file, settings, quick, renderer, target_renderer, seed)
+        # Built before a folder is made, so that a bad file leaves nothing behind.
+        from diffloom_fitting.files import build_experiment
+
+        build_experiment(loaded)
+        place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
+        folder = RunFolder.create(place, loaded)
+    result = carry_out(folder, resumed=resume is not None, check=check, report=report)
+    if result.interrupted:
+        raise SystemExit(130)
+
+
+def carry_out(folder: RunFolder, *, resumed: bool = False, check: bool = True, report: bool = True) -> Result:
+    """Fit the experiment of ``folder``, keep each iteration, and write the report."""
+    from rich.console import Console
+
+    from diffloom_fitting.console import result_table, watcher
+    from diffloom_fitting.console.tables import result_lines
+    from diffloom_fitting.files import build_experiment
+    from diffloom_fitting.fits import run_fit
+    from diffloom_fitting.loop import FitState, Record
+    from diffloom_fitting.report import write_report
+    from diffloom_fitting.report.results_file import write_result
+
+    loaded = folder.config()
+    experiment = build_experiment(loaded)
+    state, history = folder.resume() if resumed else (None, [])
+    console = Console()
+    count, (height, width) = experiment.layout.size, experiment.scene.size
+    what = (
+        f"{count} unknown number{'s' if count > 1 else ''}, {len(experiment.target)} frames of {width}x{height} pixels"
+    )
+    console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True)
+    with watcher(experiment, console) as shown:
+
+        def observe(here: FitState, record: Record) -> None:
+            folder.keep(here, record)
+            shown.show(here, record)
+
+        result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
+    console.print(result_table(result))
+    for line in result_lines(result):
+        console.print(line, highlight=False, soft_wrap=True)
+    write_result(folder.path / "result.json", result)
+    if result.interrupted:
+        console.print(f"go on with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True)
+    if report:
+        page = write_report(folder.path, experiment, result, text=loaded.content.text, config=loaded.raw)
+        console.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True)
+    return result

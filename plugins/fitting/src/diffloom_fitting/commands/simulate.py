@@ -1,0 +1,54 @@
+"""`diffloom simulate`: forward only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from diffloom_fitting.commands.options import experiment_options, load
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@experiment_options
+@click.option("--out", type=click.Path(), help="Folder for film and states (default: simulated/<file's name>).")
+@click.option("--rate", type=float, default=30.0, show_default=True, help="Frames a second.")
+@click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
+@click.option("--film/--no-film", default=True, help="Whether to draw, or to write states only.")
+def simulate(
+    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
+    seed: int | None, out: str | None, rate: float, truth: bool, film: bool,
+) -> None:  # fmt: skip
+    """Simulate the scene of FILE and write film.mp4 and states.npz (q, u and times)."""
+    import time
+
+    import torch
+
+    from diffloom.interfaces import NoGradient
+    from diffloom_fitting.files import build_scene
+    from diffloom_fitting.files.build_experiment import build_truth
+    from diffloom_fitting.report.film import write_film
+    from diffloom_fitting.report.states_file import write_states
+    from diffloom_fitting.run_folder.writing import explained
+    from diffloom_fitting.scene import sample_times
+
+    loaded = load(file, settings, quick, renderer, target_renderer, seed)
+    scene = build_scene(loaded)
+    values = build_truth(loaded, scene) if truth else {}
+    folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
+    frames = int(scene.steps * scene.dt * rate * (1.0 + 1e-12)) + 1
+    sampling = sample_times(torch.arange(frames, dtype=torch.float64) / rate, scene.dt, scene.steps)
+    begin = time.perf_counter()
+    with torch.no_grad():
+        trajectory, params = scene.simulate(values, sampling.save, NoGradient())
+        simulated = time.perf_counter()
+        pictures = scene.draw(trajectory, params, values, ("rgba",), sampling)[0].bytes() if film else None
+    drawn = time.perf_counter()
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_states(folder / "states.npz", trajectory)
+    click.echo(f"simulated {scene.steps} steps in {simulated - begin:.2f} s: {folder / 'states.npz'}")
+    if pictures is not None:
+        write_film(folder / "film.mp4", pictures[..., :3].numpy(), min(rate, 60.0))
+        click.echo(f"drew {frames} frames in {drawn - simulated:.2f} s: {folder / 'film.mp4'}")

@@ -1,0 +1,79 @@
+"""`diffloom sweep`: one experiment, many seeds, one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option("--seeds", default="0:10", show_default=True, metavar="FIRST:END", help="Seeds, the end left out.")
+@click.option(
+    "--pair", "pairs", multiple=True, metavar="FIT[:TARGET]",
+    help="A renderer, and the one that draws the target; several make several sections.",
+)  # fmt: skip
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
+@click.option("--quick", is_flag=True, help="The file's own reduced version.")
+@click.option("--jobs", default=1, show_default=True, help="Processes at once.")
+@click.option("--note", default="", help="A sentence for the table.")
+@click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
+@click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
+def sweep(
+    file: str, seeds: str, pairs: tuple[str, ...], settings: tuple[str, ...], quick: bool, jobs: int, note: str,
+    work: str | None, out: str | None,
+) -> None:  # fmt: skip
+    """Fit FILE with many seeds, and write a table of errors, times and memory.
+
+    Finished runs are kept, so that a sweep that was stopped goes on where it was.
+    """
+    from diffloom_fitting.run_folder.writing import explained, write_text
+    from diffloom_fitting.sweeps import Case, sweep_table
+
+    stem = Path(file).stem
+    store = Path(work) if work is not None else Path("runs") / "sweeps" / stem
+    table = Path(out) if out is not None else Path(file).parent / "results" / f"{stem}.md"
+    sections = []
+    for pair in pairs or ("",):
+        fit, _, target = pair.partition(":")
+        cases = [Case(file, seed, fit or None, target or None, settings, quick) for seed in _seeds(seeds)]
+        label = f"{fit or 'as in the file'}" + (f" <- {target}" if target else f" <- {fit}" if fit else "")
+        outcomes = []
+        for outcome in _outcomes(cases, str(store / (pair.replace(":", "-") or "file")), jobs):
+            errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
+            click.echo(f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s)")
+            outcomes.append(outcome)
+        sections.append((label, outcomes))
+    with explained(table):
+        table.parent.mkdir(parents=True, exist_ok=True)
+    write_text(table, sweep_table(sections[0][1][0]["title"], sections, note))
+    click.echo(f"table: {table}")
+
+
+def _seeds(text: str) -> range:
+    first, _, end = text.partition(":")
+    try:
+        found = range(int(first), int(end))
+    except ValueError:
+        raise click.BadParameter(f"got {text!r}; expected FIRST:END, such as 0:10") from None
+    if not found:
+        raise click.BadParameter(f"got {text!r}, which holds no seed")
+    return found
+
+
+def _outcomes(cases: Sequence[Any], store: str, jobs: int) -> Iterator[dict[str, Any]]:
+    from diffloom_fitting.sweeps import run_case
+
+    if jobs <= 1:
+        for case in cases:
+            yield run_case(case, store)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Spawned, not forked: a fork would share the parent's compiled-code threads.
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(run_case, cases, [store] * len(cases), [1] * len(cases))

@@ -1,0 +1,86 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number in at most ``digits`` significant digits."""
+    return f"{value:.{digits}g}"
+
+
+def measured(value: float, deviation: float | None) -> str:
+    """A value with its standard deviation, with as many digits as that supports: 6.0012 ± 0.0003."""
+    if deviation is None or not math.isfinite(deviation) or deviation <= 0.0:
+        return number(value)
+    if value != 0.0 and deviation < 1e-9 * abs(value):
+        return f"{value:.10g}"
+    decimals = -math.floor(math.log10(deviation)) + 1
+    if 0 <= decimals <= 9:
+        return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
+    return f"{value:.{max(3, decimals + _magnitude(value) + 1)}g} ± {deviation:.2g}"
+
+
+def _magnitude(value: float) -> int:
+    return 0 if value == 0.0 else math.floor(math.log10(abs(value)))
+
+
+def shown(value: Tensor, deviation: Tensor | None = None) -> str:
+    """A parameter: a number, a short list, or what many numbers have in common."""
+    if value.numel() == 1:
+        return measured(float(value), None if deviation is None else float(deviation))
+    if value.numel() <= 4:
+        parts = value.flatten().tolist()
+        spread = [None] * len(parts) if deviation is None else deviation.flatten().tolist()
+        return "(" + ", ".join(measured(v, d) for v, d in zip(parts, spread, strict=True)) + ")"
+    return f"mean {number(float(value.mean()), 4)}, {number(float(value.min()), 4)} to {number(float(value.max()), 4)}"
+
+
+def brief(value: Any) -> str:
+    """A record's value in a few characters."""
+    if isinstance(value, dict):
+        return f"~{number(value['mean'], 5)}"
+    if isinstance(value, list):
+        flat = _flat(value)
+        if len(flat) == 1:
+            return number(flat[0], 7)
+        if len(flat) <= 3:
+            return "(" + ", ".join(number(v, 4) for v in flat) + ")"
+        return f"~{number(sum(flat) / len(flat), 5)}"
+    return number(float(value), 7)
+
+
+def _flat(value: Any) -> list[float]:
+    return [x for item in value for x in _flat(item)] if isinstance(value, list) else [float(value)]
+
+
+def pretty_unit(unit: str) -> str:
+    """A unit as print has it: m/s^2 becomes m/s²."""
+    return unit.replace("^2", "²").replace("^3", "³").replace("^-1", "⁻¹")
+
+
+def percent(error: float | None) -> str:
+    """A relative error."""
+    if error is None:
+        return ""
+    if error == 0.0:
+        return "0"
+    return f"{100.0 * error:.2g} %" if error >= 1e-4 else f"{error:.1e}"
+
+
+def seconds(value: float) -> str:
+    """A duration."""
+    if value < 1.0:
+        return f"{1000.0 * value:.0f} ms"
+    if value < 120.0:
+        return f"{value:.1f} s"
+    return f"{value / 60.0:.1f} min"
+
+
+def memory(count: int) -> str:
+    """An amount of memory."""
+    return f"{count / 2**20:.0f} MB" if count < 2**30 else f"{count / 2**30:.2f} GB"

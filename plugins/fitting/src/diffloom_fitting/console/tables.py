@@ -1,0 +1,64 @@
+"""A result as a table."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from diffloom_fitting.console.numbers import memory, number, percent, seconds, shown
+from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting.result import Result
+from diffloom_fitting.uncertainty import Uncertainty
+
+
+def result_table(result: Result) -> Table:
+    """Estimates with their uncertainty, and the truth where it is known."""
+    known = any(e.truth is not None for e in result.estimates)
+    table = Table(title=None, header_style="bold")
+    for name in ("unknown", "unit", "start", "found"):
+        table.add_column(name, justify="left" if name in ("unknown", "unit") else "right")
+    if known:
+        table.add_column("truth", justify="right")
+        table.add_column("error", justify="right")
+    for e in result.estimates:
+        row = [e.name, e.unit, shown(e.start), shown(e.found, e.deviation)]
+        if known:
+            row += ["" if e.truth is None else shown(e.truth), percent(e.error)]
+        table.add_row(*row)
+    return table
+
+
+def result_lines(result: Result) -> list[str]:
+    """The rest of what there is to say, one sentence a line."""
+    lines = [
+        f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
+        f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}",
+        f"ended because {result.reason}",
+    ]
+    if result.held_loss is not None and result.held_start is not None:
+        lines.append(f"on frames kept aside: {number(result.held_start, 4)} -> {number(result.held_loss, 4)}")
+    if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9:
+        lines.append(f"± is one standard deviation, for noise of {number(result.uncertainty.noise, 3)} per pixel")
+    elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
+        lines.append(f"no uncertainty: {result.uncertainty}")
+    lines += gradient_lines(result)
+    return lines
+
+
+def gradient_lines(result: Result) -> list[str]:
+    """The gradient check in a sentence."""
+    check = result.gradient
+    if isinstance(check, GradientCheck):
+        word = "agrees" if check.passed else "DOES NOT AGREE"
+        return [f"gradient {word} with finite differences: worst error {check.worst:.1e}"]
+    return [] if check == "not asked for" else [f"gradient check failed: {check}"]
+
+
+def plain_table(result: Result) -> str:
+    """The whole as text."""
+    console = Console(width=110, record=False, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        console.print(result_table(result))
+        for line in result_lines(result):
+            console.print(line)
+    return capture.get()

@@ -1,0 +1,1 @@
+"""The bundled experiment of `diffloom demo` and its clip."""

@@ -1,0 +1,86 @@
+"""An experiment: a scene, a target, what is unknown, and how to look for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.losses import Loss, PixelError
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.optimisers import GaussNewton
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.stages import Stage
+from diffloom_fitting.stopwatch import Stopwatch
+from diffloom_fitting.targets import Target
+from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything a fit needs.
+
+    target: the frames the loss sees. held: frames kept aside, to judge the result. unknowns: what is sought. stages:
+    one after another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0
+    each start gets that many iterations of the first stage and only the best goes on, else all are fitted and the
+    best is kept; a start that ends with a loss below ``enough`` makes the others
+    needless. prior: a further term of the loss, values by name -> scalar. seed: for every draw.
+    """
+
+    scene: Scene
+    target: Target
+    unknowns: Sequence[Unknown]
+    loss: Loss = field(default_factory=PixelError)
+    stages: tuple[Stage, ...] = field(default_factory=lambda: (Stage(GaussNewton()),))
+    held: Target | None = None
+    starts: tuple[Mapping[str, Tensor], ...] = ()
+    probe: int = 0
+    enough: float | None = None
+    prior: Callable[[Mapping[str, Tensor]], Tensor] | None = None
+    seed: int = 0
+    title: str = "A fit"
+    stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise InputError("experiment: got no stages; expected at least one")
+        if not self.unknowns:
+            raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
+        size = self.target.size
+        if size is not None and size != self.scene.size:
+            raise InputError(
+                f"experiment: the target is {size[1]}x{size[0]} pixels and the camera {self.scene.size[1]}x"
+                f"{self.scene.size[0]}; read the film with size={self.scene.size}"
+            )
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How the unknowns lie in the vector."""
+        return resolve(self.unknowns, self.scene)
+
+    def start(self, number: int = 0) -> Tensor:
+        """The vector of start 0 (the unknowns' own) or of a further one."""
+        own = {slot.name: slot.start for slot in self.layout.slots}
+        return self.layout.encode(own if number == 0 else {**own, **self.starts[number - 1]})
+
+    def objective(self, target: Target | None = None) -> Objective:
+        """The whole objective, or that on other frames."""
+        return Objective(
+            self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
+            self.stopwatch,
+        )  # fmt: skip
+
+    def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
+        """What a stage minimises at one of its iterations."""
+        horizon, changes = stage.settings(iteration)
+        base = Objective(self.scene, self.target, stage.loss or self.loss, self.layout, tie, self.prior, self.stopwatch)
+        return base.with_renderer_settings(changes).with_horizon(horizon)
+
+    def tie(self, stage: Stage, z: Tensor) -> Tie | None:
+        """The tie of a stage that moves only part of the unknowns."""
+        if stage.only is None and not stage.shared:
+            return None
+        return make_tie(self.layout, z, stage.only, stage.shared)

@@ -1,0 +1,169 @@
+"""From checked data to an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom.plugins import get_loss
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.files.build import build_scene, known_value
+from diffloom_fitting.files.build_target import build_target, choose_frames
+from diffloom_fitting.files.draws import draw, generator_for, is_draw
+from diffloom_fitting.files.load import Loaded
+from diffloom_fitting.files.make import make
+from diffloom_fitting.files.schema import ExperimentFile, StageTable, UnknownTable
+from diffloom_fitting.files.values import Named, ScheduleTable
+from diffloom_fitting.losses import Loss
+from diffloom_fitting.optimisers import OPTIMISERS
+from diffloom_fitting.priors import Even
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.schedules import Schedule, constant
+from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.targets.synthesis import true_values
+from diffloom_fitting.unknowns import Unknown, resolve, seekable
+
+
+def build_experiment(loaded: Loaded) -> Experiment:
+    """The experiment of a file, its target included; errors name the file."""
+    scene = build_scene(loaded)
+    try:
+        return _experiment(loaded, scene)
+    except InputError as error:
+        raise InputError(f"{loaded.name}: {error}") from error
+
+
+def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
+    """The true values of a file, drawn where it says so."""
+    content = loaded.content
+    _check_names("truth", content.truth, scene)
+    values = {name: _value(scene, name, value, content.seed, f"truth.{name}") for name, value in content.truth.items()}
+    return true_values(scene, values)
+
+
+def _derived(scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any]) -> dict[str, Tensor]:
+    """True masses where they are sought but the file gives densities: models say what follows from what."""
+    masses = getattr(scene.model, "masses", None)
+    if masses is None or "mass" not in unknowns or "mass" in truth:
+        return {}
+    return {"mass": masses(scene.params_with(truth)).detach()}
+
+
+def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
+    content = loaded.content
+    if not content.unknowns:
+        raise InputError("unknowns: nothing is unknown; name at least one, such as [unknowns.mass]")
+    _check_names("unknowns", content.unknowns, scene)
+    truth = build_truth(loaded, scene)
+    whole, scene = build_target(loaded, scene, truth)
+    assert content.target is not None
+    truth = truth | _derived(scene, truth, content.unknowns)
+    whole = replace(whole, truth=truth)
+    target, held = choose_frames(whole, content.target.frames)
+    unknowns = [
+        Unknown(
+            name, _start(scene, name, table, truth, content.seed, 0), table.each,
+            None if table.only is None else tuple(table.only), table.space, table.bounds, table.scale,
+        )
+        for name, table in content.unknowns.items()
+    ]  # fmt: skip
+    even = content.prior.even
+    return Experiment(
+        scene, target, unknowns, _loss(content.loss, "loss"),
+        tuple(_stage(stage, f"stages.{n}", content.renderer.name) for n, stage in enumerate(content.stages)),
+        held, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
+        Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
+    )  # fmt: skip
+
+
+def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
+    allowed = seekable(scene)
+    for name in names:
+        if name not in allowed:
+            raise InputError(
+                f"{table}.{name}: the scene has nothing called {name!r}{nearest(name, allowed) or '.'} It has: "
+                f"{', '.join(allowed)}"
+            )
+
+
+def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
+    if is_draw(value):
+        shape: tuple[int, ...] = ()
+        if value.get("each"):
+            shape = scene.model.spec(name).full_shape(scene.model.axes)
+        found = draw(value, seed, place, shape)
+        return found.to(scene.dtype) if isinstance(found, Tensor) else found
+    return known_value(scene.model, name, value, place)
+
+
+def _start(scene: Scene, name: str, table: UnknownTable, truth: Mapping[str, Tensor], seed: int, number: int) -> Any:
+    place = f"unknowns.{name}.start" + (f" {number}" if number else "")
+    if table.start is None:
+        return None
+    if not is_draw(table.start):
+        return known_value(scene.model, name, table.start, place)
+    asked = {**table.start, "each": table.start.get("each", table.each)}
+    value = _value(scene, name, asked, seed, place)
+    if not table.start.get("of_truth"):
+        return value
+    if name not in truth:
+        raise InputError(f"{place}: of_truth needs the true value; give truth.{name}")
+    return value * truth[name]
+
+
+def _further_starts(
+    content: ExperimentFile, scene: Scene, unknowns: list[Unknown], truth: Mapping[str, Tensor]
+) -> tuple[dict[str, Tensor], ...]:
+    """Starts after the first: drawn anew where the file draws, else scattered around the first."""
+    layout = resolve(unknowns, scene)
+    starts: list[dict[str, Tensor]] = []
+    for number in range(1, content.starts.count):
+        values: dict[str, Tensor] = {}
+        for slot in layout.slots:
+            table = content.unknowns[slot.name] if slot.name in content.unknowns else UnknownTable()
+            if is_draw(table.start):
+                drawn = _start(scene, slot.name, table, truth, content.seed, number)
+                values[slot.name] = torch.as_tensor(drawn, dtype=scene.dtype).expand(slot.shape)
+            else:
+                generator = generator_for(content.seed, f"starts {number} {slot.name}")
+                noise = torch.randn(slot.size, generator=generator, dtype=torch.float64).to(scene.dtype)
+                z = slot.space.encode(slot.start, slot.name).reshape(-1) + content.starts.spread * noise
+                values[slot.name] = slot.space.decode(z.reshape(slot.shape))
+        starts.append(values)
+    return tuple(starts)
+
+
+def _loss(named: Named, place: str) -> Loss:
+    made: Loss = make(place, named.name, get_loss(named.name), named.settings)
+    return made
+
+
+def _stage(table: StageTable, place: str, renderer: str) -> Stage:
+    name = table.optimiser.name
+    if name not in OPTIMISERS:
+        raise InputError(
+            f"{place}.optimiser: got {name!r}; expected one of {', '.join(OPTIMISERS)}{nearest(name, OPTIMISERS)}"
+        )
+    return Stage(
+        make(f"{place}.optimiser", name, OPTIMISERS[name], table.optimiser.settings),
+        table.iterations,
+        _schedule(table.rate, 1.0),
+        _schedule(table.horizon, 1.0),
+        {key: _schedule(value, 0.0) for key, value in table.renderer.get(renderer, {}).items()},
+        None if table.loss is None else _loss(table.loss, f"{place}.loss"),
+        None if table.only is None else tuple(table.only),
+        tuple(table.shared),
+        Stop(**table.stop.model_dump()),
+    )
+
+
+def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
+    if isinstance(value, ScheduleTable):
+        return Schedule(**value.model_dump())
+    return constant(otherwise if value is None else value)

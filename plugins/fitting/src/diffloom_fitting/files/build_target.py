@@ -1,0 +1,85 @@
+"""From checked data to a target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.files.build import build_renderer
+from diffloom_fitting.files.load import Loaded
+from diffloom_fitting.files.schema import TargetTable
+from diffloom_fitting.files.values import FramesTable
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.targets import Target, read_film, read_masks, synthesise
+from diffloom_fitting.targets.folder import read_picture
+from diffloom_fitting.targets.resize import resize
+
+
+def build_target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tuple[Target, Scene]:
+    """The whole target, before frames are chosen, and the scene (with the film's background, where asked for)."""
+    table = loaded.content.target
+    if table is None:
+        raise InputError("target: this is missing; give a film, or [target] alone to synthesise one from [truth]")
+    if table.film is None:
+        for key in ("masks", "background"):
+            if getattr(table, key) is not None:
+                raise InputError(f"target.{key}: only a film has one; give target.film")
+        return _synthesised(loaded, scene, truth, table), scene
+    if table.renderer is not None:
+        raise InputError("target.renderer: a film is not rendered; leave it out, or leave out target.film")
+    return _filmed(loaded.folder, scene, truth, table)
+
+
+def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | None]:
+    """The frames the loss sees, and those kept aside."""
+    count = len(target)
+    for i in table.use or ():
+        if not -count <= i < count:
+            raise InputError(f"target.frames.use: got {i}; the target has frames 0 to {count - 1}")
+    used = list(range(table.first, count, table.every)) if table.use is None else [i % count for i in table.use]
+    if not used:
+        raise InputError(f"target.frames: no frame is left of {count}; start earlier than frame {table.first}")
+    chosen = target.select(sorted(set(used)))
+    if table.held == "none":
+        return chosen, None
+    held = [i for i in range(count) if i not in used] if table.held == "rest" else list(table.held)
+    if len(held) > table.held_limit:
+        pick = torch.linspace(0, len(held) - 1, table.held_limit).round().long()
+        held = [held[int(i)] for i in pick]
+    return chosen, target.select(held) if held else None
+
+
+def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
+    if not truth:
+        raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
+    times = torch.arange(scene.steps + 1, dtype=torch.float64) * scene.dt
+    if table.rate is not None:
+        last = scene.steps * scene.dt
+        times = torch.arange(int(last * table.rate * (1.0 + 1e-12)) + 1, dtype=torch.float64) / table.rate
+    drawn = scene if table.renderer is None else scene.with_renderer(build_renderer(loaded, table.renderer))
+    return synthesise(drawn, truth, times, levels=table.levels)
+
+
+def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
+    assert table.film is not None
+    span = scene.steps * scene.dt
+    duration = span if table.duration is None else min(span, table.duration)
+    target = read_film(
+        folder / table.film, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
+        dtype=scene.dtype,
+    )  # fmt: skip
+    if table.masks is not None:
+        target = read_masks(target, folder / table.masks, dtype=scene.dtype)
+    if table.background is not None:
+        assert target.frames is not None
+        if table.background == "median":
+            behind = target.frames.median(dim=0).values
+        else:
+            picture = torch.from_numpy(read_picture(folder / table.background)).to(scene.dtype) / 255.0
+            behind = resize(picture, scene.size)
+        scene = replace(scene, background=behind)
+    return replace(target, truth=truth), scene

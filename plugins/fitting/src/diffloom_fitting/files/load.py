@@ -1,0 +1,73 @@
+"""From a file on disk to checked data."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.files.draws import resolve_draws
+from diffloom_fitting.files.errors import explain
+from diffloom_fitting.files.overrides import override, parse_setting
+from diffloom_fitting.files.schema import ExperimentFile
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A checked file. raw: its data with all changes and draws put in. folder: what relative paths start from."""
+
+    content: ExperimentFile
+    raw: dict[str, Any]
+    folder: Path
+    name: str
+
+
+def load_file(
+    path: str | Path, *, settings: Sequence[str] = (), changes: Mapping[str, Any] | None = None, quick: bool = False
+) -> Loaded:
+    """Read and check an experiment file.
+
+    settings: texts such as "camera.size=[64,64]". changes: the same as values by place. quick: put the file's own
+    [quick] table in first, a reduced version for a try.
+    """
+    place = Path(path)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"experiment {str(path)!r}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"experiment {str(path)!r}: cannot be read ({error})") from error
+    try:
+        raw: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
+    return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick)
+
+
+def load_data(
+    raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
+    changes: Mapping[str, Any] | None = None, quick: bool = False,
+) -> Loaded:  # fmt: skip
+    """The same from data at hand."""
+    data = dict(raw)
+    short = data.pop("quick", {})
+    if not isinstance(short, Mapping):
+        raise InputError(f'{name}: quick: got {short!r}; expected a table such as {{"camera.size" = [64, 64]}}')
+    try:
+        if quick:
+            data = override(data, short)
+        data = override(data, {**dict(parse_setting(text) for text in settings), **dict(changes or {})})
+        seed = data.get("seed", 0)
+        data = resolve_draws(data, seed if isinstance(seed, int) else 0)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    try:
+        content = ExperimentFile.model_validate(data)
+    except ValidationError as error:
+        raise InputError(f"{name} cannot be used:\n{explain(error, ExperimentFile)}") from error
+    return Loaded(content, data, folder, name)

@@ -1,0 +1,157 @@
+"""What an experiment file may say. Every table is checked; `diffloom schema` prints this as JSON schema."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from diffloom_fitting.files.values import FramesTable, Named, Number, ScheduleTable, StopTable, Table
+
+Vector = tuple[Number, Number, Number]
+Pictures = Literal["store_all", "checkpointed"]
+
+
+class TimeTable(Table):
+    """The clock of the physics."""
+
+    dt: Number = Field(gt=0.0, description='physics step [s]; a fraction may be written "1/960"')
+    steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
+    duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
+    integrator: Named = Field(Named(name="semi_implicit"), description="integrator and its settings")
+    gradient: Pictures = Field("store_all", description="keep every state, or recompute segments to save memory")
+
+
+class CameraTable(Table):
+    """Where the camera stands."""
+
+    distance: Number = Field(8.0, gt=0.0, description="from the target [m]")
+    elevation: Number = Field(30.0, description="above the horizon [degrees]")
+    azimuth: Number = Field(0.0, description="around the vertical [degrees]; 0 looks along -z")
+    target: Vector = Field((0.0, 0.0, 0.0), description="where it looks [m]")
+    fov: Number = Field(60.0, gt=0.0, lt=180.0, description="vertical field of view [degrees]")
+    size: tuple[int, int] = Field((256, 256), description="height and width of the pictures [px]")
+    near: Number = Field(0.1, gt=0.0, description="nothing nearer is drawn [m]")
+    far: Number = Field(100.0, gt=0.0, description="depths are normalised up to here [m]")
+
+
+class LookTable(Table):
+    """How the surface is coloured."""
+
+    colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
+    pattern: Literal["plain", "position", "stripes"] = Field("plain", description="laid over the colour")
+    shading: Literal["unlit", "lambert", "phong"] | None = Field(None, description="the model's own when absent")
+    ambient: float = Field(1.0, ge=0.0)
+    diffuse: float = Field(1.0, ge=0.0)
+    specular: float = Field(1.0, ge=0.0)
+    shininess: float = Field(64.0, gt=0.0)
+
+
+class LightTable(Table):
+    """One light."""
+
+    kind: Literal["ambient", "point", "directional"]
+    colour: float | Vector | None = Field(None, description="of an ambient light")
+    position: Vector | None = Field(None, description="of a point light [m]")
+    direction: Vector | None = Field(None, description="towards a directional light")
+    diffuse: float | Vector | None = None
+    specular: float | Vector | None = None
+
+
+class RendererTable(Table):
+    """Which renderer draws; settings stand in a table of each renderer's own name, such as [renderer.softras]."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field("softras", description="a registered renderer")
+
+    def settings_of(self, name: str) -> dict[str, Any]:
+        """The settings given for one renderer."""
+        return dict((self.model_extra or {}).get(name, {}))
+
+
+class TargetTable(Table):
+    """What is to be matched: a film, or one synthesised with the values in [truth]."""
+
+    film: str | None = Field(None, description="mp4, gif or folder of pictures; absent: synthesised")
+    begin: float = Field(0.0, ge=0.0, description="time in the film that is the simulation's start [s]")
+    duration: float | None = Field(None, gt=0.0, description="how much of the film to read [s]")
+    every: int = Field(1, ge=1, description="read each n-th frame of the film")
+    rate: Number | None = Field(
+        None, gt=0.0, description="frames a second: of a folder, or of the synthesised film (absent: each step)"
+    )
+    masks: str | None = Field(None, description="film or folder of masks, one per frame")
+    background: str | None = Field(None, description='"median" of the film, or a picture, shown behind the surface')
+    renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
+    levels: int | None = Field(None, ge=1, description="round the synthesised film to so many grey levels, e.g. 255")
+    frames: FramesTable = Field(FramesTable(), description="which frames the loss sees")
+
+
+class UnknownTable(Table):
+    """One parameter that is sought."""
+
+    start: Any = Field(None, description="where to begin: number, list, or a draw; absent: the value in [params]")
+    each: bool = Field(False, description="one value per element instead of one for all")
+    only: list[int] | None = Field(None, description="rows that are sought")
+    space: Literal["free", "log", "bounded"] | None = Field(None, description="absent: by the parameter's bounds")
+    bounds: tuple[Number | None, Number | None] | None = Field(None, description="narrower bounds")
+    scale: float = Field(1.0, gt=0.0, description="size of a natural change, in the free space")
+
+
+class StageTable(Table):
+    """One optimiser's turn."""
+
+    optimiser: Named = Field(description="adam, sgd, lbfgs, gauss_newton or cma, and its settings")
+    iterations: int = Field(50, ge=1)
+    rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
+    horizon: ScheduleTable | Number | None = Field(None, description="part of the target's time that is seen, 0..1")
+    renderer: dict[str, dict[str, ScheduleTable | Number]] = Field(
+        {}, description="settings by renderer that change, such as softras.sigma"
+    )
+    loss: Named | None = Field(None, description="instead of the experiment's")
+    only: list[str] | None = Field(None, description="unknowns that move in this stage")
+    shared: list[str] = Field([], description="unknowns whose rows move as one")
+    stop: StopTable = StopTable()
+
+
+class StartsTable(Table):
+    """Several starts."""
+
+    count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
+    spread: float = Field(0.5, ge=0.0, description="standard deviation of the scatter, in the searched space")
+    probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
+    enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
+
+
+class PriorTable(Table):
+    """What is believed beforehand; added to the loss."""
+
+    even: dict[str, float] = Field(
+        {}, description="weight by unknown: mean squared deviation of its rows from their mean, in its unit"
+    )
+
+
+class ExperimentFile(Table):
+    """A whole file."""
+
+    title: str = "A fit"
+    text: str = Field("", description="a sentence or two for the report")
+    seed: int = 0
+    precision: Literal["float32", "float64"] = "float64"
+    model: Named = Field(description="the model's registered name, and the arguments it is made with")
+    params: dict[str, Any] = Field({}, description="known values of the model's parameters, in their units")
+    time: TimeTable
+    camera: CameraTable = CameraTable()
+    look: LookTable = LookTable()
+    lights: list[LightTable] = Field([], description="absent: the renderer's own")
+    renderer: RendererTable = RendererTable()
+    target: TargetTable | None = Field(None, description="absent in a file that is only simulated")
+    truth: dict[str, Any] = Field({}, description="true values: the target is synthesised with them, or judged by them")
+    unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
+    loss: Named = Named(name="mse")
+    prior: PriorTable = PriorTable()
+    stages: list[StageTable] = Field(
+        [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],
+        min_length=1,
+    )
+    starts: StartsTable = StartsTable()

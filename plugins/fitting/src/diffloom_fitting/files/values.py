@@ -1,0 +1,77 @@
+"""Kinds of values in a file: fractions, named things with settings, draws, schedules."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+
+class Table(BaseModel):
+    """A table of a file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and "/" in value:
+        try:
+            return float(Fraction(value.replace(" ", "")))
+        except (ValueError, ZeroDivisionError):
+            return value
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_number)]
+"""A number, or a fraction in quotes such as "1/960"."""
+
+
+class Named(BaseModel):
+    """A thing by name, with its settings beside the name; a string alone is the name."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(description="which one, by its registered name")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All keys but the name."""
+        return dict(self.model_extra or {})
+
+
+class ScheduleTable(Table):
+    """A value that changes over a stage."""
+
+    first: Number = Field(description="value at the stage's first iteration")
+    last: Number = Field(description="value at the end of the change")
+    shape: Literal["linear", "exponential", "steps"] = Field("linear", description="how it changes")
+    over: float = Field(1.0, gt=0.0, le=1.0, description="part of the stage in which it changes")
+    count: int = Field(4, ge=2, description="stairs, for shape steps")
+
+
+class StopTable(Table):
+    """When a stage ends before its iterations are used up."""
+
+    loss: float | None = Field(None, description="the loss is at most this")
+    change: float | None = Field(None, description="over `patience` iterations the loss fell by less than this part")
+    gradient: float | None = Field(None, description="the gradient's norm is at most this")
+    patience: int = Field(5, ge=1, description="iterations, for change")
+    seconds: float | None = Field(None, description="the stage has run this long [s]")
+
+
+class FramesTable(Table):
+    """Which of the target's frames the loss sees, and which are kept aside to judge the result."""
+
+    every: int = Field(1, ge=1, description="each n-th frame")
+    first: int = Field(0, ge=0, description="the first frame used, counted from 0")
+    use: list[int] | None = Field(None, description="these frames instead; negative ones count from the end")
+    held: Literal["rest", "none"] | list[int] = Field(
+        "rest", description="frames kept aside: the rest of them, none, or these"
+    )
+    held_limit: int = Field(60, ge=1, description="at most so many frames are kept aside, spread evenly")

@@ -1,0 +1,112 @@
+"""The loss on a grid of one or two parameters."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.run_folder.writing import write_text
+
+Points = Iterable[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter and the values it takes."""
+
+    name: str
+    values: NDArray[np.float64]
+
+    @staticmethod
+    def parse(text: str, spaced: bool = False) -> Axis:
+        """From "mass=0.1:5:41"; ``spaced`` by equal factors instead of equal steps."""
+        name, _, span = text.partition("=")
+        try:
+            low, high, count = span.split(":")
+            ends, number = (float(low), float(high)), int(count)
+        except ValueError:
+            raise InputError(f"--over {text!r}: expected NAME=LOW:HIGH:COUNT, such as mass=0.1:5:41") from None
+        if number < 2 or not ends[0] < ends[1] or (spaced and ends[0] <= 0.0):
+            raise InputError(f"--over {text!r}: expected LOW < HIGH (positive with --log) and at least 2 values")
+        return Axis(name, np.geomspace(*ends, number) if spaced else np.linspace(*ends, number))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Losses (n,) or (n, m) over one or two axes; infinite where it could not be simulated."""
+
+    axes: tuple[Axis, ...]
+    losses: NDArray[np.float64]
+
+    @property
+    def least(self) -> float:
+        """The lowest loss."""
+        return float(self.losses.min())
+
+    @property
+    def lowest(self) -> tuple[float, ...]:
+        """Where it is."""
+        index = np.unravel_index(int(self.losses.argmin()), self.losses.shape)
+        return tuple(float(axis.values[i]) for axis, i in zip(self.axes, index, strict=True))
+
+    def minima(self) -> int:
+        """How many grid points are lower than all their neighbours."""
+        padded = np.pad(self.losses, 1, constant_values=np.inf)
+        lower = np.ones(self.losses.shape, dtype=bool)
+        for shift in np.ndindex(*([3] * self.losses.ndim)):
+            if all(s == 1 for s in shift):
+                continue
+            part = tuple(slice(s, s + n) for s, n in zip(shift, self.losses.shape, strict=True))
+            lower &= self.losses < padded[part]
+        return int(lower.sum())
+
+
+def evaluate_grid(
+    experiment: Experiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
+) -> Grid:
+    """The loss at each grid point, other unknowns at their truth or start."""
+    layout = experiment.layout
+    names = [slot.name for slot in layout.slots]
+    for axis in axes:
+        if axis.name not in names:
+            raise InputError(
+                f"--over {axis.name!r}: not an unknown of the experiment{nearest(axis.name, names) or '.'} It seeks: "
+                f"{', '.join(names)}"
+            )
+    base: dict[str, Tensor] = {s.name: experiment.target.truth.get(s.name, s.start) for s in layout.slots}
+    objective = experiment.objective()
+    losses = np.full([len(axis.values) for axis in axes], np.inf)
+    for index in watch(list(np.ndindex(losses.shape))):
+        here = dict(base)
+        for axis, i in zip(axes, index, strict=True):
+            here[axis.name] = torch.tensor(axis.values[i], dtype=layout.dtype)
+        seen = objective.value(layout.encode(here))
+        losses[index] = seen.value
+    return Grid(tuple(axes), losses)
+
+
+def write_landscape(folder: Path, experiment: Experiment, grid: Grid) -> tuple[Path, Path]:
+    """Write landscape.svg and landscape.csv."""
+    from diffloom_fitting.report.landscape_plot import landscape_plot
+
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow([*(axis.name for axis in grid.axes), "loss"])
+    for index in np.ndindex(grid.losses.shape):
+        place = [repr(float(axis.values[i])) for axis, i in zip(grid.axes, index, strict=True)]
+        table.writerow([*place, repr(float(grid.losses[index]))])
+    write_text(folder / "landscape.csv", text.getvalue())
+    truth = {name: float(value.flatten()[0]) for name, value in experiment.target.truth.items()}
+    write_text(folder / "landscape.svg", landscape_plot(grid, truth))
+    return folder / "landscape.svg", folder / "landscape.csv"

@@ -1,0 +1,232 @@
+"""The loop of a fit as a machine: each call of `advance` is one iteration; the state between is plain data."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from torch import Tensor
+
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.optimisers import FitError, Progress
+from diffloom_fitting.stages import Stage
+
+Settings = tuple[float, dict[str, float]]
+"""What a schedule decides: the horizon, and settings of the renderer."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one start ended: its vector, its loss on the whole target, and why it stopped."""
+
+    start: int
+    z: Tensor
+    value: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class FitState:
+    """Where a fit stands.
+
+    task: position in the list of tasks (`tasks`). stage, iteration: position in it; iteration -1 means the stage has
+    not begun. total: iterations so far. z: (n,) full vector at the stage's start. progress: the optimiser's. settings:
+    of the last iteration. losses, best (value, full vector): in this stage under these settings.
+    seconds: time spent in this stage and in all.
+    """
+
+    z: Tensor
+    task: int = 0
+    stage: int = 0
+    iteration: int = -1
+    total: int = 0
+    progress: Progress | None = None
+    settings: Settings | None = None
+    losses: tuple[float, ...] = ()
+    best: tuple[float, Tensor] | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    seconds: tuple[float, float] = (0.0, 0.0)
+    note: str = ""
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """One start to follow (None: the best of those probed) and how far."""
+
+    start: int | None
+    probe: bool = False
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is told of one iteration; plain numbers, one line of the history. values: of the unknowns in their units,
+    as lists, or as a summary of those with many numbers (`summary`)."""
+
+    total: int
+    start: int
+    stage: int
+    optimiser: str
+    iteration: int
+    loss: float
+    values: dict[str, Any]
+    gradient: float | None
+    seconds: float
+    evaluations: int
+    rejected: int
+    horizon: float
+    renderer: dict[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+def tasks(experiment: Experiment) -> list[Task]:
+    """What is to be done: probes of all starts and then the best, or each start to its end."""
+    count = 1 + len(experiment.starts)
+    if experiment.probe > 0 and count > 1:
+        return [Task(k, probe=True) for k in range(count)] + [Task(None)]
+    return [Task(k) for k in range(count)]
+
+
+def begin(experiment: Experiment) -> FitState:
+    """The state before the first iteration."""
+    return FitState(experiment.start(0))
+
+
+def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
+    """One iteration: the first call of a stage evaluates its start, later calls step."""
+    clock = time.perf_counter()
+    task = tasks(experiment)[state.task]
+    stage = experiment.stages[state.stage]
+    iteration = state.iteration + 1
+    settings = stage.settings(max(iteration - 1, 0))
+    tie = experiment.tie(stage, state.z)
+    objective = experiment.stage_objective(stage, tie, max(iteration - 1, 0))
+    best, losses = state.best, state.losses
+    try:
+        if state.progress is None:
+            short = state.z if tie is None else tie.reduce(state.z)
+            progress = stage.optimiser.begin(objective, short, experiment.seed + 7919 * state.task + state.stage)
+        else:
+            progress = state.progress
+            if settings != state.settings:
+                progress, best, losses = stage.optimiser.renew(objective, replace(progress, done=None)), None, ()
+            progress = stage.optimiser.step(objective, progress, stage.rate.at(iteration - 1, stage.iterations))
+    except FitError as error:
+        if len(tasks(experiment)) == 1:
+            raise
+        return _abandoned(experiment, state, task, stage, settings, str(error))
+    full = progress.z if tie is None else tie.expand(progress.z)
+    if best is None or progress.value < best[0]:
+        best = (progress.value, full)
+    spent = time.perf_counter() - clock
+    moved = replace(
+        state, iteration=iteration, total=state.total + 1, progress=progress, settings=settings, best=best,
+        losses=(*losses, progress.value), seconds=(state.seconds[0] + spent, state.seconds[1] + spent),
+    )  # fmt: skip
+    reason = _stage_end(stage, moved, experiment.probe if task.probe else stage.iterations)
+    told = {name: summary(value) for name, value in experiment.layout.sought(full.detach()).items()}
+    record = _record(state, moved, stage, task, told, spent, reason or "")
+    if reason is None:
+        return moved, record
+    ahead = _next_change(stage, moved)
+    if ahead is not None and not moved.iteration >= stage.iterations and not task.probe:
+        # An easier problem of the schedule is solved: go on to the next one at once.
+        return replace(moved, iteration=ahead), record
+    return _next(experiment, moved, task, reason), record
+
+
+def _abandoned(
+    experiment: Experiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str
+) -> tuple[FitState, Record]:
+    """One of several starts has failed: what it reached counts, and the next start is taken up."""
+    best = state.best or (math.inf, state.z)
+    ended = replace(
+        state, total=state.total + 1, best=best, stage=len(experiment.stages) - 1, settings=settings,
+        progress=state.progress or Progress(state.z, math.inf),
+    )  # fmt: skip
+    told = {name: summary(value) for name, value in experiment.layout.sought(best[1]).items()}
+    return _next(experiment, ended, task, reason), _record(state, ended, stage, task, told, 0.0, reason)
+
+
+def _stage_end(stage: Stage, state: FitState, limit: int) -> str | None:
+    progress = state.progress
+    assert progress is not None
+    if progress.done is not None:
+        return progress.done
+    if state.iteration >= limit:
+        return f"{limit} iterations are done"
+    norm = None if progress.gradient is None else float(progress.gradient.norm())
+    return stage.stop.reason(state.losses, norm, state.seconds[0])
+
+
+def _next_change(stage: Stage, state: FitState) -> int | None:
+    """The iteration whose successor sees other settings than now, or None when the schedules have ended."""
+    for iteration in range(state.iteration, stage.iterations):
+        if stage.settings(iteration) != state.settings:
+            return iteration
+    return None
+
+
+def _next(experiment: Experiment, state: FitState, task: Task, reason: str) -> FitState:
+    """The state at the beginning of what follows a finished stage."""
+    assert state.best is not None
+    z = state.best[1]
+    fresh = replace(
+        state, z=z, iteration=-1, progress=None, settings=None, losses=(), best=None,
+        seconds=(0.0, state.seconds[1]), note=reason,
+    )  # fmt: skip
+    if not task.probe and state.stage + 1 < len(experiment.stages):
+        return replace(fresh, stage=state.stage + 1)
+    seen = experiment.objective().value(z)
+    start = task.start if task.start is not None else _best(state.outcomes).start
+    outcomes = (*state.outcomes, Outcome(start, z, seen.value, reason))
+    fresh = replace(fresh, stage=0, outcomes=outcomes, task=state.task + 1)
+    following = tasks(experiment)
+    enough = not task.probe and experiment.enough is not None and seen.value <= experiment.enough
+    if enough or fresh.task >= len(following):
+        return replace(fresh, z=_best(outcomes).z, finished=True)
+    start_of = following[fresh.task].start
+    return replace(fresh, z=experiment.start(start_of) if start_of is not None else _best(outcomes).z)
+
+
+def _best(outcomes: tuple[Outcome, ...]) -> Outcome:
+    return min(outcomes, key=lambda o: o.value if math.isfinite(o.value) else math.inf)
+
+
+def best_outcome(state: FitState) -> Outcome | None:
+    """The best start that ended, or None when none has."""
+    return _best(state.outcomes) if state.outcomes else None
+
+
+def summary(value: Tensor) -> Any:
+    """A number or list of numbers; mean, low and high of more than 16."""
+    if value.numel() <= 16:
+        return value.tolist()
+    return {"mean": float(value.mean()), "low": float(value.min()), "high": float(value.max())}
+
+
+def _record(
+    before: FitState, state: FitState, stage: Stage, task: Task, values: dict[str, Any], seconds: float, note: str
+) -> Record:
+    progress, settings = state.progress, state.settings
+    assert progress is not None
+    assert settings is not None
+    earlier = before.progress
+    return Record(
+        total=state.total,
+        start=-1 if task.start is None else task.start,
+        stage=state.stage,
+        optimiser=type(stage.optimiser).__name__,
+        iteration=state.iteration,
+        loss=progress.value,
+        values=values,
+        gradient=None if progress.gradient is None else float(progress.gradient.norm()),
+        seconds=seconds,
+        evaluations=progress.evaluations - (earlier.evaluations if earlier is not None else 0),
+        rejected=progress.rejected - (earlier.rejected if earlier is not None else 0),
+        horizon=settings[0],
+        renderer=settings[1],
+        note=note,
+    )

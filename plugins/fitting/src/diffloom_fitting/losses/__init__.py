@@ -1,0 +1,10 @@
+"""Losses: how far what is seen is from what was to be seen."""
+
+from diffloom_fitting.losses.iou import Overlap
+from diffloom_fitting.losses.loss import Loss
+from diffloom_fitting.losses.mse import PixelError
+from diffloom_fitting.losses.multiscale import MultiScale
+from diffloom_fitting.losses.silhouette import SilhouetteError
+from diffloom_fitting.losses.state import StateError
+
+__all__ = ["Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"]

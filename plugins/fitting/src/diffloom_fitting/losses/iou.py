@@ -1,0 +1,35 @@
+"""Overlap of silhouettes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom_fitting.losses.loss import Loss
+from diffloom_fitting.scene import View
+from diffloom_fitting.targets import Target
+
+
+@dataclass(frozen=True)
+class Overlap(Loss):
+    """One minus intersection over union, averaged over frames. Coverage a seen and b wanted are fuzzy sets: the
+    intersection is sum min(a, b), the union sum max(a, b), so the loss is 0 exactly when they agree (with products
+    instead, soft edges would pull an outline away from its match). ``floor`` [px] keeps an empty frame finite."""
+
+    floor: float = 1e-6
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return ("silhouette",)
+
+    def residuals(self, view: View, target: Target) -> None:
+        return None
+
+    def value(self, view: View, target: Target) -> Tensor:
+        assert view.image is not None
+        seen, wanted = view.image.alpha, target.coverage()
+        both = torch.minimum(seen, wanted).sum(dim=(1, 2))
+        either = torch.maximum(seen, wanted).sum(dim=(1, 2))
+        return (1.0 - (both + self.floor) / (either + self.floor)).mean()

@@ -1,0 +1,34 @@
+"""The interface of a loss."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor
+
+from diffloom_fitting.scene import View
+from diffloom_fitting.targets import Target
+
+
+class Loss(ABC):
+    """A number that is 0 when a view matches a target. Implementations are frozen dataclasses, registered by name
+    through the hook ``diffloom_register_losses``; their fields can be set in an experiment's [loss] table."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[str, ...]:
+        """What must be rendered, such as ("rgba",); empty when the states are enough."""
+
+    @abstractmethod
+    def residuals(self, view: View, target: Target) -> Tensor | None:
+        """Differences (frames, ...) whose mean square is the loss; None when the loss is not a mean of squares.
+
+        Gauss-Newton and the uncertainty of what was found need them.
+        """
+
+    def value(self, view: View, target: Target) -> Tensor:
+        """The loss, a scalar, differentiable with respect to the view."""
+        residuals = self.residuals(view, target)
+        if residuals is None:
+            raise NotImplementedError(f"{type(self).__name__} must define value() or residuals()")
+        return residuals.square().mean()

@@ -1,0 +1,27 @@
+"""State error: the privileged baseline that sees positions instead of pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.losses.loss import Loss
+from diffloom_fitting.scene import View
+from diffloom_fitting.targets import Target
+
+
+@dataclass(frozen=True)
+class StateError(Loss):
+    """Mean over frames, nodes and coordinates of the squared difference of q: positions [m], and orientations for
+    bodies. Nothing is rendered, and a video cannot be its target: only a synthesised one knows the states."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return ()
+
+    def residuals(self, view: View, target: Target) -> Tensor:
+        if target.q is None:
+            raise InputError("loss 'state' compares states, and a film has none; synthesise the target or use 'mse'")
+        return view.q - target.q

@@ -1,0 +1,18 @@
+"""Optimisers: each a frozen dataclass of settings; all that changes lies in a `Progress`, so a fit can be resumed."""
+
+from diffloom_fitting.optimisers.adam import Adam
+from diffloom_fitting.optimisers.cma import CmaEs
+from diffloom_fitting.optimisers.gauss_newton import GaussNewton
+from diffloom_fitting.optimisers.lbfgs import Lbfgs
+from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress
+from diffloom_fitting.optimisers.sgd import Sgd
+
+OPTIMISERS: dict[str, type[Optimiser]] = {
+    "adam": Adam,
+    "cma": CmaEs,
+    "gauss_newton": GaussNewton,
+    "lbfgs": Lbfgs,
+    "sgd": Sgd,
+}
+
+__all__ = ["OPTIMISERS", "Adam", "CmaEs", "FitError", "GaussNewton", "Lbfgs", "Optimiser", "Progress", "Sgd"]

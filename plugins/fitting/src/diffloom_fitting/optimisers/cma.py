@@ -1,0 +1,65 @@
+"""CMA-ES: a search without gradients, for a start where the landscape is bad."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.optimisers.attributes import restore, store
+from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
+
+LIMIT = 200
+
+
+@dataclass(frozen=True)
+class CmaEs(Optimiser):
+    """One generation per iteration; the best place seen is kept. spread: first standard deviation in the searched
+    space. population: simulations per generation, 0 chooses by the number of unknowns."""
+
+    spread: float = 0.5
+    population: int = 0
+
+    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
+        from cmaes import CMA
+
+        if z.numel() > LIMIT:
+            raise InputError(f"cma: got {z.numel()} unknowns; it is useful for at most {LIMIT}, use adam or lbfgs")
+        seen = objective.value(z)
+        # cmaes wants two dimensions or more: a single unknown gets an idle companion.
+        mean = np.zeros(max(2, z.numel()))
+        mean[: z.numel()] = z.double().numpy()
+        search = CMA(mean=mean, sigma=self.spread, seed=seed, population_size=self.population or None)
+        return Progress(z.detach().clone(), seen.value, None, {"search": store(search)}, 1)
+
+    def renew(self, objective: Objective, progress: Progress) -> Progress:
+        return replace(progress, value=objective.value(progress.z).value, evaluations=progress.evaluations + 1)
+
+    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+        from cmaes import CMA
+
+        search = restore(CMA, progress.memory["search"])
+        size = progress.z.numel()
+        best, place, rejected = progress.value, progress.z, 0
+        asked = [search.ask() for _ in range(search.population_size)]
+        told = []
+        for point in asked:
+            z = torch.as_tensor(point[:size], dtype=progress.z.dtype)
+            seen = objective.value(z)
+            rejected += 0 if seen.finite else 1
+            told.append((point, seen.value if seen.finite else math.inf))
+            if seen.value < best:
+                best, place = seen.value, z
+        worst = max((v for _, v in told if math.isfinite(v)), default=1.0)
+        # An infinite loss ranks last; the method only uses ranks, so any larger number will do.
+        search.tell([(p, v if math.isfinite(v) else 2.0 * abs(worst) + 1.0) for p, v in told])
+        done = "the search has contracted" if search.should_stop() else None
+        return Progress(
+            place, best, None, {"search": store(search)}, progress.evaluations + len(asked),
+            progress.rejected + rejected, done,
+        )  # fmt: skip

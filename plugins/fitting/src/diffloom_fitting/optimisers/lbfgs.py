@@ -1,0 +1,110 @@
+"""L-BFGS with a line search that meets the weak Wolfe conditions by bisection."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom_fitting.objective import Evaluation, Objective
+from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+
+
+@dataclass(frozen=True)
+class Lbfgs(Optimiser):
+    """Quasi-Newton steps from the last ``memory`` changes of place and gradient; good for many unknowns.
+
+    longest: no step is longer than this in the searched space. rate: factor on the first, steepest-descent step.
+    """
+
+    memory: int = 20
+    rate: float = 0.1
+    longest: float = 2.0
+    trials: int = 20
+
+    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
+        return first_evaluation(objective, z)
+
+    def renew(self, objective: Objective, progress: Progress) -> Progress:
+        # Gradients of the former objective say nothing of this one's curvature.
+        fresh = super().renew(objective, progress)
+        return Progress(fresh.z, fresh.value, fresh.gradient, {}, fresh.evaluations, fresh.rejected)
+
+    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+        gradient = progress.gradient
+        assert gradient is not None
+        moves: list[Tensor] = list(progress.memory.get("moves", []))
+        turns: list[Tensor] = list(progress.memory.get("turns", []))
+        direction = self._direction(gradient, moves, turns)
+        slope = float(direction @ gradient)
+        if not slope < 0.0:
+            moves, turns, direction = [], [], self._direction(gradient, [], [])
+            slope = float(direction @ gradient)
+        if slope == 0.0:
+            return Progress(
+                progress.z,
+                progress.value,
+                gradient,
+                {},
+                progress.evaluations,
+                progress.rejected,
+                "the gradient is zero",
+            )
+        found, length, tried, rejected = self._search(objective, progress, direction, slope, rate)
+        if found is None:
+            done = "no lower loss along the direction of descent" if not moves else None
+            # With a memory the direction may be to blame: forget it and try steepest descent next.
+            return Progress(
+                progress.z, progress.value, gradient, {}, progress.evaluations + tried, progress.rejected + rejected,
+                done,
+            )  # fmt: skip
+        assert found.gradient is not None
+        move, turn = length * direction, found.gradient - gradient
+        if float(move @ turn) > 1e-14 * float(move.norm() * turn.norm()):
+            moves, turns = [*moves, move][-self.memory :], [*turns, turn][-self.memory :]
+        return Progress(
+            progress.z + move, found.value, found.gradient, {"moves": moves, "turns": turns},
+            progress.evaluations + tried, progress.rejected + rejected,
+        )  # fmt: skip
+
+    def _direction(self, gradient: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
+        """The two-loop recursion; without memory, steepest descent of length ``rate``."""
+        if not moves:
+            return -gradient * (self.rate / max(float(gradient.norm()), 1e-300))
+        q = gradient.clone()
+        shares = []
+        for move, turn in zip(reversed(moves), reversed(turns), strict=True):
+            share = (move @ q) / (move @ turn)
+            q = q - share * turn
+            shares.append(share)
+        q = q * ((moves[-1] @ turns[-1]) / (turns[-1] @ turns[-1]))
+        for move, turn, share in zip(moves, turns, reversed(shares), strict=True):
+            q = q + move * (share - (turn @ q) / (move @ turn))
+        norm = float(q.norm())
+        return -q if norm <= self.longest else -q * (self.longest / norm)
+
+    def _search(
+        self, objective: Objective, progress: Progress, direction: Tensor, slope: float, rate: float
+    ) -> tuple[Evaluation | None, float, int, int]:
+        """(evaluation, step length, evaluations spent, non-finite ones); None when no step lowers the loss."""
+        low, high, length = 0.0, math.inf, rate
+        best: tuple[Evaluation, float] | None = None
+        rejected = 0
+        for trial in range(1, self.trials + 1):
+            seen = objective.evaluate(progress.z + length * direction)
+            if not seen.finite or seen.value > progress.value + 1e-4 * length * slope:
+                rejected += 0 if seen.finite else 1
+                high = length
+            else:
+                assert seen.gradient is not None
+                if best is None or seen.value <= best[0].value:
+                    best = (seen, length)
+                if float(torch.dot(seen.gradient, direction)) >= 0.9 * slope:
+                    return seen, length, trial, rejected
+                low = length
+            length = 0.5 * (low + high) if math.isfinite(high) else 2.0 * length
+            if float((length * direction).norm()) > self.longest:
+                break
+        return (best[0], best[1], self.trials, rejected) if best else (None, 0.0, self.trials, rejected)

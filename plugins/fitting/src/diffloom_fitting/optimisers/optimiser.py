@@ -1,0 +1,77 @@
+"""The interface of an optimiser."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from diffloom.interfaces import SimulationError
+from diffloom_fitting.objective import Objective
+
+RETRIES = 12
+
+
+class FitError(SimulationError):
+    """A fit cannot go on; the message says where it stood and what to try."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an optimiser stands: everything it needs to go on to the same bits.
+
+    z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without. memory: the
+    method's own numbers and tensors. evaluations: how often the scene was simulated for a value, gradient or
+    residual. rejected: steps that were not finite and were retried smaller. done: why no further step is possible.
+    """
+
+    z: Tensor
+    value: float
+    gradient: Tensor | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
+    evaluations: int = 0
+    rejected: int = 0
+    done: str | None = None
+
+
+class Optimiser(ABC):
+    """One way to go downhill."""
+
+    @abstractmethod
+    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
+        """Evaluate the start. seed: for methods that draw numbers."""
+
+    @abstractmethod
+    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+        """One iteration. rate: factor from the learning-rate schedule, 1 without one.
+
+        The result's value and gradient are those at its z. A step that is not finite is retried smaller; FitError
+        when none is found.
+        """
+
+    def renew(self, objective: Objective, progress: Progress) -> Progress:
+        """The same place when the objective has changed (a schedule moved): evaluate again."""
+        seen = objective.evaluate(progress.z)
+        if not seen.finite:
+            raise not_finite("after the schedule moved", progress.z, seen.trouble)
+        return Progress(
+            progress.z, seen.value, seen.gradient, progress.memory, progress.evaluations + 1, progress.rejected
+        )
+
+
+def first_evaluation(objective: Objective, z: Tensor) -> Progress:
+    """The start, with its gradient; FitError when it is not finite."""
+    seen = objective.evaluate(z)
+    if not seen.finite:
+        raise not_finite("at the start", z, seen.trouble)
+    return Progress(z.detach().clone(), seen.value, seen.gradient, {}, 1)
+
+
+def not_finite(where: str, z: Tensor, trouble: str | None) -> FitError:
+    """The error for a place that cannot be evaluated."""
+    return FitError(
+        f"no finite loss {where}: {trouble}. Try another start, a smaller time step, or a smaller rate "
+        f"(searched vector: {', '.join(f'{float(v):.4g}' for v in z[:6])}{', ...' if z.numel() > 6 else ''})"
+    )

@@ -1,0 +1,34 @@
+"""Gradient descent with momentum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.optimisers.descent import take
+from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+
+
+@dataclass(frozen=True)
+class Sgd(Optimiser):
+    """z <- z - rate v, v <- momentum v + gradient. longest: no step is longer than this in the searched space."""
+
+    rate: float = 0.1
+    momentum: float = 0.0
+    longest: float = 1.0
+
+    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
+        return first_evaluation(objective, z)
+
+    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+        gradient = progress.gradient
+        assert gradient is not None
+        velocity = self.momentum * progress.memory.get("velocity", torch.zeros_like(gradient)) + gradient
+        step = -self.rate * rate * velocity
+        length = float(step.norm())
+        if length > self.longest:
+            step = step * (self.longest / length)
+        return take(objective, progress, step, {**progress.memory, "velocity": velocity})

@@ -1,0 +1,5 @@
+"""What a fit leaves for people: films, plots and one self-contained report."""
+
+from diffloom_fitting.report.report import write_report
+
+__all__ = ["write_report"]

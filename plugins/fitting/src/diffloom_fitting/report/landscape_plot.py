@@ -1,0 +1,40 @@
+"""A loss landscape as a curve or a map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from diffloom_fitting.report.plots import BLUE, ORANGE, STYLE, svg
+
+if TYPE_CHECKING:
+    from diffloom_fitting.landscape import Grid
+
+
+def landscape_plot(grid: Grid, truth: Mapping[str, float]) -> str:
+    """SVG of the grid; the truth is marked where it is known."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        at = figure.add_subplot()
+        names = [axis.name for axis in grid.axes]
+        at.set_xlabel(names[0])
+        if len(names) == 1:
+            at.plot(grid.axes[0].values, grid.losses, color=BLUE, marker="o", markersize=2.5)
+            at.set_ylabel("loss")
+            if names[0] in truth:
+                at.axvline(truth[names[0]], color=ORANGE, linestyle="--")
+        else:
+            shown = np.log10(np.maximum(grid.losses, 1e-300)).T
+            low = float(np.min(shown[shown > -299.0])) if (shown > -299.0).any() else -300.0
+            shown = np.maximum(shown, low)
+            mesh = at.contourf(grid.axes[0].values, grid.axes[1].values, shown, levels=30, cmap="viridis")
+            figure.colorbar(mesh, ax=at, label="log10 loss")
+            at.set_ylabel(names[1])
+            if all(name in truth for name in names):
+                at.plot([truth[names[0]]], [truth[names[1]]], marker="*", markersize=12, color=ORANGE)
+    return svg(figure)

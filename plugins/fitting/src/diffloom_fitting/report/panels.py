@@ -1,0 +1,98 @@
+"""Target, guess and fit side by side, as a film and as a strip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+from torch import Tensor
+
+from diffloom.interfaces import NoGradient
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.report.film import Frames
+
+PANEL = 240  # a panel is at least this high [px]
+MOST = 90  # frames in a film
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Frames (frames, height, width, 3) bytes of each, at ``times`` [s]; target is None when it has no pictures."""
+
+    times: NDArray[np.float64]
+    target: Frames | None
+    guess: Frames
+    fit: Frames
+
+
+def render_panels(experiment: Experiment, z: Tensor) -> Panels:
+    """Draw the start and the result at the target's times, those kept aside included."""
+    times, wanted = _target_frames(experiment)
+    with torch.no_grad():
+        drawn = []
+        for point in (experiment.start(0), z):
+            view = experiment.scene.film(experiment.layout.decode(point), times, ("rgba",), NoGradient())
+            assert view.image is not None
+            drawn.append(view.image.bytes()[..., :3].numpy())
+    return Panels(times.numpy(), wanted, drawn[0], drawn[1])
+
+
+def _target_frames(experiment: Experiment) -> tuple[Tensor, Frames | None]:
+    parts = [experiment.target] + ([experiment.held] if experiment.held is not None else [])
+    times = torch.cat([part.times for part in parts])
+    order = times.argsort()
+    if len(order) > MOST:
+        order = order[torch.linspace(0, len(order) - 1, MOST).round().long()]
+    pictures = [part.frames if part.frames is not None else part.masks for part in parts]
+    if any(p is None for p in pictures):
+        return times[order], None
+    frames = torch.cat([p if p.dim() == 4 else p[..., None].expand(*p.shape, 3) for p in pictures if p is not None])
+    shown = (frames[order][..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
+    return times[order], shown.numpy()
+
+
+def side_by_side(panels: Panels) -> Frames:
+    """One film of labelled panels."""
+    named = [("target", panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
+    return np.concatenate(columns, axis=2)
+
+
+def strip(panels: Panels, count: int = 7) -> Frames:
+    """(height, width, 3): a row each of target, start, fit and ten times the difference, frames left to right."""
+    index = np.unique(np.linspace(0, len(panels.times) - 1, count).round().astype(int))
+    rows = [("target", panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    if panels.target is not None:
+        apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
+        rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))
+    lines = []
+    for name, frames in rows:
+        if frames is None:
+            continue
+        row = np.concatenate(list(_enlarged(frames[index], 160)), axis=1)
+        lines.append(_labelled(name, row[None])[0])
+    return np.concatenate(lines, axis=0)
+
+
+def _enlarged(frames: Frames, least: int = PANEL) -> Frames:
+    factor = max(1, -(-least // frames.shape[1]))
+    return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
+
+
+def _labelled(text: str, frames: Frames) -> Frames:
+    """Frames with a caption in the upper left corner."""
+    font = ImageFont.load_default(size=16)
+    left, _, right, bottom = font.getbbox(text)
+    patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
+    ImageDraw.Draw(patch).text((5 - left, 3), text, fill=255, font=font)
+    ink = np.asarray(patch, dtype=np.float64)[..., None] / 255.0
+    height, width = min(ink.shape[0], frames.shape[1]), min(ink.shape[1], frames.shape[2])
+    ink = ink[:height, :width]
+    out = frames.copy()
+    under = out[:, :height, :width].astype(np.float64)
+    out[:, :height, :width] = (0.45 * under * (1.0 - ink) + 255.0 * ink).astype(np.uint8)
+    out[:, :, -1] = 60
+    return out

@@ -1,0 +1,117 @@
+"""One self-contained page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from PIL import Image
+
+from diffloom_fitting.console.numbers import memory, number, percent, pretty_unit, seconds, shown
+from diffloom_fitting.console.tables import result_lines
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting.report.film import film_rate, write_film
+from diffloom_fitting.report.panels import render_panels, side_by_side, strip
+from diffloom_fitting.report.plots import loss_plot, parameter_plot
+from diffloom_fitting.result import Result
+from diffloom_fitting.run_folder.versions import versions
+from diffloom_fitting.run_folder.writing import write_bytes, write_text
+from diffloom_fitting.stopwatch import PARTS
+
+
+def write_report(folder: Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None) -> Path:
+    """Write film, strip, plots and report.html into ``folder``; returns the report's path."""
+    panels = render_panels(experiment, result.z)
+    write_film(folder / "film.mp4", side_by_side(panels), film_rate(panels.times))
+    picture = io.BytesIO()
+    Image.fromarray(strip(panels)).save(picture, format="PNG")
+    write_bytes(folder / "strip.png", picture.getvalue())
+    plots = {"loss": loss_plot(result), "parameters": parameter_plot(result)}
+    for name, drawing in plots.items():
+        write_text(folder / f"{name}.svg", drawing)
+    page = _template().render(
+        title=experiment.title,
+        text=text,
+        headline=headline(result),
+        cards=cards(result),
+        rows=rows(result),
+        known=any(e.truth is not None for e in result.estimates),
+        lines=result_lines(result),
+        film=_embedded(folder / "film.mp4", "video/mp4"),
+        strip=_embedded(folder / "strip.png", "image/png"),
+        plots=plots,
+        shares=shares(result),
+        check=result.gradient if isinstance(result.gradient, GradientCheck) else None,
+        source=experiment.target.source,
+        frames=len(experiment.target),
+        held=0 if experiment.held is None else len(experiment.held),
+        config="" if config is None else json.dumps(config, indent=2),
+        versions=versions(),
+    )
+    write_text(folder / "report.html", page)
+    return folder / "report.html"
+
+
+def headline(result: Result) -> str:
+    """What was found, in a sentence."""
+    parts = []
+    for e in result.estimates[:4]:
+        unit = f" {pretty_unit(e.unit)}" if e.unit else ""
+        told = f"{e.name} = {shown(e.found, e.deviation)}{unit}"
+        parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
+    more = len(result.estimates) - 4
+    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
+
+
+def cards(result: Result) -> list[tuple[str, str]]:
+    """The key figures: (figure, what it is)."""
+    found = [
+        (number(result.loss, 3), f"loss, from {number(result.start_loss, 3)}"),
+        (str(result.iterations), "iterations"),
+        (seconds(result.seconds), "fitting time"),
+        (seconds(result.seconds_per_iteration), "per iteration"),
+        (memory(result.memory), "peak memory"),
+    ]
+    if result.held_loss is not None:
+        found.insert(1, (number(result.held_loss, 3), "loss on frames kept aside"))
+    return found
+
+
+def rows(result: Result) -> list[dict[str, str]]:
+    """The table of estimates."""
+    return [
+        {
+            "name": e.name,
+            "unit": pretty_unit(e.unit),
+            "start": shown(e.start),
+            "found": shown(e.found, e.deviation),
+            "truth": "" if e.truth is None else shown(e.truth),
+            "error": percent(e.error),
+        }
+        for e in result.estimates
+    ]
+
+
+def shares(result: Result) -> list[tuple[str, float, str]]:
+    """Where the time went: (part, percent of all, seconds)."""
+    total = sum(result.shares.values())
+    parts = [p for p in PARTS if p in result.shares]
+    return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
+
+
+def _embedded(path: Path, kind: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _template() -> jinja2.Template:
+    source = files("diffloom_fitting.report").joinpath("template.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(source)

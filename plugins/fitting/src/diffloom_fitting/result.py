@@ -1,0 +1,86 @@
+"""What a fit found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting.loop import Record
+from diffloom_fitting.uncertainty import Uncertainty
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One unknown: where it started, what was found, how sure, and the truth where it is known; all in its unit."""
+
+    name: str
+    unit: str
+    start: Tensor
+    found: Tensor
+    deviation: Tensor | None = None
+    truth: Tensor | None = None
+
+    @property
+    def error(self) -> float | None:
+        """Mean absolute error relative to the truth's mean size, or None without a truth."""
+        return None if self.truth is None else relative_error(self.found, self.truth)
+
+    @property
+    def start_error(self) -> float | None:
+        """The same of the start: what a fit had to make good."""
+        return None if self.truth is None else relative_error(self.start, self.truth)
+
+
+def relative_error(found: Tensor, truth: Tensor) -> float:
+    """mean |found - truth| / mean |truth|; absolute when the truth is zero."""
+    wanted = truth.to(found.dtype) + torch.zeros_like(found)
+    size = float(wanted.abs().mean())
+    return float((found - wanted).abs().mean()) / (size if size > 0.0 else 1.0)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a fit.
+
+    z: (n,) the vector found. loss, start_loss: on the frames used; held_loss, held_start: on those kept aside (None
+    without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not asked for).
+    seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by the user.
+    """
+
+    estimates: tuple[Estimate, ...]
+    z: Tensor
+    loss: float
+    start_loss: float
+    reason: str
+    iterations: int
+    evaluations: int
+    seconds: float
+    memory: int
+    held_loss: float | None = None
+    held_start: float | None = None
+    uncertainty: Uncertainty | str = "not asked for"
+    gradient: GradientCheck | str = "not asked for"
+    shares: Mapping[str, float] = field(default_factory=dict)
+    history: tuple[Record, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def seconds_per_iteration(self) -> float:
+        """Mean time of an iteration [s]."""
+        return self.seconds / max(1, self.iterations)
+
+    def __getitem__(self, name: str) -> Tensor:
+        """What was found for one unknown, in its unit."""
+        for estimate in self.estimates:
+            if estimate.name == name:
+                return estimate.found
+        raise KeyError(f"{name!r} was not sought; there are: {', '.join(e.name for e in self.estimates)}")
+
+    def __str__(self) -> str:
+        from diffloom_fitting.console.tables import plain_table
+
+        return plain_table(self)

@@ -1,0 +1,56 @@
+"""Files that are whole or absent: written beside their place, then moved into it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from diffloom.interfaces import InputError
+
+REASONS = {
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "your quota is used up; free some space",
+    errno.EROFS: "it lies on a read-only disk; choose another folder with --out",
+    errno.EACCES: "you may not write there; choose another folder with --out",
+    errno.EPERM: "you may not write there; choose another folder with --out",
+}
+
+
+class FolderError(InputError):
+    """A run folder cannot be written or read."""
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the system's error into words."""
+    try:
+        yield
+    except OSError as error:
+        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
+        raise FolderError(f"cannot write {str(path)!r}: {reason}") from error
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A place to write to that becomes ``path`` when the block ends well, and vanishes when it does not."""
+    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    with explained(path):
+        try:
+            yield beside
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole."""
+    with new_file(path) as beside:
+        beside.write_bytes(content)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a text file whole."""
+    write_bytes(path, content.encode("utf-8"))

@@ -1,0 +1,9 @@
+"""A scene: a model that moves, a camera that looks, a renderer that draws, and the clock they share."""
+
+from diffloom_fitting.scene.frame_times import Sampling, sample_times
+from diffloom_fitting.scene.look import Look
+from diffloom_fitting.scene.orbit import Orbit
+from diffloom_fitting.scene.policy import Policy, Sinusoids
+from diffloom_fitting.scene.scene import Scene, View
+
+__all__ = ["Look", "Orbit", "Policy", "Sampling", "Scene", "Sinusoids", "View", "sample_times"]

@@ -1,0 +1,66 @@
+"""How a model's surface is coloured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, Material, Surface
+
+Pattern = Literal["plain", "position", "stripes"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour and shading laid over what the model shows.
+
+    colour: rgb 0..1, or None for the model's own. pattern: "plain"; "position" colours each vertex by its place in the
+    first frame, which shows turning and stretching; "stripes" alternates bands along the longest side.
+    shading: "unlit", "lambert", "phong", or None for the model's own; the other fields are Material's.
+    """
+
+    colour: tuple[float, float, float] | None = None
+    pattern: Pattern = "plain"
+    shading: Literal["unlit", "lambert", "phong"] | None = None
+    ambient: float = 1.0
+    diffuse: float = 1.0
+    specular: float = 1.0
+    shininess: float = 64.0
+
+    def __post_init__(self) -> None:
+        if self.pattern not in ("plain", "position", "stripes"):
+            raise InputError(f"look.pattern: got {self.pattern!r}; expected one of plain, position, stripes")
+
+    def dress(self, surface: Surface, rest: Tensor, colour: Tensor | None = None) -> Surface:
+        """``surface`` with this look. rest: (vertices, 3), where the pattern is laid on. colour: (3,), when sought."""
+        material = surface.material
+        if self.shading is not None:
+            material = Material(self.shading, self.ambient, self.diffuse, self.specular, self.shininess)
+        base = colour
+        if base is None and self.colour is not None:
+            base = torch.tensor(self.colour, dtype=surface.vertices.dtype)
+        if self.pattern == "plain" and base is None:
+            return surface.with_look(
+                colours=surface.colours, colour_per=surface.colour_per, texture=surface.texture, material=material
+            )
+        if base is None:
+            base = torch.ones(3, dtype=surface.vertices.dtype)
+        return surface.with_look(colours=base * _pattern(self.pattern, rest), material=material)
+
+
+def _pattern(kind: str, rest: Tensor) -> Tensor:
+    """(vertices, 3) factors 0..1, or (3,) ones for a plain surface."""
+    if kind == "plain":
+        return torch.ones(3, dtype=rest.dtype)
+    low, high = rest.min(dim=0).values, rest.max(dim=0).values
+    extent = high - low
+    part = (rest - low) / torch.where(extent > 0.0, extent, torch.ones_like(extent))
+    if kind == "position":
+        # Never quite dark, so that every vertex stands out from a black background.
+        return 0.15 + 0.85 * part
+    along = part[:, int(extent.argmax())]
+    band = 0.5 + 0.5 * torch.sin(along * (8.0 * torch.pi))
+    return torch.stack([0.2 + 0.8 * band, 0.9 - 0.6 * band, 0.35 + 0.4 * along], dim=1)

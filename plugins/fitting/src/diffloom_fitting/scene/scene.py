@@ -1,0 +1,166 @@
+"""The scene itself: from values to moving pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import (
+    Camera,
+    Control,
+    Gradient,
+    Image,
+    InputError,
+    Integrator,
+    Light,
+    Model,
+    Params,
+    Renderer,
+    StoreAll,
+    Trajectory,
+)
+from diffloom_fitting.scene.frame_times import Sampling, sample_times
+from diffloom_fitting.scene.look import Look
+from diffloom_fitting.scene.orbit import Orbit, camera_of
+from diffloom_fitting.scene.policy import Policy
+
+CONTROL = "control."
+
+
+@dataclass(frozen=True)
+class View:
+    """What is seen of a scene at some times: pictures (None when not asked for), states and drawn vertices."""
+
+    image: Image | None
+    q: Tensor
+    vertices: Tensor | None
+    times: Tensor
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A model, how it starts and moves, and how it is filmed.
+
+    params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
+    steps: how many. camera: an ``Orbit`` (whose place can be sought) or any ``Camera``. lights: none means the
+    renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour.
+    gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
+    """
+
+    model: Model
+    renderer: Renderer
+    camera: Camera | Orbit
+    params: Params
+    dt: float
+    steps: int
+    integrator: str | Integrator = "semi_implicit"
+    gradient: Gradient = field(default_factory=StoreAll)
+    lights: tuple[Light, ...] = ()
+    look: Look = field(default_factory=Look)
+    background: Tensor | None = None
+    control: Control = field(default_factory=Control)
+    policy: Policy | None = None
+
+    def __post_init__(self) -> None:
+        if not self.dt > 0.0 or self.steps < 1:
+            raise InputError(f"scene: got dt={self.dt:g} s and {self.steps} steps; expected dt > 0 and 1 or more steps")
+        if self.policy is not None:
+            self.policy.check(self.model)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of everything in the scene."""
+        return self.params.dtype
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of its pictures [px]."""
+        return self.camera.size if isinstance(self.camera, Orbit) else (self.camera.height, self.camera.width)
+
+    def with_renderer(self, renderer: Renderer) -> Scene:
+        """The same scene, drawn by another renderer."""
+        return replace(self, renderer=renderer)
+
+    def params_with(self, values: Mapping[str, Tensor]) -> Params:
+        """The known parameters with the model's own among ``values`` put in."""
+        own = {spec.name for spec in self.model.specs}
+        return self.params.replace(**{k: v for k, v in values.items() if k in own})
+
+    def simulate(
+        self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None
+    ) -> tuple[Trajectory, Params]:
+        """The states at step counts ``save`` (increasing), with ``values`` in place of known ones."""
+        from diffloom.simulation import simulate
+
+        params = self.params_with(values)
+        trajectory = simulate(
+            self.model, params, dt=self.dt, steps=save[-1], save=tuple(save), integrator=self.integrator,
+            gradient=self.gradient if gradient is None else gradient, control=self.control_with(values, save[-1]),
+        )  # fmt: skip
+        return trajectory, params
+
+    def control_with(self, values: Mapping[str, Tensor], steps: int) -> Control:
+        """The control for the first ``steps`` steps: given, sought ("control.<name>") or made by the policy."""
+        rows = {name: value[:steps] for name, value in self.control.items()}
+        rows |= {k.removeprefix(CONTROL): v[:steps] for k, v in values.items() if k.startswith(CONTROL)}
+        if self.policy is not None and steps > 0:
+            # All rows are made and then cut, so that a shorter horizon sees the very same controls.
+            made = self.policy.control(values, self.dt, self.steps, self.dtype)
+            rows |= {name: value[:steps] for name, value in made.items()}
+        return Control(rows)
+
+    def draw(
+        self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
+        sampling: Sampling | None = None,
+    ) -> tuple[Image, Tensor]:  # fmt: skip
+        """Pictures of the trajectory (at the sampling's frames) and the vertices drawn, (frames, vertices, 3) [m]."""
+        surface = self.model.surface(trajectory, params)
+        # Patterns are laid on with the known values, so that they stay put while a pose is sought.
+        rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
+        if sampling is not None:
+            surface = replace(surface, vertices=sampling.between(surface.vertices))
+        dressed = self.look.dress(surface, rest, values.get("look.colour"))
+        places = {k.removeprefix("camera."): v for k, v in values.items() if k.startswith("camera.")}
+        camera = camera_of(self.camera, self.dtype, places)
+        if self.background is None:
+            return self.renderer.render(dressed, camera, self.lights, outputs), surface.vertices
+        image = on_black(self.renderer).render(dressed, camera, self.lights, outputs)
+        if image.rgba is not None:
+            image = replace(image, rgba=over(image.rgba, self.background))
+        return image, surface.vertices
+
+    def film(
+        self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
+        gradient: Gradient | None = None,
+    ) -> View:  # fmt: skip
+        """What is seen at ``times`` [s]; with no ``outputs`` only the states."""
+        sampling = sample_times(times, self.dt, self.steps)
+        trajectory, params = self.simulate(values, sampling.save, gradient)
+        q = sampling.between(trajectory.q)
+        if not outputs:
+            return View(None, q, None, times)
+        image, vertices = self.draw(trajectory, params, values, outputs, sampling)
+        return View(image, q, vertices, times)
+
+
+def on_black(renderer: Renderer) -> Renderer:
+    """The same renderer with a black background, over which a picture can be laid."""
+    settings = vars(renderer) if not is_dataclass(renderer) else {f.name: 0 for f in fields(renderer)}
+    if "background" not in settings:
+        return renderer
+    return replace(renderer, background=(0.0, 0.0, 0.0))  # type: ignore[type-var]
+
+
+def over(rgba: Tensor, background: Tensor) -> Tensor:
+    """``rgba`` drawn on black, laid over a picture (height, width, 3)."""
+    alpha = rgba[..., 3:]
+    return torch.cat([rgba[..., :3] + (1.0 - alpha) * background, alpha], dim=-1)
+
+
+def _start(model: Model, params: Params) -> Trajectory:
+    with torch.no_grad():
+        state = model.initial_state(params)
+    return Trajectory(state.q[None], state.u[None], torch.zeros(1, dtype=state.q.dtype))

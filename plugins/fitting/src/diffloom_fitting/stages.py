@@ -1,0 +1,76 @@
+"""A stage of a fit: one optimiser, what it moves, what it sees, and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.losses import Loss
+from diffloom_fitting.optimisers import Optimiser
+from diffloom_fitting.schedules import Schedule, constant
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a stage is done before its iterations are used up; None switches a rule off.
+
+    loss: the loss is at most this. change: over ``patience`` iterations the loss fell by less than this part of
+    itself. gradient: the gradient's norm, in the searched space, is at most this. seconds: it has run this long.
+    """
+
+    loss: float | None = None
+    change: float | None = None
+    gradient: float | None = None
+    patience: int = 5
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.patience < 1:
+            raise InputError(f"stop: got patience={self.patience}; expected 1 or more iterations")
+
+    def reason(self, losses: Sequence[float], gradient: float | None, seconds: float) -> str | None:
+        """Why to stop, given the stage's losses so far, or None to go on."""
+        if self.loss is not None and losses[-1] <= self.loss:
+            return f"the loss is below {self.loss:g}"
+        if self.gradient is not None and gradient is not None and gradient <= self.gradient:
+            return f"the gradient is below {self.gradient:g}"
+        if self.change is not None and len(losses) > self.patience:
+            before, now = min(losses[: -self.patience]), min(losses)
+            if before - now <= self.change * abs(before):
+                return f"the loss fell by less than {self.change:g} of itself in {self.patience} iterations"
+        if self.seconds is not None and seconds >= self.seconds:
+            return f"it ran for {self.seconds:g} s"
+        return None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One part of a fit.
+
+    rate: factor on the optimiser's own rate. horizon: part (0..1] of the target's time that is seen. renderer:
+    settings of the renderer that change, such as {"sigma": Schedule(1e-3, 1e-5, "exponential")}. loss: instead of the
+    experiment's. only: unknowns that move; None for all. shared: unknowns whose rows move as one.
+    """
+
+    optimiser: Optimiser
+    iterations: int = 50
+    rate: Schedule = field(default_factory=lambda: constant(1.0))
+    horizon: Schedule = field(default_factory=lambda: constant(1.0))
+    renderer: Mapping[str, Schedule] = field(default_factory=dict)
+    loss: Loss | None = None
+    only: tuple[str, ...] | None = None
+    shared: tuple[str, ...] = ()
+    stop: Stop = field(default_factory=Stop)
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1:
+            raise InputError(f"stage: got {self.iterations} iterations; expected 1 or more")
+        for end in (self.horizon.first, self.horizon.last):
+            if not 0.0 < end <= 1.0:
+                raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")
+
+    def settings(self, iteration: int) -> tuple[float, dict[str, float]]:
+        """(horizon, renderer settings) at an iteration."""
+        changes = {name: schedule.at(iteration, self.iterations) for name, schedule in self.renderer.items()}
+        return self.horizon.at(iteration, self.iterations), changes

@@ -1,0 +1,65 @@
+"""One run of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """An experiment with one seed, one renderer and one renderer of the target (None: the fit's own). Plain, so that
+    it can be handed to another process."""
+
+    file: str
+    seed: int
+    renderer: str | None = None
+    target_renderer: str | None = None
+    settings: tuple[str, ...] = ()
+    quick: bool = False
+
+    def changes(self) -> dict[str, Any]:
+        """What it changes in the file."""
+        found: dict[str, Any] = {"seed": self.seed}
+        if self.renderer is not None:
+            found["renderer.name"] = self.renderer
+        if self.target_renderer is not None:
+            found["target.renderer"] = self.target_renderer
+        return found
+
+
+def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, Any]:
+    """Fit one case; the outcome as data, kept in ``store`` under a name made of all that it depends on."""
+    import torch
+
+    from diffloom.interfaces import InputError
+    from diffloom_fitting.files import build_experiment, load_file
+    from diffloom_fitting.fits import run_fit
+    from diffloom_fitting.report.results_file import result_data
+    from diffloom_fitting.run_folder.versions import versions
+    from diffloom_fitting.run_folder.writing import explained, write_text
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+    digest = hashlib.sha256(json.dumps([loaded.raw, versions()], sort_keys=True).encode()).hexdigest()[:16]
+    kept = Path(store) / f"seed{case.seed}-{digest}.json"
+    if kept.exists():
+        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        return found
+    experiment = build_experiment(loaded)
+    unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.target.truth]
+    if unjudged:
+        raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")
+    result = run_fit(experiment)
+    data = {**result_data(result), "seed": case.seed, "title": experiment.title}
+    data["size"] = list(experiment.scene.size)
+    data["steps"] = experiment.scene.steps
+    data["frames"] = len(experiment.target)
+    with explained(kept):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    write_text(kept, json.dumps(data) + "\n")
+    return data

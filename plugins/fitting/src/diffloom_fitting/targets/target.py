@@ -1,0 +1,88 @@
+"""A target: pictures with the times at which they were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was seen.
+
+    times: (frames,) [s] since the simulation's start. frames: (frames, height, width, 3 or 4), 0..1; the fourth
+    channel is coverage, which only a synthesised film has. masks: (frames, height, width), 1 where the object is.
+    q: (frames, nodes, dq), true states, for the state loss. truth: true values where they are known.
+    step: size of a grey level, 1/255 for 8-bit films and 0 for exact ones. source: where it came from, for people.
+    """
+
+    times: Tensor
+    frames: Tensor | None = None
+    masks: Tensor | None = None
+    q: Tensor | None = None
+    truth: Mapping[str, Tensor] = field(default_factory=dict)
+    step: float = 0.0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("frames", "masks", "q"):
+            value: Tensor | None = getattr(self, name)
+            if value is not None and value.shape[0] != self.times.shape[0]:
+                raise InputError(
+                    f"target.{name}: got {value.shape[0]} for {self.times.shape[0]} times; expected one per time"
+                )
+
+    def __len__(self) -> int:
+        return int(self.times.shape[0])
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Height and width [px], or None when there are only states."""
+        pictures = self.frames if self.frames is not None else self.masks
+        return None if pictures is None else (int(pictures.shape[1]), int(pictures.shape[2]))
+
+    def select(self, index: Sequence[int]) -> Target:
+        """Only some frames, by position; negative ones count from the end."""
+        count = len(self)
+        for i in index:
+            if not -count <= i < count:
+                raise InputError(f"target frames: got {i}; this target has frames 0 to {count - 1}")
+        rows = torch.tensor([i % count for i in index], dtype=torch.long)
+        return replace(
+            self, times=self.times[rows], frames=_rows(self.frames, rows), masks=_rows(self.masks, rows),
+            q=_rows(self.q, rows),
+        )  # fmt: skip
+
+    def first(self, count: int) -> Target:
+        """The first ``count`` frames: a shorter horizon."""
+        return self if count >= len(self) else self.select(range(count))
+
+    def to(self, dtype: torch.dtype) -> Target:
+        """The same in another precision; times stay in double."""
+        return replace(
+            self, frames=_cast(self.frames, dtype), masks=_cast(self.masks, dtype), q=_cast(self.q, dtype),
+            truth={name: value.to(dtype) for name, value in self.truth.items()},
+        )  # fmt: skip
+
+    def coverage(self) -> Tensor:
+        """(frames, height, width): masks where given, else the fourth channel; InputError when there is neither."""
+        if self.masks is not None:
+            return self.masks
+        if self.frames is not None and self.frames.shape[-1] == 4:
+            return self.frames[..., 3]
+        raise InputError(
+            "this target has no masks and its film no coverage channel; give masks (target.masks) or use loss 'mse'"
+        )
+
+
+def _rows(value: Tensor | None, rows: Tensor) -> Tensor | None:
+    return None if value is None else value[rows]
+
+
+def _cast(value: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    return None if value is None else value.to(dtype)

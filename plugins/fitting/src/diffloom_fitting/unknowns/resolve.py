@@ -1,0 +1,102 @@
+"""From what a person says is unknown to its place in the optimiser's vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom_fitting.unknowns.layout import Layout, Slot
+from diffloom_fitting.unknowns.spaces import Bounds, space_for
+from diffloom_fitting.unknowns.unknown import Unknown
+
+if TYPE_CHECKING:
+    from diffloom_fitting.scene import Scene
+
+
+def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
+    """The layout of ``unknowns`` in ``scene``; a policy's weights all join under the name "policy"."""
+    slots: list[Slot] = []
+    for unknown in unknowns:
+        if unknown.name == "policy":
+            slots += _policy_slots(scene)
+        else:
+            slots.append(_slot(unknown, scene))
+    return Layout(tuple(slots), scene.dtype)
+
+
+def seekable(scene: Scene) -> list[str]:
+    """Names of everything that can be sought in a scene."""
+    from diffloom_fitting.scene.orbit import SOUGHT, Orbit
+
+    own = [spec.name for spec in scene.model.specs if spec.differentiable]
+    camera = [f"camera.{name}" for name in SOUGHT] if isinstance(scene.camera, Orbit) else []
+    control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
+    return own + camera + ["look.colour"] + control + (["policy"] if scene.policy is not None else [])
+
+
+def _slot(unknown: Unknown, scene: Scene) -> Slot:
+    unit, bounds, full, present = _declared(unknown.name, scene)
+    start = present if unknown.start is None else torch.as_tensor(unknown.start, dtype=scene.dtype)
+    if start is None:
+        raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
+    what = f"unknown {unknown.name!r}" + (f" [{unit}]" if unit else "")
+    base: Tensor | None = None
+    if unknown.only is not None:
+        base = _base(what, unknown.only, full, present)
+        full = (len(unknown.only), *full[1:])
+    shape = full if unknown.each or unknown.only is not None else tuple(start.shape)
+    try:
+        start = start.expand(shape) if tuple(start.shape) != shape else start
+        fits = torch.empty(shape).expand(full).shape == torch.Size(full)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise InputError(f"{what}: got a start of shape {tuple(start.shape)}; expected a number or shape {full}")
+    own = bounds if unknown.bounds is None else unknown.bounds
+    space = space_for(own, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, shape, space, start.detach().clone(), unknown.only, base)
+
+
+def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tensor | None) -> Tensor:
+    if not full:
+        raise InputError(f"{what}: got only={list(only)}, but it is a single number for the whole model")
+    if present is None:
+        raise InputError(f"{what}: it has no value in the scene for the rows that are not sought; give one in [params]")
+    for row in only:
+        if not 0 <= row < full[0]:
+            raise InputError(f"{what}: got only={list(only)}; expected rows 0 to {full[0] - 1}")
+    return present.detach().expand(full).clone()
+
+
+def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
+    """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
+    from diffloom_fitting.scene.orbit import BOUNDS, UNITS, Orbit
+
+    allowed = seekable(scene)
+    if name not in allowed:
+        raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
+    if name == "look.colour":
+        colour = scene.look.colour
+        return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
+    if name.startswith("camera."):
+        part = name.removeprefix("camera.")
+        assert isinstance(scene.camera, Orbit)
+        value = torch.tensor(getattr(scene.camera, part), dtype=scene.dtype)
+        return UNITS[part], BOUNDS.get(part, (None, None)), tuple(value.shape), value
+    spec = scene.model.spec(name.removeprefix("control."))
+    full = spec.full_shape(scene.model.axes)
+    if name.startswith("control."):
+        return spec.unit, spec.bounds, (scene.steps, *full), torch.zeros((scene.steps, *full), dtype=scene.dtype)
+    return spec.unit, spec.bounds, full, scene.params.get(name)
+
+
+def _policy_slots(scene: Scene) -> list[Slot]:
+    if scene.policy is None:
+        raise InputError("unknown 'policy': the scene has no policy; give it one")
+    weights = scene.policy.weights(scene.dtype)
+    return [Slot(name, "", tuple(value.shape), space_for((None, None)), value) for name, value in weights.items()]

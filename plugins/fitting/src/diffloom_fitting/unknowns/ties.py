@@ -1,0 +1,67 @@
+"""Moving only part of the unknowns, or several of them as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom_fitting.unknowns.layout import Layout
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A shorter vector that stands for the full one.
+
+    index: (full size,) which entry of the short vector each full entry follows, -1 for those that stay. base: (full
+    size,) their values. Entries that share an index move as one.
+    """
+
+    index: Tensor
+    base: Tensor
+
+    @property
+    def size(self) -> int:
+        """Length of the short vector."""
+        return int(self.index.max()) + 1
+
+    def expand(self, short: Tensor) -> Tensor:
+        """The full vector, differentiable with respect to the short one."""
+        moved = short[self.index.clamp(min=0)]
+        return torch.where(self.index >= 0, moved, self.base)
+
+    def reduce(self, full: Tensor) -> Tensor:
+        """The short vector nearest to a full one: the mean of the entries that move as one."""
+        follows = self.index >= 0
+        total = torch.zeros(self.size, dtype=full.dtype).index_add(0, self.index[follows], full[follows])
+        count = torch.bincount(self.index[follows], minlength=self.size).to(full.dtype)
+        return total / count
+
+
+def make_tie(layout: Layout, base: Tensor, only: Sequence[str] | None, shared: Sequence[str]) -> Tie:
+    """The tie that moves only the unknowns named in ``only`` (None: all), with the rows of those in ``shared`` as one.
+
+    base: (size,) the full vector, where the others stay.
+    """
+    names = [slot.name for slot in layout.slots]
+    for name in (*(only or ()), *shared):
+        if name not in names:
+            raise InputError(
+                f"stage: no unknown is called {name!r}{nearest(name, names)} There are: {', '.join(names)}"
+            )
+    parts = []
+    count = 0
+    for slot in layout.slots:
+        if only is not None and slot.name not in only:
+            parts.append(torch.full((slot.size,), -1, dtype=torch.long))
+            continue
+        row = slot.size // slot.shape[0] if slot.name in shared and slot.shape else slot.size
+        parts.append(count + torch.arange(slot.size) % row)
+        count += row
+    if count == 0:
+        raise InputError("stage: nothing is left to move; name at least one unknown in only")
+    return Tie(torch.cat(parts), base.detach().clone())

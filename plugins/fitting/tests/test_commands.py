@@ -1,0 +1,113 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+from test_files import TOY
+
+from diffloom.interfaces import InputError
+from diffloom_fitting import plugin
+from diffloom_fitting.commands import check_gradient, landscape, render, schema, simulate, sweep
+from diffloom_fitting.landscape import Axis, Grid
+
+
+@pytest.fixture
+def toy(tmp_path, toy_registry, monkeypatch):
+    (tmp_path / "toy.toml").write_text(TOY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(command, *arguments, code=0):
+    done = CliRunner().invoke(command, list(arguments), catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_simulate_writes_film_and_states(toy):
+    output = invoke(simulate.simulate, "toy.toml", "--rate", "10", "--truth")
+    assert "simulated 10 steps" in output
+    states = np.load(toy / "simulated" / "toy" / "states.npz")
+    assert states["times"].tolist() == pytest.approx([0.0, 0.08, 0.12, 0.2, 0.28, 0.32, 0.4])
+    assert states["q"].shape == (7, 1, 3)
+    assert (toy / "simulated" / "toy" / "film.mp4").stat().st_size > 500
+    invoke(simulate.simulate, "toy.toml", "--no-film", "--out", "only_states")
+    assert {p.name for p in (toy / "only_states").iterdir()} == {"states.npz"}
+
+
+@pytest.mark.parametrize("moment", ["0", "0.3"])
+def test_render_draws_one_picture(toy, moment):
+    invoke(render.render, "toy.toml", "--time", moment, "--out", "p.png")
+    picture = np.asarray(Image.open(toy / "p.png"))
+    assert picture.shape == (16, 16, 4)
+    assert picture[..., 3].max() > 100
+    invoke(render.render, "toy.toml", "--output", "silhouette", "--out", "s.png")
+    assert np.asarray(Image.open(toy / "s.png")).shape == (16, 16)
+
+
+def test_landscape_has_its_minimum_at_the_truth(toy):
+    output = invoke(landscape.landscape, "toy.toml", "--over", "drag=0.4:1.2:9", "--out", "l")
+    assert "lowest loss" in output
+    assert "local minima on the grid: 1" in output
+    rows = list(csv.DictReader((toy / "l" / "landscape.csv").open()))
+    best = min(rows, key=lambda r: float(r["loss"]))
+    assert float(best["drag"]) == pytest.approx(0.8)
+    assert (toy / "l" / "landscape.svg").read_text().startswith("<svg")
+    invoke(
+        landscape.landscape, "toy.toml", "--over", "drag=0.4:1.2:3", "--over", "gravity=4:9:4", "--log", "--out", "m"
+    )
+    assert len(list(csv.reader((toy / "m" / "landscape.csv").open()))) == 13
+    with pytest.raises(InputError, match="not an unknown of the experiment"):
+        invoke(landscape.landscape, "toy.toml", "--over", "velocity=0:1:3")
+    with pytest.raises(InputError, match="LOW:HIGH:COUNT"):
+        invoke(landscape.landscape, "toy.toml", "--over", "drag=0.4")
+
+
+def test_minima_are_counted():
+    axis = Axis("x", np.arange(7.0))
+    assert Grid((axis,), np.array([3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 7.0])).minima() == 2
+
+
+def test_check_gradient_passes_and_fails(toy, monkeypatch):
+    output = invoke(check_gradient.check_gradient, "toy.toml")
+    assert "passed: worst error" in output
+    import fitting_toys
+
+    class Wrong(fitting_toys.ToyRenderer):
+        """Draws rightly, but passes on a tenth too much gradient."""
+
+        def render(self, surface, *args, **kwargs):
+            vertices = surface.vertices
+            bent = vertices + 0.1 * (vertices - vertices.detach())
+            return super().render(type(surface)(bent, surface.faces, surface.colours), *args, **kwargs)
+
+    monkeypatch.setattr(fitting_toys, "ToyRenderer", Wrong)
+    output = invoke(check_gradient.check_gradient, "toy.toml", "--set", "renderer.name=soft_spots", code=1)
+    assert "FAILED" in output
+
+
+def test_schema_is_json(toy):
+    assert json.loads(invoke(schema.schema))["title"] == "ExperimentFile"
+
+
+def test_sweep_writes_a_table_and_goes_on(toy):
+    common = ("toy.toml", "--seeds", "0:3", "--pair", "spots", "--pair", "spots:soft_spots", "--out", "t.md")
+    output = invoke(sweep.sweep, *common)
+    assert output.count("seed") == 6
+    table = (toy / "t.md").read_text()
+    assert "| spots <- spots | gravity |" in table
+    assert "## spots <- soft_spots" in table
+    kept = {p: p.stat().st_mtime_ns for p in (toy / "runs" / "sweeps" / "toy").rglob("*.json")}
+    assert len(kept) == 6
+    invoke(sweep.sweep, *common)
+    assert {p: p.stat().st_mtime_ns for p in kept} == kept
+    assert (toy / "t.md").read_text() == table
+
+
+def test_every_command_is_registered_where_it_is(toy_registry):
+    from diffloom.plugins.kinds import COMMANDS
+
+    for name in plugin.COMMANDS:
+        assert toy_registry.get(COMMANDS, name).name == name

@@ -1,0 +1,265 @@
+from dataclasses import replace
+
+import fitting_toys as toys
+import pytest
+import torch
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.fits import fit, run_fit
+from diffloom_fitting.losses import MultiScale, Overlap, PixelError, SilhouetteError, StateError
+from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
+from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids
+from diffloom_fitting.schedules import Schedule
+from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.targets import synthesise
+from diffloom_fitting.unknowns import Unknown
+
+
+def toy_scene(dtype=torch.float64, count=1, steps=10, **values):
+    model = toys.ToyModel(count)
+    return Scene(
+        model, toys.ToyRenderer(sigma=2.0), Orbit(5.0, 10.0, size=(16, 16)), model.params(dtype, **values), 0.04,
+        steps, toys.ToySteps(), look=Look((0.9, 0.6, 0.3)),
+    )  # fmt: skip
+
+
+TRUTH = {"gravity": 6.0, "drag": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "iterations", "bound"),
+    [
+        (GaussNewton(), 15, 1e-9),
+        (Lbfgs(), 40, 1e-5),
+        (Adam(rate=0.05), 120, 5e-2),
+        (CmaEs(spread=0.4), 20, 5e-2),
+    ],
+    ids=lambda v: type(v).__name__ if hasattr(v, "step") else "",
+)
+def test_every_optimiser_finds_the_truth(optimiser, iterations, bound):
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    result = fit(scene, target, {"gravity": 9.0, "drag": 0.4}, optimiser=optimiser, iterations=iterations,
+                 stop=Stop())  # fmt: skip
+    assert {e.name: e.truth.item() for e in result.estimates} == TRUTH
+    assert max(e.error for e in result.estimates) < bound
+    assert result.loss < result.start_loss
+
+
+def test_gradient_descent_finds_one_number():
+    scene = toy_scene()
+    target = synthesise(scene, {"gravity": 6.0})
+    result = fit(scene, target, {"gravity": 9.0}, optimiser=Sgd(rate=50.0, momentum=0.5), iterations=30, stop=Stop())
+    assert result.estimates[0].error < 1e-3
+
+
+@pytest.mark.parametrize("loss", [PixelError(), SilhouetteError(), Overlap(), MultiScale(), StateError()],
+                         ids=lambda loss: type(loss).__name__)  # fmt: skip
+def test_every_loss_leads_to_the_truth(loss):
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    result = fit(scene, target, {"gravity": 7.0, "drag": 0.6}, loss=loss, optimiser=Lbfgs(), iterations=40, stop=Stop())
+    assert max(e.error for e in result.estimates) < (2e-2 if isinstance(loss, Overlap) else 1e-4)
+
+
+def test_single_precision_reaches_its_own_limit():
+    scene = toy_scene(torch.float32)
+    result = fit(scene, synthesise(scene, TRUTH), {"gravity": 9.0, "drag": 0.4})
+    assert max(e.error for e in result.estimates) < 2e-4
+    assert result["gravity"].dtype == torch.float32
+
+
+def test_per_point_velocities_shared_first():
+    scene = toy_scene(count=3)
+    truth = {"velocity": [[1.0, 2.0, 0.0], [0.5, 2.5, 0.0], [1.5, 1.5, 0.0]]}
+    target = synthesise(scene, truth)
+    stages = (
+        Stage(GaussNewton(), 10, shared=("velocity",), stop=Stop(change=1e-3, patience=2)),
+        Stage(GaussNewton(), 15),
+    )
+    unknown = Unknown("velocity", [0.8, 1.8, 0.1], each=True)
+    result = run_fit(Experiment(scene, target, [unknown], stages=stages))
+    assert result["velocity"].shape == (3, 3)
+    assert result.estimates[0].error < 1e-6
+    first = [r for r in result.history if r.stage == 0][-1]
+    assert first.values["velocity"][0] == first.values["velocity"][1] == first.values["velocity"][2]
+
+
+def test_a_stage_may_move_only_some_unknowns():
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    stages = (Stage(GaussNewton(), 4, only=("gravity",)), Stage(GaussNewton(), 10))
+    result = run_fit(Experiment(scene, target, [Unknown("gravity", 9.0), Unknown("drag", 0.4)], stages=stages))
+    held = [r.values["drag"] for r in result.history if r.stage == 0]
+    assert len(set(held)) == 1
+    assert max(e.error for e in result.estimates) < 1e-8
+
+
+def test_only_some_rows_are_sought():
+    scene = toy_scene(count=3, push=[0.0, 1.0, 2.0])
+    target = synthesise(scene, {"push": [0.0, 3.0, 2.0]})
+    result = fit(scene, target, [Unknown("push", [0.5], only=(1,))])
+    assert result["push"].shape == (1,)
+    assert result["push"].item() == pytest.approx(3.0, rel=1e-8)
+    assert result.estimates[0].error < 1e-8
+
+
+def test_the_camera_and_the_colour_can_be_sought():
+    scene = toy_scene()
+    target = synthesise(scene, {"camera.distance": 5.5, "look.colour": [0.8, 0.5, 0.4]})
+    result = fit(scene, target, ["camera.distance", "look.colour"])
+    assert max(e.error for e in result.estimates) < 1e-6
+
+
+def test_controls_and_policies_are_found():
+    scene = toy_scene(steps=10)
+    wanted = torch.linspace(0.0, 8.0, 10, dtype=torch.float64)[:, None]
+    target = synthesise(scene, {"control.push": wanted})
+    result = fit(scene, target, ["control.push"], optimiser=Lbfgs(), iterations=60, stop=Stop())
+    assert result.loss < 1e-6 * result.start_loss
+
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Tanh())
+    with_policy = Scene(
+        scene.model, scene.renderer, scene.camera, scene.params, 0.04, 10, toys.ToySteps(), look=scene.look,
+        policy=Policy("push", module, Sinusoids(4, 2.0)),
+    )  # fmt: skip
+    goal = synthesise(scene, {"push": 0.9}).select([-1])
+    guided = fit(with_policy, goal, ["policy"], optimiser=Lbfgs(), iterations=40, stop=Stop())
+    assert {e.name for e in guided.estimates} == {"policy.0.weight", "policy.0.bias"}
+    assert guided.loss < 1e-4 * guided.start_loss
+
+
+def test_schedules_of_blur_and_horizon():
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    stage = Stage(
+        Lbfgs(), 30, horizon=Schedule(0.3, 1.0, "steps", count=3, over=0.5),
+        renderer={"sigma": Schedule(4.0, 2.0, "steps", count=3, over=0.5)},
+    )  # fmt: skip
+    result = run_fit(Experiment(scene, target, [Unknown("gravity", 15.0), Unknown("drag", 0.2)], stages=(stage,)))
+    assert max(e.error for e in result.estimates) < 1e-4
+    assert result.history[1].renderer == {"sigma": 4.0}
+    assert result.history[-1].renderer == {"sigma": 2.0}
+    assert [result.history[1].horizon, result.history[-1].horizon] == [0.3, 1.0]
+
+
+def test_the_best_of_several_starts_is_kept():
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    starts = tuple({"gravity": torch.tensor(g)} for g in (50.0, 7.0))
+    for probe in (0, 2):
+        experiment = Experiment(
+            scene, target, [Unknown("gravity", 90.0), Unknown("drag", 0.5)],
+            stages=(Stage(GaussNewton(longest=0.2), 8),), starts=starts, probe=probe,
+        )  # fmt: skip
+        result = run_fit(experiment)
+        assert max(e.error for e in result.estimates) < 1e-6
+        assert {r.start for r in result.history} == ({0, 1, 2, -1} if probe else {0, 1, 2})
+
+
+def test_one_good_start_makes_the_others_needless():
+    scene = toy_scene()
+    experiment = Experiment(
+        scene,
+        synthesise(scene, TRUTH),
+        [Unknown("gravity", 7.0), Unknown("drag", 0.5)],
+        stages=(Stage(GaussNewton(), 12),),
+        starts=({"gravity": torch.tensor(50.0)},),
+        enough=1e-12,
+    )
+    assert {r.start for r in run_fit(experiment).history} == {0}
+
+
+def test_a_start_that_fails_leaves_the_others():
+    scene = toy_scene()
+    experiment = Experiment(
+        scene,
+        synthesise(scene, {"velocity": [1.5, 3.0, 0.0]}),
+        [Unknown("velocity", [1e6, 0.0, 0.0])],
+        stages=(Stage(Lbfgs(), 5), Stage(GaussNewton(), 12)),
+        starts=({"velocity": torch.tensor([1.0, 2.0, 0.0])}, {"velocity": torch.tensor([0.0, -1e6, 0.0])}),
+    )
+    result = run_fit(experiment)
+    assert result.estimates[0].error < 1e-6
+    assert "flew away" in result.history[0].note
+
+
+def test_a_solved_step_of_a_schedule_is_left_at_once():
+    scene = toy_scene()
+    stage = Stage(
+        GaussNewton(),
+        60,
+        horizon=Schedule(0.3, 1.0, "steps", count=3, over=0.6),
+        stop=Stop(loss=1e-16),
+    )
+    experiment = Experiment(
+        scene, synthesise(scene, TRUTH), [Unknown("gravity", 9.0), Unknown("drag", 0.4)], stages=(stage,)
+    )
+    result = run_fit(experiment)
+    horizons = [r.horizon for r in result.history]
+    assert sorted(set(horizons)) == pytest.approx([0.3, 0.65, 1.0])
+    assert len(horizons) < 25
+    assert result.loss <= 1e-16
+
+
+def test_steps_that_fly_away_are_retried_smaller():
+    scene = toy_scene()
+    tight = Scene(
+        toys.ToyModel(limit=1.2), scene.renderer, scene.camera, scene.params, 0.04, 10, toys.ToySteps(),
+        look=scene.look,
+    )  # fmt: skip
+    target = synthesise(scene, {"velocity": [1.5, 3.0, 0.0]})
+    result = fit(tight, target, [Unknown("velocity", [0.1, 2.0, 0.0])], optimiser=Adam(rate=3.0), iterations=8,
+                 stop=Stop())  # fmt: skip
+    assert sum(r.rejected for r in result.history) > 0
+    assert all(r.loss < float("inf") for r in result.history)
+
+
+def test_a_start_that_cannot_be_simulated_is_told():
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    with pytest.raises(FitError, match="no finite loss at the start: step 0: the points flew away"):
+        fit(scene, target, [Unknown("velocity", [1e6, 0.0, 0.0])])
+
+
+def test_uncertainty_matches_the_scatter_of_noisy_fits():
+    scene = toy_scene()
+    clean = synthesise(scene, TRUTH)
+    found = []
+    noise = 0.02
+    for seed in range(24):
+        generator = torch.Generator().manual_seed(seed)
+        frames = clean.frames + noise * torch.randn(clean.frames.shape, generator=generator, dtype=torch.float64)
+        result = fit(scene, replace(clean, frames=frames), TRUTH)
+        found.append(torch.stack([result["gravity"], result["drag"]]))
+    scatter = torch.stack(found).std(dim=0)
+    said = torch.stack([e.deviation for e in result.estimates])
+    assert result.uncertainty.noise == pytest.approx(noise, rel=0.05)
+    assert (said / scatter).tolist() == pytest.approx([1.0, 1.0], rel=0.35)
+
+
+def test_what_cannot_be_seen_is_said():
+    scene = toy_scene()
+    result = fit(scene, synthesise(scene, TRUTH), {"bounce": 0.3})
+    assert result.uncertainty == "the pictures do not depend on bounce here"
+
+
+@pytest.mark.parametrize(
+    ("unknown", "message"),
+    [
+        (Unknown("gravty"), "no unknown can be called 'gravty'; did you mean 'gravity'?"),
+        (Unknown("gravity", 0.0), "got a start of 0, but it is searched in log space above 0"),
+        (Unknown("bounce", 1.0), "strictly between"),
+        (Unknown("size"), "no value in the scene"),
+        (Unknown("gravity", [1.0, 2.0]), "expected a number"),
+        (Unknown("push", only=(4,)), "expected rows 0 to 0"),
+        (Unknown("gravity", space="cubic"), "free, log, bounded"),
+    ],
+)
+def test_bad_unknowns_are_explained(unknown, message):
+    scene = toy_scene()
+    with pytest.raises(InputError) as caught:
+        fit(scene, synthesise(scene, TRUTH), [unknown])
+    assert message in str(caught.value)
