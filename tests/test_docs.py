@@ -1,0 +1,85 @@
+"""The documentation covers every hook, its snippets run, and it builds."""
+
+import inspect
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from diffloom.plugins import Registry
+from diffloom.plugins.hookspecs import Hooks
+from diffloom.plugins.kinds import KINDS
+from diffloom.plugins.report import PluginState
+from diffloom.plugins.selection import EXCEPT, ONLY, STRICT, TRACE
+
+HOOKS = [name for name, _ in inspect.getmembers(Hooks, inspect.isfunction)]
+
+
+def snippets(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def guide(repository):
+    return (repository / "docs" / "plugins.md").read_text()
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_has_a_section_whose_example_works(hook, guide):
+    sections = re.findall(rf"^### {hook}\n(.*?)(?=^##)", guide, flags=re.DOTALL | re.MULTILINE)
+    assert len(sections) == 1, f"docs/plugins.md needs one section '### {hook}'"
+    (example,) = snippets(sections[0])
+    plugin = ModuleType("example")
+    exec(example, plugin.__dict__)
+    registry = Registry()
+    registry.install(plugin, "example")
+    (kind,) = [kind for kind in KINDS if kind.hook == hook]
+    assert len(registry.names(kind)) == 1
+
+
+def test_no_section_documents_a_hook_that_is_gone(guide):
+    assert sorted(re.findall(r"^### (diffloom_\w+)", guide, flags=re.MULTILINE)) == sorted(HOOKS)
+
+
+def test_every_snippet_of_the_guide_runs(guide):
+    for snippet in snippets(guide):
+        exec(snippet, {"__name__": "snippet"})
+
+
+def pages(repository) -> list:
+    found = sorted((repository / "docs").rglob("*.md"))
+    return [page for page in found if page.name != "plugins.md"]
+
+
+def test_every_snippet_of_the_other_pages_runs(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for page in pages(repository):
+        shared = {"__name__": page.stem}
+        for snippet in snippets(page.read_text()):
+            exec(compile(snippet, str(page), "exec"), shared)
+            ran += 1
+    assert ran >= 1
+
+
+def test_the_lines_of_python_in_readme_run(repository):
+    (snippet,) = snippets((repository / "README.md").read_text())
+    exec(snippet, {"__name__": "readme"})
+
+
+def test_states_and_switches_are_documented(guide):
+    for word in [*PluginState, ONLY, EXCEPT, STRICT, TRACE, "--no-plugin", "DIFFLOOM_PLUGIN_API"]:
+        assert str(word) in guide
+
+
+def test_the_documentation_builds_without_a_warning(repository, tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    result = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert len(pages) > 4
+    for page in pages:
+        fetched = re.findall(r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text())
+        assert not fetched, f"{page.name} fetches {fetched} when it is opened"

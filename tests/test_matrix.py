@@ -1,0 +1,109 @@
+"""Every installed model with every integrator and every renderer: the gradient is right, and a parameter is found.
+
+Whatever is registered is tested: a new plugin gets these tests for free. A model takes part by offering
+``example() -> Model`` and ``example_settings = {"dt": ..., "steps": ..., "fit": parameter or parameters}``.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+
+from diffloom.interfaces import Control, NoGradient
+from diffloom.plugins import get_integrator, get_model, get_renderer, integrators, models, renderers
+from diffloom.simulation import simulate
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.fits import run_fit
+from diffloom_fitting.gradient_check import check_gradient
+from diffloom_fitting.losses import SilhouetteError
+from diffloom_fitting.optimisers import GaussNewton
+from diffloom_fitting.scene import Orbit, Scene
+from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.targets import synthesise
+from diffloom_fitting.unknowns import Unknown
+
+SIZE = (32, 32)
+
+
+@functools.cache
+def example(name):
+    return get_model(name).example()
+
+
+def settings(name):
+    found = get_model(name).example_settings
+    fit = found["fit"]
+    return found["dt"], found["steps"], fit if isinstance(fit, str) else fit[0]
+
+
+def triples():
+    """(model, integrator, renderer) for every pair of model and integrator that is possible."""
+    found = []
+    for model in models():
+        if not hasattr(get_model(model), "example"):
+            continue
+        dynamics = example(model).dynamics(example(model).params(torch.float64), Control())
+        for integrator in integrators():
+            if get_integrator(integrator)().refuses(dynamics) is None:
+                found += [(model, integrator, renderer) for renderer in renderers()]
+    return found
+
+
+TRIPLES = triples()
+
+
+def scene_of(model_name, integrator, renderer):
+    """The model's example, filmed so that it fills the picture."""
+    model = example(model_name)
+    dt, steps, _ = settings(model_name)
+    params = model.params(torch.float64)
+    ends = {"dt": dt, "steps": steps, "save": (0, steps)}
+    trajectory = simulate(model, params, **ends, integrator=integrator, gradient=NoGradient())
+    points = model.surface(trajectory, params).vertices.reshape(-1, 3)
+    middle = 0.5 * (points.min(dim=0).values + points.max(dim=0).values)
+    reach = float((points - middle).norm(dim=1).max())
+    view = Orbit(2.2 * reach, 15.0, 25.0, tuple(middle.tolist()), size=SIZE, near=0.05 * reach, far=20.0 * reach)
+    return Scene(model, get_renderer(renderer)(), view, params, dt, steps, integrator)
+
+
+def experiment_of(triple):
+    """The first parameter the example names, off by a tenth (or by a tenth of a metre a second where it is 0)."""
+    scene = scene_of(*triple)
+    _, steps, name = settings(triple[0])
+    known = scene.params[name]
+    truth = known * 1.1 + 0.1 * (known == 0.0)
+    times = torch.tensor([steps // 2, steps], dtype=torch.float64) * scene.dt
+    target = synthesise(scene, {name: truth}, times)
+    unknown = Unknown(name, known)
+    stages = (Stage(GaussNewton(), 12, stop=Stop(change=1e-6, patience=3)),)
+    return Experiment(scene, target, [unknown], SilhouetteError(), stages)
+
+
+def test_the_matrix_covers_what_is_installed():
+    assert {t[0] for t in TRIPLES} == set(models())
+    assert {t[2] for t in TRIPLES} == set(renderers())
+    assert len(TRIPLES) >= len(models()) * len(renderers())
+
+
+@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
+def test_the_gradient_of_pixels_agrees_with_differences(triple):
+    experiment = experiment_of(triple)
+    found = check_gradient(experiment.objective(), experiment.start(), entries=4, step=1e-5)
+    assert any(abs(row.adjoint) > 0.0 for row in found.rows)
+    assert found.worst < 1e-5, [str(row) for row in found.rows]
+
+
+def in_time(triple):
+    """Implicit steps of bodies that may touch each other solve by Krylov iterations: a whole fit takes minutes."""
+    return pytest.param(triple, marks=pytest.mark.slow) if triple[:2] == ("rigid", "backward_euler") else triple
+
+
+@pytest.mark.parametrize("triple", [in_time(t) for t in TRIPLES], ids=["-".join(t) for t in TRIPLES])
+def test_a_parameter_is_found_from_pixels(triple):
+    experiment = experiment_of(triple)
+    result = run_fit(experiment, sure=False)
+    assert result.loss < 1e-3 * result.start_loss
+    error = result.estimates[0]
+    assert error.error < 0.3 * error.start_error

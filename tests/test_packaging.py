@@ -1,0 +1,171 @@
+"""The metadata of all distributions: consistent, complete, and true."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PLUGINS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))
+PACKAGES = [ROOT / "core", *PLUGINS]
+FOLDERS = [ROOT, *PACKAGES]
+
+# Modules that are not called like their distribution, or that come with another one.
+PROVIDED_BY = {"PIL": "pillow", "llvmlite": "numba", "pydantic_core": "pydantic", "torch": "torch"}
+
+
+def metadata(folder: Path) -> dict:
+    return tomllib.loads((folder / "pyproject.toml").read_text())
+
+
+def requirements(folder: Path) -> list[Requirement]:
+    project = metadata(folder)["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    return [Requirement(text) for text in [*project["dependencies"], *(text for extra in extras for text in extra)]]
+
+
+def label(folder: Path) -> str:
+    return folder.name if folder != ROOT else "root"
+
+
+def test_there_are_plugins():
+    assert {"fitting", "physics_cloth", "physics_fem", "physics_rigid", "physics_springs"} <= {p.name for p in PLUGINS}
+    assert {"render_dibr", "render_softras"} <= {p.name for p in PLUGINS}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=label)
+def test_every_distribution_says_who_and_what_it_is(folder):
+    project = metadata(folder)["project"]
+    assert project["version"] == metadata(ROOT)["project"]["version"]
+    assert project["license"] == "MIT"
+    assert project["requires-python"] == ">=3.11"
+    assert project["description"]
+    assert (folder / project["readme"]).read_text().startswith("# diffloom")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=label)
+def test_building_needs_setuptools_and_nothing_else(folder):
+    assert metadata(folder)["build-system"]["requires"] == ["setuptools>=77"]
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=label)
+def test_tool_settings_are_in_the_root_only(folder):
+    assert set(metadata(folder).get("tool", {})) == {"setuptools"}
+    stray = ["ruff.toml", ".ruff.toml", "mypy.ini", "pytest.ini", "setup.cfg", "tox.ini", ".coveragerc"]
+    assert not [name for name in stray if (folder / name).exists()]
+
+
+@pytest.mark.parametrize("folder", PLUGINS, ids=label)
+def test_names_follow_the_folder(folder):
+    project = metadata(folder)["project"]
+    assert project["name"] == "diffloom-" + folder.name.replace("_", "-")
+    package = folder / "src" / f"diffloom_{folder.name}"
+    assert (package / "py.typed").exists()
+    assert list(project["entry-points"]["diffloom"].values()) == [f"{package.name}.plugin"]
+    assert len((package / "plugin.py").read_text().splitlines()) <= 60, "plugin.py names things; the rest is elsewhere"
+    assert (folder / "tests").is_dir()
+
+
+@pytest.mark.parametrize("folder", PLUGINS, ids=label)
+def test_a_plugin_stands_on_the_core_alone(folder):
+    ours = [requirement for requirement in requirements(folder) if requirement.name.startswith("diffloom")]
+    assert [str(requirement) for requirement in ours] == ["diffloom-core<0.2,>=0.1"]
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=label)
+def test_what_is_imported_is_declared(folder):
+    project = metadata(folder)["project"]
+    declared = {canonicalize_name(Requirement(text).name) for text in project["dependencies"]}
+    own = {path.name for path in (folder / "src").iterdir()} | {"diffloom"}
+    for source in (folder / "src").rglob("*.py"):
+        for module in eager_imports(ast.parse(source.read_text())):
+            distribution = canonicalize_name(PROVIDED_BY.get(module, module))
+            known = module in sys.stdlib_module_names or module in own or distribution in declared
+            assert known, f"{source.relative_to(ROOT)} imports {module}, which {project['name']} does not require"
+
+
+def eager_imports(tree: ast.Module) -> set[str]:
+    """Top-level packages that a module imports as soon as it is imported itself, those in ``try`` blocks apart."""
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("folder", PLUGINS, ids=label)
+def test_no_plugin_imports_another(folder):
+    own = f"diffloom_{folder.name}"
+    for source in (folder / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            strangers = [name for name in names if name.startswith("diffloom_") and name.split(".")[0] != own]
+            assert not strangers, f"{source.relative_to(ROOT)} imports {strangers}"
+
+
+def test_the_extra_all_and_the_development_install_cover_every_plugin():
+    extras = metadata(ROOT)["project"]["optional-dependencies"]
+
+    def expand(name: str) -> set[str]:
+        covered = set()
+        for text in extras[name]:
+            requirement = Requirement(text)
+            is_self = requirement.name == "diffloom"
+            covered |= set().union(*map(expand, requirement.extras)) if is_self else {requirement.name}
+        return covered
+
+    assert expand("all") == {metadata(folder)["project"]["name"] for folder in PLUGINS}
+    development = (ROOT / "requirements-dev.txt").read_text()
+    for folder in PACKAGES:
+        assert f"-e ./{folder.relative_to(ROOT)}\n" in development
+        packages = [path.name for path in (folder / "src").iterdir() if (path / "py.typed").exists()]
+        assert set(packages) <= set(metadata(ROOT)["tool"]["coverage"]["run"]["source_pkgs"])
+
+
+def pinned() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=label)
+def test_every_requirement_is_pinned_within_its_range(folder):
+    needed = {Requirement(text).name for text in metadata(folder)["project"]["dependencies"]}
+    for requirement in requirements(folder):
+        version = pinned().get(canonicalize_name(requirement.name))
+        ours, optional = requirement.name.startswith("diffloom"), requirement.name not in needed and folder != ROOT
+        # What only an extra of a plugin asks for is not part of the development set.
+        assert version or ours or optional, f"constraints.txt does not pin {requirement}: run make lock"
+        assert version is None or requirement.specifier.contains(version), f"{requirement} does not admit {version}"
+
+
+def test_the_lock_keeps_what_must_not_float():
+    for line in (ROOT / "constraints.in").read_text().splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line)
+            assert requirement.specifier.contains(pinned()[canonicalize_name(requirement.name)])
+
+
+def test_metadata_keep_loose_ranges():
+    for folder in PACKAGES:
+        exact = [
+            str(requirement) for requirement in requirements(folder) if re.search("==|~=", str(requirement.specifier))
+        ]
+        assert not exact, f"{folder.name} pins {exact}; constraints.txt is the place for that"
+
+
+def test_the_environment_is_consistent():
+    result = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout

@@ -1,0 +1,105 @@
+"""Every force term of every installed model, on every target: lanes, scalars, and CUDA in its simulator."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from diffloom.interfaces import Control
+from diffloom.mechanics import ElementTerm, Mechanics
+from diffloom.plugins import get_model, models
+
+MECHANICAL = sorted(name for name in models() if hasattr(get_model(name), "example"))
+
+
+def example(name: str, dtype: torch.dtype) -> tuple[Mechanics, torch.Tensor, torch.Tensor]:
+    """The system of a model's example, with its state shaken so that nothing is at rest."""
+    model = get_model(name).example()
+    params = model.params(dtype=dtype)
+    state = model.initial_state(params)
+    random = torch.Generator().manual_seed(5)
+    q = state.q + 0.02 * torch.randn(state.q.shape, generator=random, dtype=torch.float64).to(dtype)
+    u = state.u + 0.5 * torch.randn(state.u.shape, generator=random, dtype=torch.float64).to(dtype)
+    return model.dynamics(params, Control()), q, u
+
+
+def in_scalars(system: Mechanics) -> Mechanics:
+    return replace(
+        system, terms=tuple(replace(t, simd=False) if isinstance(t, ElementTerm) else t for t in system.terms)
+    )
+
+
+def answers(system: Mechanics, q: torch.Tensor, u: torch.Tensor) -> list[torch.Tensor]:
+    at = system.evaluation(system.tensors, 1e-3)
+    adj = torch.linspace(-1.0, 1.0, u.numel(), dtype=u.dtype).reshape(u.shape)
+    return [at.force(0, q, u), *at.force_adjoint(0, q, u, adj), *(g for g in at.gradients() if g is not None)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("name", MECHANICAL)
+def test_lanes_equal_scalars_bit_for_bit(name, dtype):
+    system, q, u = example(name, dtype)
+    if not isinstance(system, Mechanics):
+        pytest.skip(f"{name} brings a step of its own, not force terms")
+    if not any(isinstance(t, ElementTerm) and t.simd for t in system.terms):
+        pytest.skip(f"{name} has no term that runs in lanes")
+    lanes, scalars = answers(system, q, u), answers(in_scalars(system), q, u)
+    assert all(torch.isfinite(a).all() for a in lanes)
+    assert all(torch.equal(a, b) for a, b in zip(lanes, scalars, strict=True))
+
+
+@pytest.mark.slow
+def test_lanes_equal_scalars_on_a_plain_processor():
+    """The same on code for a processor without AVX or fused multiply-add."""
+    here = os.path.abspath(__file__)
+    environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-k", "bit_for_bit", here],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert "passed" in run.stdout
+
+
+IN_SIMULATOR = """
+import sys, torch
+from diffloom.interfaces import Control, State, StoreAll
+from diffloom.mechanics.fused import FusedStepper
+from diffloom.mechanics.stepper import FrameCotangents, Segment
+from diffloom.plugins import get_model
+
+model = get_model(sys.argv[1]).example()
+params = model.params(dtype=torch.float64)
+system = model.dynamics(params, Control()).compiled
+state = model.initial_state(params)
+results = []
+for target in ("serial", "cuda"):
+    stepper = FusedStepper(system, system.tensors, 1e-3, [True] * len(system.tensors), target)
+    q = torch.zeros(3, *state.q.shape, dtype=torch.float64)
+    u = torch.zeros(3, *state.u.shape, dtype=torch.float64)
+    q[0], u[0] = state.q, state.u - 0.3
+    segment = Segment(0, q, u)
+    stepper.advance(segment)
+    frames = FrameCotangents(torch.tensor([-1, 0, -1], dtype=torch.int32), q[:1] + 1.0, u[:1] + 1.0)
+    adj_q, adj_u = torch.ones_like(q[0]), torch.ones_like(u[0])
+    stepper.pull_back(segment, frames, adj_q, adj_u)
+    results.append([q, u, adj_q, adj_u, *stepper.gradients()])
+assert all(torch.isfinite(a).all() for a in results[0])
+assert all(torch.equal(a, b) for a, b in zip(*results)), "CUDA and CPU differ"
+print("equal", len(results[0]))
+"""
+
+
+@pytest.mark.parametrize("name", MECHANICAL)
+def test_cuda_kernels_agree_in_the_simulator(name):
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", IN_SIMULATOR, name], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.startswith("equal")
