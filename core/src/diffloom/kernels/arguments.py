@@ -12,31 +12,43 @@ from numba import _dispatcher
 
 from .rowtypes import has_rows_of_four
 
-_PLAIN = frozenset((np.ndarray, int, float, bool))
+_SCALARS = frozenset((int, float, bool))
 
 
 class OnGpu(Exception):  # noqa: N818  not an error: it turns a run towards the GPU
     """An argument is in GPU memory."""
 
 
-def as_host(args: tuple) -> tuple:
-    """Tensors, also inside tuples, as numpy arrays over the same memory; raises OnGpu at the first CUDA array."""
+def as_host(args: tuple, arrays: list | None = None) -> tuple:
+    """Tensors, also inside tuples, as numpy arrays over the same memory; raises OnGpu at the first CUDA array.
+
+    arrays: gets every array, in order.
+    """
+    arrays = [] if arrays is None else arrays
     host = []
     for value in args:
         kind = type(value)
-        if kind in _PLAIN:
-            host.append(value)
+        if kind is np.ndarray:
+            arrays.append(value)
         elif kind is tuple:
-            host.append(as_host(value))
-        elif (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
-            if value.is_cuda:
-                raise OnGpu
-            host.append(value.detach().numpy() if value.requires_grad else value.numpy())
-        elif hasattr(value, "__cuda_array_interface__"):
-            raise OnGpu
-        else:
-            host.append(value)
+            value = as_host(value, arrays)
+        elif kind not in _SCALARS:
+            value = _from_elsewhere(value)
+            if type(value) is np.ndarray:
+                arrays.append(value)
+        host.append(value)
     return tuple(host)
+
+
+def _from_elsewhere(value):
+    """What is no number, tuple or array of numpy's, as an array where it is one."""
+    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
+        if value.is_cuda:
+            raise OnGpu
+        return value.detach().numpy() if value.requires_grad else value.numpy()
+    if hasattr(value, "__cuda_array_interface__"):
+        raise OnGpu
+    return value
 
 
 def is_cuda(value) -> bool:
@@ -48,19 +60,23 @@ def is_cuda(value) -> bool:
     return False
 
 
-def host_key(host: tuple):
-    """What compiled code depends on in host arguments: their types, and which have rows of four."""
+def host_key(host: tuple, arrays: list) -> tuple:
+    """What compiled code depends on in host arguments: their types, and which arrays have rows of four.
+
+    arrays: those among the arguments, in order.
+    """
+    rows = [k for k, array in enumerate(arrays) if array.ndim > 1 and has_rows_of_four(array)]
+    return _dispatcher.compute_fingerprint(host), *rows
+
+
+def file_key(host: tuple) -> tuple:
+    """The same to tell files of compiled code apart: rows of four are told of every array, as arguments are nested."""
     return _dispatcher.compute_fingerprint(host), _rows_of_four(host)
 
 
-def _rows_of_four(host: tuple) -> list | tuple:
-    return tuple(
-        [
-            has_rows_of_four(value) if type(value) is np.ndarray else _rows_of_four(value)
-            for value in host
-            if type(value) is np.ndarray or type(value) is tuple
-        ]
-    )
+def _rows_of_four(host: tuple) -> tuple:
+    nested = [value for value in host if type(value) is np.ndarray or type(value) is tuple]
+    return tuple([has_rows_of_four(v) if type(v) is np.ndarray else _rows_of_four(v) for v in nested])
 
 
 def device_key(value):
@@ -106,3 +122,11 @@ def with_real_scalars(value, real):
 def has_floats(value) -> bool:
     """Whether value is, or holds, a Python float."""
     return type(value) is float or (isinstance(value, tuple) and any(map(has_floats, value)))
+
+
+def with_real_scalars_at(places: tuple[int, ...], host: tuple, real) -> list:
+    """As with_real_scalars for the arguments at these places, which are known to hold floats."""
+    typed = list(host)
+    for k in places:
+        typed[k] = with_real_scalars(host[k], real)
+    return typed

@@ -74,39 +74,39 @@ class Program:
         if target == "cuda":
             return self._run_on_gpu(schedule, args)
         try:
-            host = arguments.as_host(args)
+            arrays: list = []
+            host = arguments.as_host(args, arrays)
         except arguments.OnGpu:
             if target == "auto":
                 return self._run_on_gpu(schedule, args)
             raise TypeError(f"{self.name}: target {target!r} was asked for, but arguments are in GPU memory") from None
         if target == "auto":
             target = _choose(work)
-        key = (schedule, target, arguments.host_key(host))
+        key = (schedule, target, arguments.host_key(host, arrays))
         entry = self.entries.get(key)
         if entry is None:
-            entry = self.entries[key] = self._build(schedule, target, host, key)
+            entry = self.entries[key] = self._build(schedule, target, host)
         if target == "parallel":
             threads.prepare()
-        function, real = entry
-        if real is not None:
-            host = arguments.with_real_scalars(host, real)
-        return function(*host)
+        function, real, floats = entry
+        return function(*arguments.with_real_scalars_at(floats, host, real))
 
     def _run_on_gpu(self, schedule: str, args: tuple):
         from . import gpu
 
         return gpu.run(self, schedule, args)
 
-    def _build(self, schedule: str, target: str, host: tuple, key: tuple) -> tuple[Callable, type | None]:
-        """Compiled code, and the type that Python floats among its arguments take (None: there are none)."""
+    def _build(self, schedule: str, target: str, host: tuple) -> tuple[Callable, type, tuple[int, ...]]:
+        """Compiled code, the type that Python floats among its arguments take, and which arguments hold any."""
         real = arguments.real_type(self.name, self.parameters(schedule, len(host)), host)
         typed = arguments.with_real_scalars(host, real)
-        text, names, stem = self.generated(schedule, target, key)
+        text, names, stem = self.generated(schedule, target, (schedule, target, arguments.file_key(host)))
         module = cpu.load_module(stem, text, {**cpu.namespace(), **names})
         if target == "parallel":
             threads.prepare()
         title = f"{self.name}.{schedule} for {target} CPU, {real.__name__}"
-        return cpu.compiled(module, schedule, typed, title), real if arguments.has_floats(host) else None
+        floats = tuple(k for k, value in enumerate(host) if arguments.has_floats(value))
+        return cpu.compiled(module, schedule, typed, title), real, floats
 
     def assembly(self, schedule: str, *args, target: str = "serial") -> str:
         """Machine code of a schedule for arguments of these types, as text: compiled anew, for inspection."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from diffloom.interfaces import Camera, Image, Light, Surface
 from diffloom.shading import Split, clip_near, vertex_normals
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
 
 SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
+
+#: Plans by faces, kept as long as that tensor lives, and how many of them at most.
+_plans: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+MOST_PLANS = 16
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,22 @@ def softness(settings: SoftRasRenderer, camera: Camera) -> Softness:
 
 def whole_scene(settings: SoftRasRenderer, points: Tensor, faces: Tensor, camera: Camera) -> Scene:
     """The usual case: every face as it is, the same faces in all frames."""
-    room = Room(points.device, points.dtype)
     frames, count = points.shape[0], points.shape[1]
-    start = torch.arange(frames + 1, dtype=torch.int32, device=points.device) * faces.shape[0]
-    plan = Plan(
-        room, frames, count, corners_of(faces, count), False, room.flags(0), plain(start), camera.height, camera.width,
-        camera.near, camera.far, softness(settings, camera), settings.target,
-    )  # fmt: skip
+    size = camera.height, camera.width, camera.near, camera.far
+    key = settings, frames, count, points.dtype, points.device, size, faces._version
+    plans: dict[Any, Plan] | None = _plans.get(faces)
+    if plans is None:
+        plans = _plans[faces] = {}
+    plan = plans.get(key)
+    if plan is None:
+        if len(plans) >= MOST_PLANS:
+            plans.clear()
+        room = Room(points.device, points.dtype)
+        start = torch.arange(frames + 1, dtype=torch.int32, device=points.device) * faces.shape[0]
+        plan = plans[key] = Plan(
+            room, frames, count, corners_of(faces, count), False, room.flags(0), plain(start), *size,
+            softness(settings, camera), settings.target,
+        )  # fmt: skip
     return Scene(plan, points, None)
 
 

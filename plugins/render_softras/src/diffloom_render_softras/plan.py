@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numba
@@ -46,7 +47,7 @@ class Softness:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the kernels are told besides arrays that depend on the scene.
+    """What the kernels are told besides arrays that depend on the scene; kept from call to call.
 
     frames: pictures. count: points in a frame. corners: the topology, repeated in every frame unless triangles were
     cut: then of all frames. hidden: (triangles,) if cut, else empty. frame_start: (frames + 1,) triangles.
@@ -67,68 +68,68 @@ class Plan:
     target: str
     program: Runner = field(default=program, repr=False)
 
-    @property
+    @cached_property
     def triangles(self) -> int:
         """Of all frames."""
         faces = int(self.corners.index.shape[0])
         return faces if self.cut else faces * self.frames
 
-    @property
+    @cached_property
     def grid(self) -> tuple[int, int]:
         """Tiles across and down."""
         return -(-self.width // TILE), -(-self.height // TILE)
 
-    @property
+    @cached_property
     def middle(self) -> tuple[float, float]:
         """Half width and half height [px]."""
         return 0.5 * self.width, 0.5 * self.height
 
-    @property
+    @cached_property
     def padded(self) -> tuple[int, int, int]:
         """Frames, height and width of pictures made of whole tiles."""
         across, down = self.grid
         return self.frames, TILE * down, TILE * across
 
-    @property
+    @cached_property
     def bands(self) -> int:
         """Parts of a frame whose tiles are sorted at the same time."""
         if not self.room.on_host:
             return self.grid[1]
         return 1 if self.frames >= 4 else min(4, self.grid[1])
 
-    @property
+    @cached_property
     def parts(self) -> int:
         """Stripes of pixels that an entry's adjoint is made of: TILE columns over the lanes of a run."""
         if not self.room.on_host or self.target == "cuda" or numba.config.DISABLE_JIT:
             return TILE
         return max(1, TILE * np.dtype(np.float32 if self.room.dtype == torch.float32 else np.float64).itemsize // 32)
 
-    @property
+    @cached_property
     def mesh(self) -> tuple[Any, ...]:
         period = self.count * self.frames if self.cut else self.count
         return period, self.corners.index, self.hidden, self.frame_start
 
-    @property
+    @cached_property
     def view(self) -> tuple[Any, ...]:
         columns, rows = pixel_centres(self.room, self.height, self.width)
         return (*self.grid, columns, rows)
 
-    @property
+    @cached_property
     def blur(self) -> tuple[float, float]:
         """What kernels call soft."""
         return self.soft.sharpness, self.soft.reach**2
 
-    @property
+    @cached_property
     def least_area(self) -> float:
         """Twice the area [px^2] under which a triangle is left out."""
         return SMALLEST_AREA * (0.5 * min(self.height, self.width)) ** 2
 
-    @property
+    @cached_property
     def full(self) -> float:
         """1 / (1 - alpha) from which alpha is 1 to the last bit."""
         return 4.0 / self._epsilon
 
-    @property
+    @cached_property
     def fade(self) -> tuple[float, ...]:
         """What kernels call fade. A face is passed over when its weight is less than an eighth of a last bit of the
         nearest face's, whose probability is at least that at the edge of its reach."""
@@ -137,7 +138,7 @@ class Plan:
         cut = math.log(self._epsilon / 8.0) + min(least, 0.0) - math.log(2.0)
         return 1.0 / (self.soft.gamma * span), cut, self.far, span, self.soft.gamma
 
-    @property
+    @cached_property
     def _epsilon(self) -> float:
         return float(torch.finfo(self.room.dtype).eps)
 
