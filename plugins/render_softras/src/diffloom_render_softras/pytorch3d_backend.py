@@ -2,7 +2,8 @@
 
 Its +x points left and +z into the scene, and rotations act on row vectors. Colours at the fragments come from
 diffloom.shading, so that every light and texture filter looks the same as with the native back end and no texture is
-copied for each of the faces at a pixel.
+copied for each of the faces at a pixel. Faces that reach behind the near plane are cut by the library: it shows the
+edge along which it halves what is left, and its gradients hold one of the two cuts still.
 """
 
 from __future__ import annotations
