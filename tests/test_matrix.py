@@ -95,12 +95,7 @@ def test_the_gradient_of_pixels_agrees_with_differences(triple):
     assert found.worst < 1e-5, [str(row) for row in found.rows]
 
 
-def in_time(triple):
-    """Implicit steps of bodies that may touch each other solve by Krylov iterations: a whole fit takes minutes."""
-    return pytest.param(triple, marks=pytest.mark.slow) if triple[:2] == ("rigid", "backward_euler") else triple
-
-
-@pytest.mark.parametrize("triple", [in_time(t) for t in TRIPLES], ids=["-".join(t) for t in TRIPLES])
+@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
 def test_a_parameter_is_found_from_pixels(triple):
     experiment = experiment_of(triple)
     result = run_fit(experiment, sure=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +19,9 @@ from diffloom.mechanics.system import Mechanics
 
 Vector = NDArray[np.float64]
 Solve = Callable[[Vector], Vector]
+
+DENSE = 60
+"""Up to this many unknowns matrices are dense."""
 
 
 @dataclass(frozen=True)
@@ -126,19 +128,17 @@ class ImplicitStepper(Stepper):
         self, k: int, q: Tensor, u: Tensor, z: Tensor, q_next: Tensor, u_next: Tensor, transposed: bool = False
     ) -> Solve:
         """A solver with J (or its transpose) at this state."""
-        from scipy.sparse.linalg import splu
-
-        lu = splu(self._matrix(k, q, u, z, q_next, u_next))
-        direct: Solve = lambda b: np.asarray(lu.solve(b, trans="T" if transposed else "N"))  # noqa: E731
+        direct = factorised(*self._matrix(k, q, u, z, q_next, u_next), u.numel(), transposed)
         if self._jacobian.complete:
             return direct
         product = self._transposed_product if transposed else self._product
         tolerance = 1e-13 if transposed else 1e-6  # differences are no more exact than that; Newton corrects the rest
         return lambda b: krylov(lambda p: product(k, q, u, z, q_next, u_next, p), direct, b, tolerance)
 
-    def _matrix(self, k: int, q: Tensor, u: Tensor, z: Tensor, q_next: Tensor, u_next: Tensor) -> Any:
-        from scipy.sparse import coo_array, eye_array
-
+    def _matrix(
+        self, k: int, q: Tensor, u: Tensor, z: Tensor, q_next: Tensor, u_next: Tensor
+    ) -> tuple[Vector, NDArray[np.int64], NDArray[np.int64]]:
+        """Values, rows and columns of F' S_z; places may repeat."""
         rows, columns, by_q, by_u = self._jacobian.blocks(k, q_next, u_next)
         of_q, of_u = step_blocks(self._at, k, q, u, z)
         blocks = by_q @ of_q[columns] + by_u @ of_u[columns]
@@ -146,9 +146,7 @@ class ImplicitStepper(Stepper):
         i = rows[:, None, None] * du + np.arange(du)[None, :, None]
         j = columns[:, None, None] * du + np.arange(du)[None, None, :]
         i, j = np.broadcast_to(i, blocks.shape), np.broadcast_to(j, blocks.shape)
-        size = u.numel()
-        full = coo_array((blocks.reshape(-1), (i.reshape(-1), j.reshape(-1))), shape=(size, size))
-        return (eye_array(size, format="csc") - full.tocsc()).tocsc()
+        return blocks.reshape(-1), i.reshape(-1), j.reshape(-1)
 
     def _transposed_product(
         self, k: int, q: Tensor, u: Tensor, z: Tensor, q_next: Tensor, u_next: Tensor, p: Vector
@@ -166,6 +164,25 @@ class ImplicitStepper(Stepper):
         for sign in (1.0, -1.0):
             change += sign * self._at.force(k, *self._at.step(k, q, u, z + sign * h * way))
         return np.asarray(p - (change / (2 * h)).numpy().reshape(-1))
+
+
+def factorised(
+    values: Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], size: int, transposed: bool
+) -> Solve:
+    """A solver with I - A (or its transpose), A given by its entries; dense where that is quicker."""
+    if size <= DENSE:
+        from scipy.linalg import lu_factor, lu_solve
+
+        dense = np.eye(size)
+        np.subtract.at(dense, (rows, columns), values)
+        factors = lu_factor(dense, check_finite=False)
+        return lambda b: np.asarray(lu_solve(factors, b, trans=int(transposed), check_finite=False))
+    from scipy.sparse import coo_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    full = coo_array((values, (rows, columns)), shape=(size, size))
+    lu = splu((eye_array(size, format="csc") - full.tocsc()).tocsc())
+    return lambda b: np.asarray(lu.solve(b, trans="T" if transposed else "N"))
 
 
 def krylov(product: Callable[[Vector], Vector], precondition: Solve, b: Vector, tolerance: float) -> Vector:

@@ -1,7 +1,8 @@
 """The Jacobian of the implicit equation, assembled exactly from the adjoints of the terms.
 
 An element's force depends on its own nodes only. Giving every element private copies of its nodes lets one evaluation
-of the adjoint yield one row of every element's Jacobian at once, so a dozen evaluations make the whole matrix.
+of the adjoint yield one row of every element's Jacobian at once, so a dozen cotangents make the whole matrix. Nodes
+that touch each other are coloured, so that cotangents of one colour reach no node twice.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ Blocks = NDArray[np.float64]
 class ForceJacobian:
     """Derivative of the force with respect to q and u as sparse block matrices, for the terms of known structure.
 
-    Terms over pairs found on the way and plain PyTorch terms are left out; ``complete`` says whether there are none.
+    Plain PyTorch terms, and terms over found pairs that do not name their ``neighbours``, are left out; ``complete``
+    says whether there are none.
     """
 
     def __init__(self, system: Compiled, tensors: Sequence[Tensor], has_torch_terms: bool, dt: float) -> None:
         self._law = system.law
         parts = system.split(tensors)
-        local = tuple(n for n in system.nodes if not n.stages)
-        self.complete = not has_torch_terms and len(local) == len(system.nodes)
+        known = [k for k, n in enumerate(system.nodes) if n.neighbours is not None or not n.stages]
+        self._known = tuple(system.nodes[k] for k in known)
+        self.complete = not has_torch_terms and len(known) == len(system.nodes)
         self._elements = [
             (term.nodes, _private(system, k, parts, dt)) for k, term in enumerate(system.elements) if term.count
         ]
-        kept = [parts[1 + len(system.elements) + k] for k, n in enumerate(system.nodes) if not n.stages]
-        flat = [t for group in (parts[0], *kept) for t in group]
-        self._nodes = Evaluation(Compiled(system.law, (), local), (), flat, dt, True) if local else None
+        flat = [t for group in (parts[0], *(parts[1 + len(system.elements) + k] for k in known)) for t in group]
+        self._nodes = Evaluation(Compiled(system.law, (), self._known), (), flat, dt, True) if known else None
 
     def blocks(self, k: int, q: Tensor, u: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64], Blocks, Blocks]:
         """Row nodes, column nodes, and the blocks dF/dq (n, du, dq) and dF/du (n, du, du)."""
@@ -54,9 +56,9 @@ class ForceJacobian:
             by_q.append(a)
             by_u.append(b)
         if self._nodes is not None:
-            a, b = self._probe_nodes(self._nodes, k, q, u)
-            rows.append(np.arange(len(q)))
-            columns.append(np.arange(len(q)))
+            i, j, a, b = self._probe_nodes(self._nodes, k, q, u)
+            rows.append(i)
+            columns.append(j)
             by_q.append(a)
             by_u.append(b)
         if not rows:
@@ -71,28 +73,50 @@ class ForceJacobian:
         self, evaluation: Evaluation, k: int, q: Tensor, u: Tensor, count: int, corners: int
     ) -> tuple[Blocks, Blocks]:
         """Blocks (count * corners * corners, du, ...): force on corner a by the state of corner b."""
-        du, dq = self._law.du, self._law.dq
-        by_q = np.zeros((count, corners, corners, du, dq))
-        by_u = np.zeros((count, corners, corners, du, du))
-        unit = torch.zeros_like(u).view(count, corners, du)
+        du = self._law.du
+        units = torch.zeros((corners, du, count, corners, du), dtype=u.dtype)
         for a in range(corners):
             for c in range(du):
-                unit.zero_()
-                unit[:, a, c] = 1.0
-                adj_q, adj_u = evaluation.force_adjoint(k, q, u, unit.view(-1, du), keep=False)
-                by_q[:, a, :, c, :] = adj_q.view(count, corners, dq).numpy()
-                by_u[:, a, :, c, :] = adj_u.view(count, corners, du).numpy()
-        return by_q.reshape(-1, du, dq), by_u.reshape(-1, du, du)
-
-    def _probe_nodes(self, evaluation: Evaluation, k: int, q: Tensor, u: Tensor) -> tuple[Blocks, Blocks]:
-        du, dq = self._law.du, self._law.dq
-        by_q, by_u = np.zeros((len(q), du, dq)), np.zeros((len(q), du, du))
-        for c in range(du):
-            unit = torch.zeros_like(u)
-            unit[:, c] = 1.0
-            adj_q, adj_u = evaluation.force_adjoint(k, q, u, unit, keep=False)
-            by_q[:, c, :], by_u[:, c, :] = adj_q.numpy(), adj_u.numpy()
+                units[a, c, :, a, c] = 1.0
+        found = evaluation.force_adjoint(k, q, u, units.view(corners * du, count * corners, du), keep=False)
+        by_q, by_u = (
+            f.view(corners, du, count, corners, -1).permute(2, 0, 3, 1, 4).reshape(count * corners**2, du, -1).numpy()
+            for f in found
+        )
         return by_q, by_u
+
+    def _probe_nodes(
+        self, evaluation: Evaluation, k: int, q: Tensor, u: Tensor
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Blocks, Blocks]:
+        """Rows, columns and blocks of the node terms: each node by itself and by the neighbours it may touch."""
+        du, count = self._law.du, len(q)
+        pairs = [n.neighbours(q.numpy()) for n in self._known if n.neighbours is not None]
+        ends = np.concatenate([np.zeros((0, 2), np.int64), *pairs])
+        rows = np.concatenate([np.arange(count), ends[:, 0], ends[:, 1]])
+        columns = np.concatenate([np.arange(count), ends[:, 1], ends[:, 0]])
+        colour = colours(count, ends)
+        shades = int(colour.max(initial=0)) + 1
+        units = torch.zeros((shades, du, count, du), dtype=u.dtype)
+        for c in range(du):
+            units[colour, c, np.arange(count), c] = 1.0
+        found = evaluation.force_adjoint(k, q, u, units.view(shades * du, count, du), keep=False)
+        by_q, by_u = (f.view(shades, du, count, -1).numpy()[colour[rows], :, columns] for f in found)
+        return rows, columns, by_q, by_u
+
+
+def colours(count: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A colour for each node such that two of one colour are no neighbours and have none in common."""
+    found = np.zeros(count, np.int64)
+    if not len(pairs):
+        return found
+    near: list[set[int]] = [{i} for i in range(count)]
+    for i, j in pairs.tolist():
+        near[i].add(j)
+        near[j].add(i)
+    for i in range(count):
+        taken = {int(found[m]) for j in near[i] for m in near[j] if m < i}
+        found[i] = next(c for c in range(count) if c not in taken)
+    return found
 
 
 def _private(system: Compiled, number: int, parts: list[tuple[Any, ...]], dt: float) -> Evaluation:
@@ -109,13 +133,10 @@ def _private(system: Compiled, number: int, parts: list[tuple[Any, ...]], dt: fl
 def step_blocks(evaluation: Evaluation, k: int, q: Tensor, u: Tensor, f: Tensor) -> tuple[Blocks, Blocks]:
     """Derivative of one explicit step with respect to its force, per node: (nodes, dq, du) and (nodes, du, du)."""
     dq, du = q.shape[1], u.shape[1]
-    of_q, of_u = np.zeros((len(q), dq, du)), np.zeros((len(q), du, du))
-    for c in range(dq + du):
-        a, b = torch.zeros_like(q), torch.zeros_like(u)
-        (a if c < dq else b)[:, c if c < dq else c - dq] = 1.0
-        adj_f = evaluation.step_adjoint(k, q, u, f, a, b, keep=False)[2].numpy()
-        if c < dq:
-            of_q[:, c, :] = adj_f
-        else:
-            of_u[:, c - dq, :] = adj_f
-    return of_q, of_u
+    a, b = q.new_zeros((dq + du, *q.shape)), u.new_zeros((dq + du, *u.shape))
+    for c in range(dq):
+        a[c, :, c] = 1.0
+    for c in range(du):
+        b[dq + c, :, c] = 1.0
+    adj_f = evaluation.step_adjoint(k, q, u, f, a, b, keep=False)[2].numpy().transpose(1, 0, 2)
+    return adj_f[:, :dq], adj_f[:, dq:]

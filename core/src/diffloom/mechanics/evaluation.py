@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom.kernels.arguments import OnGpu, as_host
 from diffloom.mechanics.binding import Binding, Compiled, Gradients
 from diffloom.mechanics.programs import program_of
 from diffloom.mechanics.terms import TorchTerm
@@ -40,30 +41,37 @@ class Evaluation:
             self._params.append(tuple(t.detach() for t in tensors[count : count + len(term.params)]))
             count += len(term.params)
         self._gradients: Gradients | None = None
+        self._unkept = self._binding.gradients()
+        self._common = _converted(self._binding.common)
         self._torch_gradients = [[torch.zeros_like(p) for p in group] for group in self._params]
 
     def force(self, k: int, q: Tensor, u: Tensor) -> Tensor:
         """Force on every node, (nodes, du), in step k."""
         f = torch.empty_like(u)
-        self._run("force", k, self.dt, self._implicit, q.contiguous(), u.contiguous(), f, *self._binding.common)
+        self._run("force", k, self.dt, self._implicit, q.contiguous(), u.contiguous(), f, *self._common)
         for term, params in zip(self._terms, self._params, strict=True):
             with torch.no_grad():
                 f += term.force((k, k * self.dt, self.dt, self._implicit), q, u, *params)
         return f
 
     def force_adjoint(self, k: int, q: Tensor, u: Tensor, adj_f: Tensor, keep: bool = True) -> tuple[Tensor, Tensor]:
-        """Cotangents of q and u; with ``keep`` the gradients of all tensors are summed too."""
-        adj_q, adj_u = torch.zeros_like(q), torch.zeros_like(u)
-        grads = self._kept_gradients() if keep else self._binding.gradients()
+        """Cotangents of q and u; with ``keep`` the gradients of all tensors are summed too.
+
+        adj_f: (nodes, du), or any number of cotangents at once, (cotangents, nodes, du).
+        """
+        many = adj_f.view(-1, *u.shape)
+        adj_q, adj_u = q.new_zeros((len(many), *q.shape)), u.new_zeros((len(many), *u.shape))
+        grads = self._kept_gradients() if keep else self._unkept
         self._run(
-            "force_adjoint", k, self.dt, self._implicit, q.contiguous(), u.contiguous(), adj_f.contiguous(), adj_q,
-            adj_u, *self._binding.common, *grads.args,
+            "force_adjoint", k, self.dt, self._implicit, q.contiguous(), u.contiguous(), many.contiguous(), adj_q,
+            adj_u, *self._common, *grads.args,
         )  # fmt: skip
         for number, term in enumerate(self._terms):
-            a, b = self._torch_adjoint(number, term, k, q, u, adj_f, keep)
-            adj_q += a
-            adj_u += b
-        return adj_q, adj_u
+            for p in range(len(many)):
+                a, b = self._torch_adjoint(number, term, k, q, u, many[p], keep)
+                adj_q[p] += a
+                adj_u[p] += b
+        return adj_q.view(*adj_f.shape[:-2], *q.shape), adj_u.view(*adj_f.shape[:-2], *u.shape)
 
     def step(self, k: int, q: Tensor, u: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
         """The law's explicit step under a given force."""
@@ -76,14 +84,15 @@ class Evaluation:
     def step_adjoint(
         self, k: int, q: Tensor, u: Tensor, f: Tensor, adj_q_next: Tensor, adj_u_next: Tensor, keep: bool = True
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Cotangents of q, u and f."""
-        adj_q, adj_u, adj_f = torch.empty_like(q), torch.empty_like(u), torch.empty_like(u)
-        law = self._kept_gradients().law if keep else tuple(torch.zeros_like(t) for t in self._binding.law)
+        """Cotangents of q, u and f; for one cotangent of the next state, or for (cotangents, nodes, ...) at once."""
+        many_q, many_u = adj_q_next.view(-1, *q.shape).contiguous(), adj_u_next.view(-1, *u.shape).contiguous()
+        adj_q, adj_u, adj_f = torch.empty_like(many_q), torch.empty_like(many_u), torch.empty_like(many_u)
+        law = (self._kept_gradients() if keep else self._unkept).law
         self._run(
-            "step_adjoint", k, self.dt, self._implicit, q.contiguous(), u.contiguous(), f, adj_q_next.contiguous(),
-            adj_u_next.contiguous(), adj_q, adj_u, adj_f, self._binding.law, law,
+            "step_adjoint", k, self.dt, self._implicit, q.contiguous(), u.contiguous(), f, many_q, many_u, adj_q, adj_u,
+            adj_f, self._binding.law, law,
         )  # fmt: skip
-        return adj_q, adj_u, adj_f
+        return adj_q.view_as(adj_q_next), adj_u.view_as(adj_u_next), adj_f.view_as(adj_u_next)
 
     def gradients(self) -> list[Tensor | None]:
         """The summed gradients in the order of ``tensors``."""
@@ -112,3 +121,11 @@ class Evaluation:
 
     def _run(self, schedule: str, *args: Any) -> None:
         self._program.run(schedule, *args, work=self._system.work)
+
+
+def _converted(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments that do not change, converted once for all calls; as they are when they live on a GPU."""
+    try:
+        return tuple(as_host(args))
+    except OnGpu:
+        return args

@@ -122,25 +122,28 @@ def force(at: Arguments) -> str:
 
 
 def force_adjoint(at: Arguments) -> str:
-    """Its transpose."""
+    """Its transpose, for every cotangent of a batch: AF (cotangents, nodes, du), AQ and AU zero before."""
     return (
-        f"def force_adjoint(k, dt, implicit, q, u, adj_f, adj_q, adj_u, {at.common}, {at.grads}):\n"
+        f"def force_adjoint(k, dt, implicit, q, u, AF, AQ, AU, {at.common}, {at.grads}):\n"
         "    clock = (k, q.dtype.type(k * dt), dt, implicit)\n"
         f"{launch_stages(at, '    ', False)}"
-        f"{launch_stages(at, '    ', True)}"
-        f"{launch_elements(at, '    ', True)}"
-        f"    launch(q.shape[0], collect, clock, q, u, adj_f, adj_q, adj_u, S, R[1], R[2]{at.all_of_nodes})\n"
+        "    for p in range(AF.shape[0]):\n"
+        "        adj_f = AF[p]\n"
+        f"{launch_stages(at, '        ', True)}"
+        f"{launch_elements(at, '        ', True)}"
+        f"        launch(q.shape[0], collect, clock, q, u, adj_f, AQ[p], AU[p], S, R[1], R[2]{at.all_of_nodes})\n"
     )
 
 
 def step(at: Arguments) -> str:
-    """The law's step under a given force, and its transpose."""
+    """The law's step under a given force, and its transpose for every cotangent of a batch."""
     return (
         "def step(k, dt, implicit, q, u, f, q_next, u_next, L):\n"
         "    clock = (k, q.dtype.type(k * dt), dt, implicit)\n"
         "    launch(q.shape[0], step_under, clock, q, u, f, q_next, u_next, L)\n"
-        "def step_adjoint(k, dt, implicit, q, u, f, adj_q_next, adj_u_next, adj_q, adj_u, adj_f, L, GL):\n"
+        "def step_adjoint(k, dt, implicit, q, u, f, AQ_next, AU_next, AQ, AU, AF, L, GL):\n"
         "    clock = (k, q.dtype.type(k * dt), dt, implicit)\n"
-        "    launch(q.shape[0], step_under_adjoint, clock, q, u, f, adj_q_next, adj_u_next, adj_q, adj_u, adj_f, L, "
-        "GL)\n"
+        "    for p in range(AQ_next.shape[0]):\n"
+        "        launch(q.shape[0], step_under_adjoint, clock, q, u, f, AQ_next[p], AU_next[p], AQ[p], AU[p], AF[p], "
+        "L, GL)\n"
     )

@@ -65,9 +65,9 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         "rollout_adjoint": (*back, *binding.common, *grads),
         "rollout_adjoint_with_force": (*back, *binding.common, *grads),
         "force": (*once, u, *binding.common),
-        "force_adjoint": (*once, u, q, u, *binding.common, *grads),
+        "force_adjoint": (*once, many_u, many_q, many_u, *binding.common, *grads),
         "step": (*once, u, q, u, binding.law),
-        "step_adjoint": (*once, u, q, u, q, u, u, binding.law, grads[0]),
+        "step_adjoint": (*once, u, many_q, many_u, many_q, many_u, many_u, binding.law, grads[0]),
     }
     return {name: tuple(_host(value) for value in args) for name, args in given.items()}
 

@@ -79,7 +79,9 @@ class NodeTerm:
 
     Terms over pairs found on the way fill ``work`` (shape and "float" or "int" each) in ``stages``, whose bodies take
     (i, clock, q, u, *constants, *params, *work), before the nodes gather from it; ``adjoint_stages`` follow the stages
-    in the backward pass and also take adj_f and the adj_params.
+    in the backward pass and also take adj_f and the adj_params. neighbours(q), for q (nodes, dq), names the pairs
+    (pairs, 2) of nodes whose forces may depend on each other's state, each once: with it implicit schemes assemble an
+    exact matrix instead of iterating.
     """
 
     name: str
@@ -90,6 +92,7 @@ class NodeTerm:
     work: tuple[tuple[tuple[int, ...], Literal["float", "int"]], ...] = ()
     stages: tuple[Stage, ...] = ()
     adjoint_stages: tuple[Stage, ...] = ()
+    neighbours: Callable[[NDArray[np.float64]], NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True)

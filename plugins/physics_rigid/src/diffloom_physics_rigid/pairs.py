@@ -129,4 +129,19 @@ def body_pairs(bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, pa
         ),
         work=(((count,), "int"), ((count,), "int"), ((count,), "float")),
         stages=(Stage(1, sort_bodies),),
+        neighbours=lambda q: near_pairs(q, reach),
     )
+
+
+def near_pairs(q: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(pairs, 2) bodies whose bounding balls, of radius ``reach`` (-inf: touches nothing), overlap at the poses q."""
+    touching = np.flatnonzero(reach > 0.0)
+    if len(touching) < 2:
+        return np.zeros((0, 2), np.int64)
+    from scipy.spatial import cKDTree
+
+    centres = q[touching, :3]
+    pairs = cKDTree(centres).query_pairs(2.0 * float(reach.max()), output_type="ndarray")
+    apart = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
+    near: NDArray[np.int64] = touching[pairs[apart < reach[touching][pairs].sum(axis=1)]].astype(np.int64)
+    return near
