@@ -11,12 +11,21 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Comparison:
-    """One directional derivative: by autograd, by differences, and how far they are apart relative to their size."""
+    """One directional derivative: by autograd, by differences, and how far they are apart relative to their size.
+
+    noise: what rounding alone may add to the differences.
+    """
 
     name: str
     autograd: float
     differences: float
     error: float
+    noise: float = 0.0
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is felt either way: both derivatives drown in rounding."""
+        return max(abs(self.autograd), abs(self.differences)) <= self.noise
 
 
 def compare_gradient(
@@ -41,6 +50,9 @@ def compare_gradient(
     total = (output * weights).sum()
     grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
 
+    # Summation of n terms loses about sqrt(n) units in the last place.
+    rounding = 8.0 * torch.finfo(torch.float64).eps * float((output * weights).detach().norm())
+
     def value(name: str, changed: Tensor) -> float:
         with torch.no_grad():
             given = {**{k: v.detach() for k, v in leaves.items()}, name: changed}
@@ -58,7 +70,7 @@ def compare_gradient(
             by_differences = (4.0 * fine - coarse) / 3.0
             size = max(abs(by_autograd), abs(by_differences))
             error = abs(by_autograd - by_differences) / size if size > 0.0 else 0.0
-            results.append(Comparison(name, by_autograd, by_differences, error))
+            results.append(Comparison(name, by_autograd, by_differences, error, rounding / h))
     return results
 
 

@@ -39,6 +39,16 @@ class ClothModel(Model):
         "dt": 1e-3,
         "steps": 60,
         "fit": "shear_modulus",
+        "values": {"ground_height": 0.093},
+        "rest": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
+        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        "variants": lambda model: (
+            {"mass": 0.002},
+            {"start_shape": model.sheet.vertices, "rest_shape": model.sheet.vertices},
+            {"rest_angle": 0.1},
+            {"drag": 0.6, "lift": 0.3, "wind": (1.0, 0.5, -0.3)},
+            {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
+        ),
     }
 
     def __init__(

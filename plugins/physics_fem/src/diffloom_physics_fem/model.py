@@ -54,7 +54,21 @@ class FemModel(Model):
     ground: whether there is a plane to touch.
     """
 
-    example_settings: ClassVar[dict[str, Any]] = {"dt": 1e-3, "steps": 60, "fit": "shear_modulus"}
+    example_settings: ClassVar[dict[str, Any]] = {
+        "dt": 1e-3,
+        "steps": 60,
+        "fit": "shear_modulus",
+        # Just above the ground; by default its middle lies there, with nodes on the very kink of the contact force.
+        "values": {"position": (0.0, 0.103, 0.0)},
+        "rest": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
+        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        "variants": lambda model: (
+            {"mass": 0.3},
+            {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
+            {"youngs_modulus": 2e5, "poisson_ratio": 0.3},
+            {"start_shape": model.mesh.vertices, "rest_shape": model.mesh.vertices},
+        ),
+    }
 
     def __init__(
         self,

@@ -34,7 +34,23 @@ class RigidModel(Model):
     angular velocity [rad/s], both in the world. See docs/models/rigid.md.
     """
 
-    example_settings: ClassVar[dict[str, Any]] = {"dt": 1.0 / 960.0, "steps": 120, "fit": "mass"}
+    example_settings: ClassVar[dict[str, Any]] = {
+        "dt": 1.0 / 960.0,
+        "steps": 120,
+        "fit": "mass",
+        # At rest nothing touches; free of outer forces, the ball still lies on the box.
+        "rest": {
+            "gravity": (0.0, 0.0, 0.0),
+            "ground_height": -10.0,
+            "push_force": 0.0,
+            "velocity": 0.0,
+            "spin": 0.0,
+            "position": ((-0.3, 0.15, 0.0), (-0.3, 1.2, 0.0), (0.5, 0.6, 0.2)),
+        },
+        "free": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
+        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        "variants": ({"density": 500.0}, {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)}),
+    }
 
     def __init__(
         self,

@@ -21,7 +21,14 @@ class SpringsModel(Model):
     on_ground: whether there is a contact plane. radius: of the balls that particles are drawn as [m].
     """
 
-    example_settings: ClassVar[dict[str, object]] = {"dt": 1.0 / 240.0, "steps": 24, "fit": "stiffness"}
+    example_settings: ClassVar[dict[str, object]] = {
+        "dt": 1.0 / 240.0,
+        "steps": 24,
+        "fit": "stiffness",
+        "rest": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
+        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        "variants": ({"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},),
+    }
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from diffloom.cli.lazy_group import LazyGroup
 
 SUBCOMMANDS = {
     "check": ("diffloom.cli.plugins.check:check", "Check that what a plugin offers loads and keeps its promises"),
+    "new": ("diffloom.cli.plugins.new:new", "Write a new plugin: an installable package with tests that pass"),
 }
 
 

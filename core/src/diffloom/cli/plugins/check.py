@@ -1,27 +1,46 @@
-"""``diffloom plugins check NAME``: does what a plugin offers load?"""
+"""``diffloom plugins check NAME``: does what a plugin offers load and keep its promises?"""
 
+import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from diffloom.plugins import FactoryError, survey
 from diffloom.plugins.entry import Entry
-from diffloom.plugins.kinds import KINDS
+from diffloom.plugins.kinds import INTEGRATORS, KINDS, MODELS, RENDERERS
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import normalized
+
+if TYPE_CHECKING:
+    from diffloom.testing import Report, Result
+
+SUITES = (MODELS, INTEGRATORS, RENDERERS)
 
 
 @click.command()
 @click.argument("name")
-def check(name: str) -> None:
-    """Check the plugin, or the one model, integrator, renderer ... called NAME."""
+@click.option("--family", "families", multiple=True, metavar="FAMILY", help="Only these checks; may be repeated.")
+@click.option("--verbose", "-v", is_flag=True, help="List every check, not only families and failures.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def check(name: str, families: tuple[str, ...], verbose: bool, as_json: bool) -> None:
+    """Check the plugin, or the one model, integrator, renderer ... called NAME.
+
+    Runs the conformance suite of diffloom.testing on everything it offers. The exit code is 1 when a check fails.
+    """
     report, entries = _find(name)
     if report is not None and report.state is not PluginState.LOADED:
         raise click.ClickException(str(report))
-    outcomes = [_loads(entry) for entry in entries]
-    failed, skipped = outcomes.count("failed"), outcomes.count("skipped")
-    click.echo(f"{len(outcomes)} checks ran: {outcomes.count('ok')} passed, {failed} failed, {skipped} skipped")
-    if failed:
+    reports = [_checked(entry, families) for entry in entries]
+    if as_json:
+        from diffloom.cli.plugins.check_output import as_data
+
+        click.echo(json.dumps(as_data(reports), indent=2))
+    else:
+        from diffloom.cli.plugins.check_output import show
+
+        show(reports, verbose)
+    if any(found.failures for found in reports):
         raise click.exceptions.Exit(1)
 
 
@@ -41,16 +60,36 @@ def _known(reports: Iterable[PluginReport]) -> str:
     return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
 
 
-def _loads(entry: Entry) -> str:
-    label = f"{entry.kind.singular} {entry.name}: loads from {entry.path}"
+def _checked(entry: Entry, families: tuple[str, ...]) -> "Report":
+    """Whether an offer loads, and, if there is a suite for its kind, what came of that."""
+    from diffloom.testing.results import Outcome, Report, Result
+
+    what = f"loading.from[{entry.path}]"
     reason = entry.unavailable()
     if reason is not None:
-        click.echo(f"SKIPPED  {label}: unavailable here: {reason}")
-        return "skipped"
+        unavailable = Result(what, Outcome.SKIPPED, f"unavailable here: {reason}")
+        return Report(entry.kind.singular, entry.name, (unavailable,))
     try:
         entry.load()
     except FactoryError as error:
-        click.echo(f"FAILED   {label}: {error}")
-        return "failed"
-    click.echo(f"ok       {label}")
-    return "ok"
+        return Report(entry.kind.singular, entry.name, (Result(what, Outcome.FAILED, str(error)),))
+    loaded = Result(what, Outcome.PASSED)
+    return Report(entry.kind.singular, entry.name, (loaded, *_suite(entry, families)))
+
+
+def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[Result]":
+    from diffloom.testing.results import Outcome, Result
+
+    if entry.kind not in SUITES:
+        return (Result("suite.none", Outcome.SKIPPED, f"there is no suite for a {entry.kind.singular}; it was loaded"),)
+    from diffloom.testing.parametrize import MAKERS
+    from diffloom.testing.suites import run_suite
+
+    try:
+        subject = MAKERS[entry.kind.singular](entry.name)
+    except TypeError as error:
+        return (Result("suite.subject", Outcome.FAILED, str(error)),)
+    try:
+        return run_suite(subject, families=families or None).results
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,111 @@
+"""What a check is, and how one is run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from diffloom.testing.results import Outcome, Result
+
+
+class Skip(Exception):  # noqa: N818
+    """Raised by a check that does not apply; its message is the reason."""
+
+
+class Failure(AssertionError):  # noqa: N818
+    """Raised by a check that found a fault; its message says what was found and what was expected."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A named function on a subject, or on a subject and each of its cases (parameters, outputs, ...).
+
+    It returns a note on what was measured, or None; raises Failure or Skip. Anything else it raises is a failure too.
+    """
+
+    family: str
+    name: str
+    function: Callable[..., str | None]
+    cases: Callable[[Any], tuple[str, ...]] | None = None
+
+    @property
+    def doc(self) -> str:
+        """What is checked, in one line."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One check ready to run: on one subject, in one case."""
+
+    check: Check
+    subject: Any
+    case: str | None = None
+
+    @property
+    def name(self) -> str:
+        """``family.check`` or ``family.check[case]``: also what expected failures are named by."""
+        name = f"{self.check.family}.{self.check.name}"
+        return name if self.case is None else f"{name}[{self.case}]"
+
+    def __call__(self) -> str | None:
+        """Run it; raises as the check does."""
+        arguments = (self.subject,) if self.case is None else (self.subject, self.case)
+        return self.check.function(*arguments)
+
+
+def check(family: str, cases: Callable[[Any], tuple[str, ...]] | None = None) -> Callable[[Any], Check]:
+    """Make a Check of a function; its name is the function's."""
+
+    def wrap(function: Callable[..., str | None]) -> Check:
+        return Check(family, function.__name__, function, cases)
+
+    return wrap
+
+
+def expand(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
+    """Every check on ``subject``, once for each of its cases."""
+    for each in checks:
+        if each.cases is None:
+            yield Item(each, subject)
+        else:
+            yield from (Item(each, subject, case) for case in each.cases(subject))
+
+
+def run(item: Item, expected: Mapping[str, str]) -> Result:
+    """Run one item; ``expected`` maps names of checks that may not pass to reasons."""
+    start = time.perf_counter()
+    outcome, detail = Outcome.PASSED, ""
+    try:
+        detail = item() or ""
+    except Skip as skip:
+        outcome, detail = Outcome.SKIPPED, str(skip)
+    except Failure as failure:
+        outcome, detail = Outcome.FAILED, str(failure)
+    except Exception as error:
+        outcome, detail = Outcome.FAILED, f"{type(error).__name__}: {error}"
+    if item.name in expected and outcome is not Outcome.SKIPPED:
+        if outcome is Outcome.FAILED:
+            outcome, detail = Outcome.EXPECTED, f"{expected[item.name]} ({detail})"
+        else:
+            outcome, detail = Outcome.FAILED, f"passes, but was expected to fail: {expected[item.name]}"
+    return Result(item.name, outcome, detail, time.perf_counter() - start)
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise Failure with ``message`` unless ``holds``."""
+    if not holds:
+        raise Failure(message)
+
+
+def checked_reasons(expected: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
+    """The expected failures, each of which must name a check there is and say why it fails."""
+    reasons = dict(expected or {})
+    for name, reason in reasons.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError(f"expected failure {name!r}: got no reason; say why this check cannot pass")
+        if name not in names:
+            raise ValueError(f"expected failure {name!r}: there is no such check; there are {', '.join(names)}")
+    return reasons

@@ -1,0 +1,80 @@
+"""Comparisons that the checks share: gradients against differences, tensors against tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from diffloom.testing.checks import Failure
+from diffloom.testing.gradients import Comparison, compare_gradient
+
+#: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
+#: short ones drown in rounding. A wrong gradient agrees with none of them.
+STEPS = (1e-5, 1e-6, 1e-4, 1e-7, 1e-3)
+
+
+def matched_gradients(
+    function: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    *,
+    tolerance: float,
+    steps: Sequence[float] = STEPS,
+    directions: int = 2,
+) -> list[Comparison]:
+    """Directional derivatives by autograd and by differences; Failure names every input where they disagree."""
+    best: list[Comparison] | None = None
+    for step in steps:
+        found = compare_gradient(function, inputs, step=step, directions=directions)
+        best = found if best is None else [min(pair, key=_badness) for pair in zip(best, found, strict=True)]
+        if all(c.error <= tolerance for c in best):
+            return best
+    assert best is not None
+    # Silence counts at the longest step, where rounding hides least.
+    longest = compare_gradient(function, inputs, step=max(steps), directions=directions)
+    best = [quiet if quiet.silent else c for c, quiet in zip(best, longest, strict=True)]
+    wrong = [c for c in best if not (c.silent or c.error <= tolerance)]
+    if not wrong:
+        return best
+    raise Failure(
+        "; ".join(
+            f"d/d {c.name}: the gradient gives {c.autograd:.6g}, differences {c.differences:.6g} "
+            f"(relative {c.error:.1e}, allowed {tolerance:g})"
+            for c in wrong
+        )
+    )
+
+
+def worst(comparisons: Sequence[Comparison]) -> str:
+    """The largest relative error, for a result's note."""
+    return f"worst relative error {max((c.error for c in comparisons if not c.silent), default=0.0):.1e}"
+
+
+def _badness(found: Comparison) -> float:
+    return found.error if found.error == found.error else float("inf")
+
+
+def largest_difference(a: Tensor, b: Tensor) -> float:
+    """max |a - b|; infinite where one is not finite and the other differs."""
+    if a.shape != b.shape:
+        raise Failure(f"shapes differ: {tuple(a.shape)} and {tuple(b.shape)}")
+    if not a.numel() or torch.equal(a, b):
+        return 0.0
+    difference = float((a.detach().double() - b.detach().double()).abs().max())
+    return difference if difference == difference else float("inf")
+
+
+def same_bits(what: str, a: Tensor, b: Tensor) -> None:
+    """Failure unless two tensors are equal bit for bit."""
+    if not torch.equal(a.detach(), b.detach()):
+        raise Failure(f"{what} differ by up to {largest_difference(a, b):.3g}; expected the same bits")
+
+
+def finite(what: str, tensor: Tensor) -> Tensor:
+    """``tensor``, or Failure when it holds NaN or infinity."""
+    bad = ~torch.isfinite(tensor.detach())
+    if bool(bad.any()):
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        raise Failure(f"{what} holds {int(bad.sum())} values that are not finite, the first at {where}")
+    return tensor

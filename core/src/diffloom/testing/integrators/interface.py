@@ -1,0 +1,67 @@
+"""What an integrator says of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from diffloom.interfaces import Dynamics, InputError, Integrator, StoreAll
+from diffloom.testing.checks import Failure, check, require
+from diffloom.testing.subjects import IntegratorSubject
+from diffloom.testing.systems import CHAIN, SYSTEMS
+
+
+class Unheard(Dynamics):
+    """Dynamics that nobody knows."""
+
+    @property
+    def kind(self) -> str:
+        return "unheard_of"
+
+
+@check("interface")
+def settings(subject: IntegratorSubject) -> None:
+    """It is a frozen dataclass that derives from Integrator and needs no arguments."""
+    found = subject.integrator
+    require(isinstance(found, Integrator), f"{type(found).__name__} is no diffloom.interfaces.Integrator")
+    options = getattr(type(found), "__dataclass_params__", None)
+    require(options is not None and options.frozen, f"{type(found).__name__} is not a frozen dataclass")
+    require(dataclasses.replace(found) == found, "two integrators with the same settings are not equal")  # type: ignore[type-var]
+
+
+@check("interface")
+def advances_something(subject: IntegratorSubject) -> str:
+    """It advances at least one of the small systems."""
+    able = [s.name for s in SYSTEMS if subject.integrator.refuses(s.dynamics()) is None]
+    require(bool(able), "it refuses every kind of dynamics there is")
+    return ", ".join(able)
+
+
+def every_system(subject: IntegratorSubject) -> tuple[str, ...]:
+    """Names of all small systems."""
+    return tuple(system.name for system in SYSTEMS)
+
+
+@check("interface", every_system)
+def refuses_with_a_reason(subject: IntegratorSubject, name: str) -> None:
+    """``refuses`` returns None or a reason in words."""
+    system = next(s for s in SYSTEMS if s.name == name)
+    reason = subject.integrator.refuses(system.dynamics())
+    right = reason is None or (isinstance(reason, str) and bool(reason.strip()))
+    require(right, f"refuses returns {reason!r} for a {name}; expected None or a reason")
+
+
+@check("interface")
+def refuses_the_unknown(subject: IntegratorSubject) -> None:
+    """Dynamics of a kind it has never heard of are refused, and a rollout of them raises InputError."""
+    strange = Unheard()
+    require(bool(subject.integrator.refuses(strange)), "dynamics of an unknown kind are not refused")
+    try:
+        subject.integrator.rollout(strange, CHAIN.start, dt=0.1, steps=1, save=(1,), gradient=StoreAll())
+    except (InputError, AssertionError):
+        return
+    except Exception as error:
+        raise Failure(f"a rollout of them raises {type(error).__name__}; expected InputError") from error
+    raise Failure("a rollout of them returns something; expected InputError")
+
+
+CHECKS = (settings, advances_something, refuses_with_a_reason, refuses_the_unknown)

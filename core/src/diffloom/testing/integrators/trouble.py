@@ -1,0 +1,61 @@
+"""What is wrong is said: schedules that make no sense, states that do not fit, motions that blow up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from diffloom.interfaces import InputError, NoGradient, OwnStep, SimulationError, State
+from diffloom.mechanics import Mechanics, TorchTerm
+from diffloom.testing.checks import Failure, Skip, check, require
+from diffloom.testing.integrators.runs import accepted, names
+from diffloom.testing.subjects import IntegratorSubject
+from diffloom.testing.systems import CHAIN, OWN
+
+BAD: dict[str, dict[str, Any]] = {
+    "dt = 0": {"dt": 0.0},
+    "dt < 0": {"dt": -0.01},
+    "steps < 0": {"steps": -1, "save": ()},
+    "a saved step beyond the last": {"save": (1, 99)},
+    "saved steps out of order": {"save": (3, 1)},
+}
+
+
+@check("trouble", names)
+def schedules(subject: IntegratorSubject, name: str) -> None:
+    """Schedules that make no sense raise InputError."""
+    system = accepted(subject, name)
+    for what, wrong in BAD.items():
+        given = {"dt": 0.01, "steps": 5, "save": (5,), "gradient": NoGradient(), **wrong}
+        try:
+            subject.integrator.rollout(system.dynamics(), system.state(), **given)
+        except InputError:
+            continue
+        except Exception as error:
+            raise Failure(f"{what} raises {type(error).__name__} ({error}); expected InputError") from error
+        raise Failure(f"{what} is taken without a word; expected InputError")
+
+
+@check("trouble")
+def blow_up(subject: IntegratorSubject) -> str:
+    """A motion that is no longer finite raises SimulationError instead of coming back as NaN."""
+    system: Mechanics | OwnStep = Mechanics(CHAIN.dynamics().law, (TorchTerm("blow_up", _explode),))  # type: ignore[attr-defined]
+    if subject.integrator.refuses(system) is not None:
+        system = OwnStep(lambda k, dt, state: State(state.q / 0.0 * 0.0, state.u))
+    if subject.integrator.refuses(system) is not None:
+        raise Skip("it advances neither mechanics nor own steps")
+    try:
+        path = subject.integrator.rollout(system, OWN.start, dt=0.01, steps=5, save=(1, 5), gradient=NoGradient())
+    except SimulationError as error:
+        return str(error).split("\n")[0][:90]
+    bad = not bool(torch.isfinite(path.q).all())
+    require(False, "a force that is not finite gives " + ("NaN" if bad else "numbers") + "; expected SimulationError")
+    return ""
+
+
+def _explode(clock: object, q: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    return u + torch.nan
+
+
+CHECKS = (schedules, blow_up)

@@ -1,0 +1,103 @@
+"""What a model says of itself: parameters that are real and finite, with units, shapes and bounds that make sense."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from diffloom.interfaces import Model, Params, ParamSpec, State
+from diffloom.testing.checks import check, require
+from diffloom.testing.comparing import finite
+from diffloom.testing.subjects import ModelSubject
+
+#: Symbols that units are written with: "kg/m^3", "N s/m", "rad/s^2"; no unit is "".
+SYMBOLS = frozenset({
+    "m", "kg", "g", "s", "min", "h", "N", "Pa", "J", "W", "rad", "deg", "sr", "K", "C", "V", "A", "T", "F", "H",
+    "Hz", "Wb", "Ohm", "S", "mol", "cd", "lm", "lx", "px", "bar", "kPa", "MPa", "GPa", "mm", "cm", "km", "ms",
+})  # fmt: skip
+
+
+def parameters(subject: ModelSubject) -> tuple[str, ...]:
+    """Names of all declared parameters."""
+    return tuple(spec.name for spec in subject.model.specs)
+
+
+@check("declarations")
+def interface(subject: ModelSubject) -> None:
+    """It is a Model; specs come as a tuple, twice the same; names are different words of Python."""
+    model = subject.model
+    require(
+        isinstance(model, Model), f"example() returns {type(model).__name__}, which is no diffloom.interfaces.Model"
+    )
+    specs = model.specs
+    require(
+        isinstance(specs, tuple) and all(isinstance(s, ParamSpec) for s in specs), "specs must be a tuple of ParamSpec"
+    )
+    names = [s.name for s in specs]
+    require([s.name for s in model.specs] == names, "specs has another order when asked again; it must be fixed")
+    require(len(set(names)) == len(names), f"a name is declared twice among {names}")
+    odd = [name for name in names if not (isinstance(name, str) and name.isidentifier() and name == name.lower())]
+    require(not odd, f"parameter names {odd}: use lower-case words of Python, joined by _")
+
+
+@check("declarations", parameters)
+def units(subject: ModelSubject, name: str) -> None:
+    """The unit is written in SI symbols ("" for none), and the meaning is told."""
+    spec = subject.spec(name)
+    require(isinstance(spec.doc, str) and bool(spec.doc.strip()), f"{name!r} has no doc: say in a few words what it is")
+    require(isinstance(spec.unit, str), f"{name!r} has the unit {spec.unit!r}; expected a text such as 'N/m' or ''")
+    for symbol in re.split(r"[ /]+", spec.unit) if spec.unit else ():
+        bare = re.sub(r"\^-?\d+$", "", symbol)
+        require(bare in SYMBOLS or bare == "1", f"{name!r}: {symbol!r} in the unit {spec.unit!r} is not an SI symbol")
+
+
+@check("declarations", parameters)
+def shape_and_bounds(subject: ModelSubject, name: str) -> None:
+    """The shape names axes of the model, bounds are in order, and the default is finite, fits and keeps them."""
+    spec, axes = subject.spec(name), subject.model.axes
+    for axis in spec.shape:
+        known = isinstance(axis, int) or axis in axes
+        require(known, f"{name!r} has the axis {axis!r}, which is not among the model's axes {sorted(axes)}")
+    low, high = spec.bounds
+    require(low is None or high is None or low < high, f"{name!r} has the bounds {spec.bounds}; expected low < high")
+    if spec.default is not None:
+        default = spec.default.double() if isinstance(spec.default, torch.Tensor) else spec.default
+        finite(f"the default of {name!r}", spec.check(default, axes, torch.float64))
+
+
+@check("declarations")
+def axes(subject: ModelSubject) -> None:
+    """Axes are lengths: whole numbers, not negative."""
+    for name, length in subject.model.axes.items():
+        right = isinstance(length, int) and not isinstance(length, bool) and length >= 0
+        require(isinstance(name, str) and right, f"axis {name!r} has the length {length!r}; expected a whole number")
+
+
+@check("declarations")
+def initial_state(subject: ModelSubject) -> None:
+    """The initial state is finite, has the parameters' precision, and starts at time 0."""
+    for dtype in (torch.float64, torch.float32):
+        params = subject.model.params(dtype)
+        require(isinstance(params, Params) and params.dtype == dtype, f"params({dtype}) has another precision")
+        state = subject.model.initial_state(params)
+        require(isinstance(state, State), f"initial_state returns {type(state).__name__}; expected a State")
+        require(state.q.dtype == dtype, f"initial_state is {state.q.dtype} for parameters of {dtype}")
+        require(state.time == 0.0, f"initial_state is at time {state.time}; expected 0")
+        finite("initial_state.q", state.q)
+        finite("initial_state.u", state.u)
+
+
+@check("declarations")
+def example(subject: ModelSubject) -> None:
+    """The example's settings name parameters there are, a positive step and at least two steps."""
+    names = parameters(subject)
+    require(subject.dt > 0.0, f"example_settings['dt'] is {subject.dt}; expected seconds above 0")
+    require(subject.steps >= 2, f"example_settings['steps'] is {subject.steps}; expected 2 or more")
+    given = {"fit": [subject.fit], **{key: subject.settings.get(key, {}) for key in ("values", "rest", "free")}}
+    for key, named in given.items():
+        unknown = sorted(set(named) - set(names))
+        require(not unknown, f"example_settings[{key!r}] names {unknown}; the parameters are {', '.join(names)}")
+
+
+CHECKS = (interface, units, shape_and_bounds, axes, initial_state, example)

@@ -1,0 +1,55 @@
+"""The model with every installed integrator."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Control, NoGradient
+from diffloom.plugins import get_integrator, integrators
+from diffloom.testing.checks import Skip, check, require
+from diffloom.testing.comparing import finite, matched_gradients, worst
+from diffloom.testing.models.gradients import full_value
+from diffloom.testing.subjects import ModelSubject
+
+#: Implicit schemes carry the tolerance of their solution into the differences.
+TOLERANCE = 1e-4
+#: Few: an implicit step costs a solve, and a wrong pairing shows at once.
+STEPS = 4
+
+
+def installed(subject: ModelSubject) -> tuple[str, ...]:
+    """Names of the installed integrators."""
+    return integrators()
+
+
+@check("integrators")
+def some(subject: ModelSubject) -> str:
+    """At least one installed integrator runs the model."""
+    return f"{subject.integrator} and maybe others"
+
+
+@check("integrators", installed)
+def runs(subject: ModelSubject, name: str) -> str:
+    """It runs, or refuses with a reason; where it runs, the frames asked for are finite and the gradient is right."""
+    dynamics = subject.model.dynamics(subject.params(), Control())
+    reason = get_integrator(name)().refuses(dynamics)
+    if reason is not None:
+        require(isinstance(reason, str) and bool(reason.strip()), f"{name} refuses the model without a reason")
+        raise Skip(reason)
+    steps = min(STEPS, subject.steps)
+    path = subject.roll(subject.params(), steps=steps, save=(0, steps), integrator=name, gradient=NoGradient())
+    finite(f"the motion by {name}", path.q)
+    start = subject.model.initial_state(subject.params())
+    require(torch.equal(path.q[0], start.q), f"the first frame by {name} is not the initial state")
+    given = dict(subject.variant_with(subject.fit))
+    value = full_value(subject, subject.fit, given.pop(subject.fit, None))
+
+    def motion(**fit: Tensor) -> Tensor:
+        params = subject.params(**given, **fit)
+        return subject.flat(subject.roll(params, steps=steps, save=(steps,), integrator=name))
+
+    return worst(matched_gradients(motion, {subject.fit: value}, tolerance=TOLERANCE, directions=1))
+
+
+CHECKS = (some, runs)

@@ -1,0 +1,48 @@
+"""What a renderer claims: words there are, and settings that may be replaced."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+
+from diffloom.interfaces import Capabilities, Renderer
+from diffloom.testing.checks import check, require
+from diffloom.testing.renderers.pictures import OUTPUTS
+from diffloom.testing.subjects import RendererSubject
+
+GRADIENTS = ("vertices", "colours", "texture", "light", "eye", "rotation", "focal")
+SHADINGS = ("unlit", "lambert", "phong")
+
+
+@check("capabilities")
+def settings(subject: RendererSubject) -> None:
+    """It is a frozen dataclass that derives from Renderer and needs no arguments."""
+    found = subject.renderer
+    require(isinstance(found, Renderer), f"{type(found).__name__} is no diffloom.interfaces.Renderer")
+    options = getattr(type(found), "__dataclass_params__", None)
+    require(options is not None and options.frozen, f"{type(found).__name__} is not a frozen dataclass")
+    require(dataclasses.replace(found) == found, "two renderers with the same settings are not equal")  # type: ignore[type-var]
+
+
+@check("capabilities")
+def claims(subject: RendererSubject) -> str:
+    """Outputs, gradients, precisions and shadings are ones there are, and at least one picture can be had."""
+    found = subject.renderer.capabilities
+    require(isinstance(found, Capabilities), f"capabilities is {found!r}; expected Capabilities")
+    known = {
+        "outputs": (found.outputs, OUTPUTS),
+        "gradients": (found.gradients, GRADIENTS),
+        "shadings": (found.shadings, SHADINGS),
+        "dtypes": (found.dtypes, (torch.float32, torch.float64)),
+    }
+    for what, (claimed, there_are) in known.items():
+        strange = [str(each) for each in claimed if each not in there_are]
+        require(not strange, f"{what} claims {strange}; there are {', '.join(map(str, there_are))}")
+    require(bool(found.outputs & {"rgba", "silhouette"}), "it draws neither 'rgba' nor 'silhouette'")
+    require(bool(found.dtypes), "it claims no precision")
+    require("unlit" in found.shadings, "it does not claim the shading 'unlit', which every surface starts with")
+    return f"{len(found.outputs)} outputs, {len(found.gradients)} gradients"
+
+
+CHECKS = (settings, claims)

@@ -1,0 +1,85 @@
+"""What came of the checks: one result each, and reports that count them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What came of one check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    EXPECTED = "failed as expected"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One check on one subject.
+
+    check: its name, ``family.check`` or ``family.check[case]``. detail: why it failed or was skipped, or what was
+    measured. seconds: time it took [s].
+    """
+
+    check: str
+    outcome: Outcome
+    detail: str = ""
+    seconds: float = 0.0
+
+    @property
+    def family(self) -> str:
+        """The family the check belongs to."""
+        return self.check.split(".", 1)[0]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All results of one subject. kind: "model", "integrator" or "renderer"; name: what it is called."""
+
+    kind: str
+    name: str
+    results: tuple[Result, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        """How many checks ended so."""
+        return sum(result.outcome is outcome for result in self.results)
+
+    @property
+    def failures(self) -> tuple[Result, ...]:
+        """The results that failed."""
+        return tuple(result for result in self.results if result.outcome is Outcome.FAILED)
+
+    @property
+    def skipped_families(self) -> dict[str, str]:
+        """Families of which no check ran at all, with the reason that was given first."""
+        ran = {result.family for result in self.results if result.outcome is not Outcome.SKIPPED}
+        reasons: dict[str, str] = {}
+        for result in self.results:
+            if result.family not in ran:
+                reasons.setdefault(result.family, result.detail)
+        return reasons
+
+    @property
+    def summary(self) -> str:
+        """How many checks ran and how they ended, in one line."""
+        ran = len(self.results) - self.count(Outcome.SKIPPED)
+        expected = self.count(Outcome.EXPECTED)
+        return (
+            f"{self.kind} {self.name}: {ran} checks ran: {self.count(Outcome.PASSED)} passed, "
+            f"{self.count(Outcome.FAILED)} failed, {self.count(Outcome.SKIPPED)} skipped"
+            + (f", {expected} failed as expected" if expected else "")
+        )
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        lines += [f"  FAILED {result.check}: {result.detail}" for result in self.failures]
+        lines += [f"  family {family} skipped: {reason}" for family, reason in self.skipped_families.items()]
+        return "\n".join(lines)
+
+    def raise_if_failed(self) -> Report:
+        """Itself, or AssertionError with all failures."""
+        if self.failures:
+            raise AssertionError(str(self))
+        return self

@@ -1,0 +1,98 @@
+"""The three suites, and running them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+from diffloom.testing.checks import Check, Item, checked_reasons, expand, run
+from diffloom.testing.results import Report
+from diffloom.testing.subjects import (
+    IntegratorSubject,
+    ModelSubject,
+    RendererSubject,
+    integrator_subject,
+    model_subject,
+    renderer_subject,
+)
+
+Subject = ModelSubject | IntegratorSubject | RendererSubject
+
+
+def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
+    """Every check on ``subject``, of all families or of some."""
+    checks: tuple[Check, ...] = import_module(f"diffloom.testing.{subject.kind}s").CHECKS
+    known = list(dict.fromkeys(each.family for each in checks))
+    wanted = known if families is None else list(families)
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        raise ValueError(
+            f"there is no family {', '.join(unknown)} of {subject.kind} checks; there are {', '.join(known)}"
+        )
+    return tuple(expand(tuple(each for each in checks if each.family in wanted), subject))
+
+
+def reasons_for(subject: Subject, given: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
+    """Expected failures that were given, and those that the class itself admits in ``expected_failures``."""
+    own = getattr(type(getattr(subject, subject.kind)), "expected_failures", {})
+    # What the class admits may belong to a family that is not run now; what the caller gives may not.
+    admitted = {name: reason for name, reason in checked_reasons(own, tuple(own)).items() if name in names}
+    return {**admitted, **checked_reasons(given, names)}
+
+
+def run_suite(
+    subject: Subject, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
+) -> Report:
+    """Run all checks of ``subject`` and report; nothing is raised for a failure."""
+    todo = items(subject, families)
+    reasons = reasons_for(subject, expected_failures, tuple(item.name for item in todo))
+    return Report(subject.kind, subject.name, tuple(run(item, reasons) for item in todo))
+
+
+def check_model(
+    model: Any,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> Report:
+    """Check a physical model; raises AssertionError that lists all failures.
+
+    model: a registered name, a class, or a model itself. It is checked on its example: a class offers
+    ``example() -> Model`` and ``example_settings``, a mapping with
+
+    - dt [s], steps: how the example is run; it should be small and show everything. fit: the parameter that shows best.
+    - values: parameters of the example that are not the defaults. Optional, as are the following.
+    - rest: parameter values under which the example is at rest.
+    - claims: of "translation", "rotation", "boost", "momentum", "angular_momentum"; free: parameter values under which
+      they hold (no gravity, no ground); like ``rest`` if not given.
+    - variants: mappings of values (or a function of the model that gives them), each for the gradients of the
+      parameters it names: for optional ones, and for those that do not show in the example otherwise.
+
+    ``settings`` adds to these. expected_failures: names of checks that cannot pass, each with its reason; one that
+    passes after all is a failure. families: run only these.
+    """
+    return run_suite(model_subject(model, settings), expected_failures, families).raise_if_failed()
+
+
+def check_integrator(
+    integrator: Any,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> Report:
+    """Check an integrator (a registered name, a class or an instance) on small systems of each kind; raises
+    AssertionError that lists all failures. The other arguments are those of check_model."""
+    return run_suite(integrator_subject(integrator), expected_failures, families).raise_if_failed()
+
+
+def check_renderer(
+    renderer: Any,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> Report:
+    """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
+    raises AssertionError that lists all failures. The other arguments are those of check_model."""
+    return run_suite(renderer_subject(renderer), expected_failures, families).raise_if_failed()

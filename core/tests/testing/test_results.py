@@ -1,0 +1,60 @@
+import pytest
+
+from diffloom.testing.checks import Item, Skip, check, checked_reasons, run
+from diffloom.testing.results import Outcome, Report, Result
+
+
+@check("family")
+def passing(subject):
+    """Passes."""
+    return "a note"
+
+
+@check("family")
+def failing(subject):
+    """Fails."""
+    raise ValueError("what went wrong")
+
+
+@check("other")
+def skipping(subject):
+    """Does not apply."""
+    raise Skip("why not")
+
+
+def test_outcomes_and_details():
+    results = [run(Item(each, None), {}) for each in (passing, failing, skipping)]
+    assert [(r.check, r.outcome, r.detail) for r in results] == [
+        ("family.passing", Outcome.PASSED, "a note"),
+        ("family.failing", Outcome.FAILED, "ValueError: what went wrong"),
+        ("other.skipping", Outcome.SKIPPED, "why not"),
+    ]
+
+
+def test_a_report_counts_and_names_the_families_that_were_skipped():
+    report = Report("model", "toy", tuple(run(Item(each, None), {}) for each in (passing, failing, skipping)))
+    assert report.summary == "model toy: 2 checks ran: 1 passed, 1 failed, 1 skipped"
+    assert report.skipped_families == {"other": "why not"}
+    with pytest.raises(AssertionError, match="FAILED family.failing: ValueError: what went wrong"):
+        report.raise_if_failed()
+    assert "family other skipped: why not" in str(report)
+
+
+def test_an_expected_failure_needs_a_reason_and_a_check():
+    for reason in ("", "  ", None):
+        with pytest.raises(ValueError, match="got no reason"):
+            checked_reasons({"family.failing": reason}, ("family.failing",))
+    with pytest.raises(ValueError, match="there is no such check; there are family.failing"):
+        checked_reasons({"family.failin": "because"}, ("family.failing",))
+
+
+def test_an_expected_failure_is_counted_apart_and_must_fail():
+    expected = run(Item(failing, None), {"family.failing": "a known limit"})
+    assert expected.outcome is Outcome.EXPECTED
+    assert "a known limit" in expected.detail and "what went wrong" in expected.detail
+    surprise = run(Item(passing, None), {"family.passing": "a known limit"})
+    assert surprise.outcome is Outcome.FAILED
+    assert "passes, but was expected to fail: a known limit" in surprise.detail
+    report = Report("model", "toy", (expected, Result("family.passing", Outcome.PASSED)))
+    assert report.summary == "model toy: 2 checks ran: 1 passed, 0 failed, 0 skipped, 1 failed as expected"
+    report.raise_if_failed()
