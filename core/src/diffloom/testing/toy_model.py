@@ -14,6 +14,7 @@ from diffloom.testing.scenes import octahedron_faces
 
 _PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)
 _START = torch.tensor([[0.0, 0.5, 0.0], [0.3, 0.3, 0.1], [0.6, 0.0, 0.0]], dtype=torch.float64)
+_SPEED = torch.tensor([[0.2, 0.0, -0.1], [-0.3, 0.4, 0.0], [0.0, -0.2, 0.5]], dtype=torch.float64)
 _AXES = torch.eye(3, dtype=torch.float64)
 
 
@@ -45,7 +46,7 @@ class ToyChain(Model):
             ParamSpec("stiffness", 30.0, "N/m", "force per stretch", ("springs",), (0.0, None)),
             ParamSpec("damping", 0.1, "N s/m", "force per rate of stretch", ("springs",), (0.0, None)),
             ParamSpec("rest_length", lengths, "m", "length without force", ("springs",), (0.0, None)),
-            ParamSpec("velocity", (0.2, 0.0, -0.1), "m/s", "at the start", ("particles", 3)),
+            ParamSpec("velocity", _SPEED, "m/s", "at the start", ("particles", 3)),
             ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),
             ParamSpec("force", 0.0, "N", "external force", ("particles", 3), per_step=True),
         )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient
 from diffloom.plugins import get_integrator, integrators
-from diffloom.testing.checks import Skip, check, require
+from diffloom.testing.checks import Failure, Skip, check, require
 from diffloom.testing.comparing import finite, matched_gradients, worst
 from diffloom.testing.models.gradients import full_value
 from diffloom.testing.subjects import ModelSubject
@@ -26,7 +26,10 @@ def installed(subject: ModelSubject) -> tuple[str, ...]:
 @check("integrators")
 def some(subject: ModelSubject) -> str:
     """At least one installed integrator runs the model."""
-    return f"{subject.integrator} and maybe others"
+    try:
+        return f"{subject.integrator} and maybe others"
+    except Skip as reason:
+        raise Failure(str(reason)) from reason
 
 
 @check("integrators", installed)

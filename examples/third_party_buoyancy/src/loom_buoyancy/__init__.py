@@ -1,0 +1,1 @@
+"""Balls that float on waves: a plugin of diffloom that lives outside of it."""

@@ -1,0 +1,17 @@
+"""What loom-buoyancy offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 1
+
+
+@hookimpl
+def diffloom_register_models(register: Register) -> None:
+    """Offer the model "buoys"."""
+    register("buoys", "loom_buoyancy.model:BuoysModel", summary="Buoys on a rope that float on waves")
+
+
+@hookimpl
+def diffloom_register_terms(register: Register) -> None:
+    """Offer the term "buoyancy"."""
+    register("buoyancy", "loom_buoyancy.term:buoyancy", summary="Lift and drag of balls in wavy water")

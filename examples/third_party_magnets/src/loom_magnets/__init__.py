@@ -1,0 +1,1 @@
+"""Floating magnets: a plugin of diffloom that lives outside of it."""

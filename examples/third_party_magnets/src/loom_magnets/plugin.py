@@ -1,0 +1,17 @@
+"""What loom-magnets offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 1
+
+
+@hookimpl
+def diffloom_register_models(register: Register) -> None:
+    """Offer the model "magnets"."""
+    register("magnets", "loom_magnets.model:MagnetsModel", summary="Floating magnets that push each other about")
+
+
+@hookimpl
+def diffloom_register_terms(register: Register) -> None:
+    """Offer the term "dipoles"."""
+    register("dipoles", "loom_magnets.dipoles:dipoles", summary="Forces between magnetic dipoles")
