@@ -1,6 +1,7 @@
 """How strong are these magnets? Found from a film of five that push each other apart, starting from half the truth."""
 
 import sys
+from dataclasses import replace
 
 import torch
 from PIL import Image
@@ -8,24 +9,22 @@ from PIL import Image
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 
-model = get_model("magnets")(count=5)
+model = get_model("magnets")(count=5, radius=0.006)
 params = model.params(torch.float64)
-view = fitting.Orbit(distance=0.3, elevation=60, azimuth=20, size=(64, 64), near=0.01, far=2.0)
+view = fitting.Orbit(distance=0.12, elevation=55, azimuth=20, size=(64, 64), near=0.01, far=1.0)
 renderer = get_renderer("softras")(background=(0.05, 0.1, 0.2))
-scene = fitting.Scene(model, renderer, view, params, dt=0.01, steps=120)
-times = torch.arange(0, 121, 20, dtype=torch.float64) * scene.dt
+look = fitting.Look(colour=(0.9, 0.35, 0.2), shading="lambert")
+scene = fitting.Scene(model, renderer, view, params, dt=0.01, steps=120, look=look)
+times = torch.arange(0, 121, 24, dtype=torch.float64) * scene.dt
 
-truth, guess = [0.0, 0.06, 0.0], [0.0, 0.03, 0.0]
+truth, guess = torch.tensor([0.0, 0.06, 0.0]).double(), torch.tensor([0.0, 0.03, 0.0]).double()
 film = fitting.synthesise(scene, {"moment": truth}, times, levels=255)
 result = fitting.fit(scene, film, {"moment": guess}, iterations=15)
 print(result)
 found = result["moment"]
-print(f"moment {found.tolist()} A m^2, truth {truth}")
+print(f"found {found.tolist()} A m^2, truth {truth.tolist()}")
 
 if len(sys.argv) > 1:  # a picture: the film, the guess and the fit, one below the other
-    rows = [
-        scene.film({"moment": torch.tensor(v, dtype=torch.float64)}, times).image.bytes()[..., :3]
-        for v in (truth, guess, found.tolist())
-    ]
-    sheet = torch.cat([torch.cat(list(row), dim=1) for row in rows]).numpy()
-    Image.fromarray(sheet).resize((2 * sheet.shape[1], 2 * sheet.shape[0]), Image.Resampling.NEAREST).save(sys.argv[1])
+    large = replace(scene, camera=replace(view, size=(160, 160)))
+    rows = [large.film({"moment": moment}, times).image.bytes()[..., :3] for moment in (truth, guess, found)]
+    Image.fromarray(torch.cat([torch.cat(list(row), dim=1) for row in rows]).numpy()).save(sys.argv[1])
