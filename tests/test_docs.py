@@ -57,9 +57,11 @@ def test_every_snippet_of_the_other_pages_runs(repository, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     ran = 0
     for page in pages(repository):
-        shared = {"__name__": page.stem}
+        # A real module, so that what a page defines can be pickled as from a file.
+        module = ModuleType(f"page_{page.stem}")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
         for snippet in snippets(page.read_text()):
-            exec(compile(snippet, str(page), "exec"), shared)
+            exec(compile(snippet, str(page), "exec"), module.__dict__)
             ran += 1
     assert ran >= 1
 
