@@ -72,6 +72,8 @@ class Package:
             "__CLASS__": "".join(part.capitalize() for part in self.name.split("_"))
             + {"physics": "Model", "render": "Renderer"}[self.kind],
             "__FILES__": listing,
+            # Folders called "tests" are left out where this package is packed.
+            "__TESTS__": "tests",
         }
         for word, value in words.items():
             text = text.replace(word, value)
