@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,6 @@ PLUGINS = {
 @pytest.fixture(scope="module")
 def installed(environment, tmp_path_factory):
     """An environment with both installed, from copies so that nothing is left behind in the repository."""
-    import shutil
-
     copies = tmp_path_factory.mktemp("outside")
     for folder in PLUGINS:
         shutil.copytree(

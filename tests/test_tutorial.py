@@ -49,8 +49,8 @@ def check_what_came_of_it(folder: Path, said: str) -> None:
     assert (folder / "filmed" / "film.mp4").stat().st_size > 1000
     assert "A balloon in the wind" in (folder / "found" / "report.html").read_text()
     (wind,) = json.loads((folder / "found" / "result.json").read_text())["estimates"]
-    assert wind["name"] == "wind"
-    assert all(abs(a - b) < 0.05 for a, b in zip(wind["found"], (1.2, 0.0, 0.4), strict=True)), wind
+    assert (wind["name"], wind["start"]) == ("wind", 0.5)
+    assert abs(wind["found"] - 1.2) < 0.02, wind
 
 
 def test_the_page_has_files_to_paste_and_commands_to_type():
@@ -62,6 +62,9 @@ def test_the_page_has_files_to_paste_and_commands_to_type():
 def borrow(folder: Path) -> None:
     """Have the new environment see what is installed here, as if pip had put it there."""
     (site,) = (folder / "weave" / "lib").glob("python*/site-packages")
+    # venv may bring an old setuptools, which would hide the one that is borrowed.
+    for own in [*site.glob("setuptools*"), *site.glob("_distutils_hack"), *site.glob("distutils-precedence.pth")]:
+        shutil.rmtree(own) if own.is_dir() else own.unlink()
     (site / "borrowed.pth").write_text(f"import site; site.addsitedir({sysconfig.get_paths()['purelib']!r})\n")
     for name, module in (("diffloom", "diffloom"), ("pytest", "pytest")):
         script = folder / "weave" / "bin" / name

@@ -17,7 +17,7 @@ look = fitting.Look(colour=(0.9, 0.35, 0.2), shading="lambert")
 scene = fitting.Scene(model, renderer, view, params, dt=0.01, steps=120, look=look)
 times = torch.arange(0, 121, 24, dtype=torch.float64) * scene.dt
 
-truth, guess = torch.tensor([0.0, 0.06, 0.0]).double(), torch.tensor([0.0, 0.03, 0.0]).double()
+truth, guess = torch.tensor([[0.0, 0.06, 0.0], [0.0, 0.03, 0.0]], dtype=torch.float64)
 film = fitting.synthesise(scene, {"moment": truth}, times, levels=255)
 result = fitting.fit(scene, film, {"moment": guess}, iterations=15)
 print(result)
