@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -69,3 +71,14 @@ def oracle() -> Callable[[str], dict[str, np.ndarray]]:
             return dict(file)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def kaolin() -> ModuleType:
+    """The real library, with or without CUDA; it takes seconds to import."""
+    try:
+        module = importlib.import_module("kaolin")
+        importlib.import_module("kaolin.render.mesh")
+    except (ImportError, RuntimeError, OSError) as cause:
+        pytest.skip(f"kaolin does not import here ({type(cause).__name__}: {cause}); a build without CUDA would do")
+    return module

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, Surface
+from diffloom.shading import camera_points
 from diffloom_render_dibr.operators import rasterize, soft_mask
 from diffloom_render_dibr.renderer import DibrRenderer
 
@@ -80,6 +81,19 @@ def test_perspective_correction():
         # halfway up in the picture 1 / depth is halfway between 1 and 1 / 10
         assert (abs(middle - 1.0 / 0.55) < 1e-9) == exact
         assert (abs(middle - 5.5) < 1e-6) != exact
+
+
+def test_depth_is_metres_ahead_in_either_mode(ball, camera):
+    """Affine depth lies between the depths of a face's corners, as the right one does; both count away from the eye."""
+    surface, view = ball(level=2), camera()
+    depth = -camera_points(surface.vertices, view)[0, :, 2][surface.faces]
+    for compat in (None, "kaolin"):
+        image = DibrRenderer(compat=compat).render(surface, view, outputs=("depth", "face_index"))
+        shown = image.face_index >= 0
+        corners = depth[image.face_index[shown]]
+        assert int(shown.sum()) > 100
+        assert bool((image.depth[shown] >= corners.amin(-1) - 1e-9).all())
+        assert bool((image.depth[shown] <= corners.amax(-1) + 1e-9).all())
 
 
 def test_culling_by_the_side_that_is_seen(ball, camera):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_KINDS = {torch.float32: np.float32, torch.float64: np.float64, torch.int32: np.int32, torch.bool: np.bool_}
+from diffloom.shading.storage import lent
+
+_KINDS = {
+    torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64), torch.int32: np.dtype(np.int32),
+    torch.bool: np.dtype(np.bool_),
+}  # fmt: skip
 
 
 def plain(tensor: Tensor) -> Any:
@@ -25,7 +31,7 @@ class Room:
     device: torch.device
     dtype: torch.dtype
 
-    @property
+    @functools.cached_property
     def on_host(self) -> bool:
         """Whether arrays are numpy's."""
         return self.device.type == "cpu"
@@ -47,10 +53,10 @@ class Room:
             if fill is None:
                 return torch.empty(shape, dtype=dtype, device=self.device)
             return torch.full(shape, fill, dtype=dtype, device=self.device)
-        kind = _KINDS[dtype]
-        if fill is None:
-            return np.empty(shape, kind)
-        return np.zeros(shape, kind) if fill == 0 else np.full(shape, fill, kind)
+        array = lent(shape, _KINDS[dtype])
+        if fill is not None:
+            array.fill(fill)
+        return array
 
     def tensor(self, array: Any) -> Tensor:
         """An array as a tensor that shares its memory."""

@@ -44,18 +44,19 @@ def pull_back(
     plan: Plan, source: Source, seen: Seen, painted: Painted, features: Features, colouring: Colouring, wants: Wants,
     adj_planes: Any, adj_depths: Any, soft: bool,
 ) -> Cotangents:  # fmt: skip
-    """Cotangents from those of the planes (frames, channels, pixels) and of the depths; either may be None.
+    """Cotangents from those of the planes (frames, pixels x channels) and of the depths; either may be None.
 
     soft: whether the last of the planes is the mask, and passes something.
     """
     room, places = plan.room, int(source.place.shape[0])
-    coloured = adj_planes is not None and adj_planes.shape[1] > int(soft)
+    stride = 0 if adj_planes is None else int(adj_planes.shape[1]) // (plan.padded[1] * plan.padded[2])
+    coloured = stride > int(soft)
     active, shades = coloured or adj_depths is not None, colouring.shades
     covered, chunks = (int(painted.pixels[k].shape[0]) if active else 0 for k in (3, 2))
     channels = 3 if shades else features.channels
     parts = (1 if plan.rules.kaolin else TILE // plan.lanes) if soft else 0
     entries = int(seen.lists[1].shape[0]) if soft else 0
-    none = room.floats(0, 0, 0)
+    none = room.floats(0, 0)
     fill = None if coloured else 0.0
     adj_rgb = room.floats(channels, covered, fill=fill)
     adj_value = room.floats(features.channels, covered, fill=fill) if shades else adj_rgb
@@ -75,19 +76,26 @@ def pull_back(
     )  # fmt: skip
     own, corners = features.own_corners, plan.corners
     plan.run(
-        "pull_back", int(active), int(active and coloured) * shades, channels if coloured else 0,
+        "pull_back", int(active), int(active and coloured) * shades, channels if coloured else 0, stride,
         int(adj_depths is not None), parts, int(source.projects), plan.frames if wants.camera else 0,
         int(plan.rules.kaolin), plan.lanes, plan.length, plan.count, plan.size, plan.grid, plan.middle, plan.numbers,
         plan.view, source.camera, source.world, source.place, plan.mesh, (corners.start, corners.corner),
         features.kernel, (own.start, own.corner), seen.records, plan.mate, seen.work, seen.lists, painted.pixels,
         painted.spot, painted.weight, painted.value, colouring.look, colouring.for_pixels(painted.eye_row),
         (int(wants.texture), int(wants.eye), int(wants.lights)), seen.miss, seen.limit, seen.last,
-        (seen.first_cell, room.ints(seen.cells if soft else 0, fill=0)), none if adj_planes is None else adj_planes,
+        seen.touched, _cells(plan, seen, soft), none if adj_planes is None else adj_planes,
         none if adj_depths is None else adj_depths, adj_rgb, adj_value,
         room.floats(1, 0 if adj_depths is None else covered), sums, slots, room.floats(plan.triangles, 3, 3),
         found.place, found.by_point, found.own, found.world, room.floats(*world), found.camera,
     )  # fmt: skip
     return replace(found, **_totals(plan, seen, painted, colouring, wants, sums) if active else {})
+
+
+def _cells(plan: Plan, seen: Seen, soft: bool) -> tuple[Any, Any, Any]:
+    """See kernels/gathering.py."""
+    room = plan.room
+    count, flags = (seen.cells, plan.triangles) if soft else (0, 0)
+    return seen.first_cell, room.ints(count, fill=0), room.flags(flags, fill=False)
 
 
 def _totals(

@@ -9,7 +9,7 @@ from diffloom.shading.kernels.tiles import TILE
 from diffloom.shading.topology import Corners
 
 from .kernels.triangles import HARD, SIDES
-from .plan import Plan
+from .plan import Plan, kept_numbers
 
 
 class BehindNearError(Exception):
@@ -78,6 +78,7 @@ class Seen:
     miss: Any
     limit: Any
     last: Any
+    touched: Any
     first: Any
     chunk: Any
 
@@ -128,20 +129,22 @@ def see(plan: Plan, source: Source, covered: Any = None) -> Seen:
     entries, _, cells = totals[plan.frames].tolist()
     seen = Seen(
         records, first_cell, cells, (start, room.ints(entries), room.ints(entries), room.flags(tiles)),
-        (frame, room.flags(n, fill=False), room.ints(n), room.ints(*plan.padded)), *_mask_arrays(plan),
+        (frame, room.flags(n, fill=False), room.ints(n), room.ints(*plan.padded)), *_mask_arrays(plan, entries),
         room.ints(n + 1), room.ints(n + 1),
     )  # fmt: skip
     _look(plan, source, covered, seen, counts)
     return seen
 
 
-def _mask_arrays(plan: Plan) -> tuple[Any, Any, Any]:
-    """miss, limit and last; empty where the rules do not use them."""
+def _mask_arrays(plan: Plan, entries: int) -> tuple[Any, Any, Any, Any]:
+    """miss, limit, last and touched; empty where the rules do not use them."""
     room, soft, kaolin = plan.room, plan.rules.soft, plan.rules.kaolin
+    stripes = entries * (TILE // plan.lanes)
     return (
         room.floats(*(plan.padded if soft else (0, 0, 0))),
         room.floats(*(plan.padded if soft and not kaolin else (0, 0, 0))),
         room.ints(*(plan.padded if soft and kaolin else (0, 0, 0))),
+        room.ints(stripes if soft and not kaolin else 0),
     )
 
 
@@ -168,7 +171,8 @@ def _look(plan: Plan, source: Source, covered: Any, seen: Seen, counts: Any) -> 
     else:
         near = room.floats(int(seen.lists[1].shape[0]), TILE)
         plan.run(
-            "see", *head, plan.mate, counts, seen.lists, seen.work, which, near, seen.miss, seen.limit, *tail
+            "see", *head, plan.mate, counts, seen.lists, seen.work, room.floats(*plan.padded), which, near, seen.miss,
+            seen.limit, seen.touched, *tail,
         )  # fmt: skip
 
 
@@ -176,7 +180,7 @@ def paint(
     plan: Plan, source: Source, seen: Seen, features: Features, colouring: Colouring, background: tuple[float, ...],
     far: float | None,
 ) -> Painted:  # fmt: skip
-    """Planes (frames, channels and mask, pixels), background where nothing is seen; depths, unless far is None."""
+    """Planes (frames, pixels x (channels and mask)), background where nothing is seen; depths, unless far is None."""
     room, rules, covered, chunks = plan.room, plan.rules, int(seen.first[-1]), int(seen.chunk[-1])
     channels = 3 if colouring.shades else features.channels
     centres = room.floats(2, covered)
@@ -185,15 +189,14 @@ def paint(
     value = room.floats(features.channels, covered)
     rgb = room.floats(3, covered) if colouring.shades else value
     frames, height, width = plan.padded
-    planes = room.floats(frames, channels + int(rules.soft), height * width)
-    for k in range(channels):
-        planes[:, k] = background[k] if k < len(background) else 0.0
-    depths = room.floats(frames if far is not None else 0, 1, height * width, fill=far or 0.0)
+    planes = room.floats(frames, height * width * (channels + int(rules.soft)))
+    depths = room.floats(frames if far is not None else 0, height * width)
+    ground = kept_numbers(room, (*background, *(0.0,) * (channels - len(background)), far or 0.0))
     eye_row = room.ints(covered if colouring.many_eyes else 0)
     plan.run(
         "paint", colouring.shades, channels, int(far is not None), int(rules.soft), int(rules.kaolin), plan.lanes,
         plan.length, plan.numbers, plan.view, source.place, plan.mesh, plan.frame_start, features.kernel, seen.records,
         seen.work, pixels, spot, weight, value, depth, colouring.look, colouring.for_pixels(eye_row), rgb, seen.miss,
-        planes, depths,
+        ground, planes, depths,
     )  # fmt: skip
     return Painted(pixels, spot, weight, value, planes, depths, eye_row)

@@ -118,8 +118,8 @@ def draw(
     look, tensors = _look(settings, surface, points, split, camera, lights, outputs)
     planes, depth, index = Picture.apply(plan, look, points, *_camera_arrays(camera), *tensors)  # type: ignore[no-untyped-call]
     return Image(
-        planes.permute(0, 2, 3, 1) if "rgba" in outputs else None,
-        planes[:, -1] if "silhouette" in outputs else None,
+        planes if "rgba" in outputs else None,
+        planes[..., -1] if "silhouette" in outputs else None,
         depth if "depth" in outputs else None,
         _faces(index, int(surface.faces.shape[0]), split) if "face_index" in outputs else None,
     )

@@ -45,8 +45,7 @@ def rasterize(
     features, shapes = _joined(face_features)
     rules = _rules(height, width, compat, None, multiplier, eps)
     planes, index = _draw(height, width, face_vertices_z, face_vertices_image, features, valid_faces, rules)
-    image = planes.permute(0, 2, 3, 1)
-    return (image if shapes is None else tuple(image.split(shapes, dim=-1))), index
+    return (planes if shapes is None else tuple(planes.split(shapes, dim=-1))), index
 
 
 def soft_mask(
@@ -96,8 +95,8 @@ def dibr_rasterization(
     rules = _rules(height, width, compat, (sigmainv, boxlen, knum), multiplier, eps)
     valid = face_normals_z >= 0
     planes, index = _draw(height, width, face_vertices_z, face_vertices_image, features, valid, rules)
-    image = planes[:, :-1].permute(0, 2, 3, 1)
-    return (image if shapes is None else tuple(image.split(shapes, dim=-1))), planes[:, -1], index
+    image, mask = planes[..., :-1], planes[..., -1]
+    return (image if shapes is None else tuple(image.split(shapes, dim=-1))), mask, index
 
 
 def _joined(features: Tensor | Sequence[Tensor]) -> tuple[Tensor, list[int] | None]:
@@ -148,7 +147,7 @@ def _points(z: Tensor, image: Tensor, height: int, width: int, rules: Rules) -> 
 def _draw(
     height: int, width: int, z: Tensor, image: Tensor, features: Tensor, valid: Tensor | None, rules: Rules
 ) -> tuple[Tensor, Tensor]:
-    """Planes (batch, channels and mask, height, width), and indices of faces within a mesh, int64."""
+    """Planes (batch, height, width, channels and mask), and indices of faces within a mesh, int64."""
     points = _points(z, image, height, width, rules)
     check_shape("face_features", features, (image.shape[0], image.shape[1], 3, "channels"))
     if valid is not None:

@@ -47,21 +47,21 @@ INPUTS = (
 
 
 class Picture(torch.autograd.Function):
-    """(plan, look, *INPUTS) -> planes (frames, channels, height, width): rgb if wanted, then the mask if soft; depth
+    """(plan, look, *INPUTS) -> planes (frames, height, width, channels): rgb if wanted, then the mask if soft; depth
     (frames, height, width); triangles (frames, height, width) int32, -1 for none."""
 
     @staticmethod
     def forward(ctx: Any, plan: Plan, look: Look, *tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        source, features, colouring = _scene(plan, look, tensors)
+        source, features, colouring = scene = _scene(plan, look, tensors)
         seen = see(plan, source)
         background = look.background if look.colour else ()
         painted = paint(plan, source, seen, features, colouring, background, look.far)
-        ctx.plan, ctx.look, ctx.seen, ctx.painted, ctx.place = plan, look, seen, painted, source.place
+        ctx.plan, ctx.look, ctx.seen, ctx.painted, ctx.scene = plan, look, seen, painted, scene
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         index = plan.room.tensor(seen.face_index)[:, : plan.height, : plan.width]
         ctx.mark_non_differentiable(index)
-        return cropped(plan, painted.planes), cropped(plan, painted.depths)[:, 0], index
+        return cropped(plan, painted.planes), cropped(plan, painted.depths)[..., 0], index
 
     @staticmethod
     @once_differentiable
@@ -70,26 +70,24 @@ class Picture(torch.autograd.Function):
             return (None,) * (2 + len(INPUTS))
         plan, look = ctx.plan, ctx.look
         needed = dict(zip(INPUTS, ctx.needs_input_grad[2:], strict=True))
-        source, features, colouring = _scene(plan, look, ctx.saved_tensors, ctx.place)
+        # the scene shares the memory of these; asking for them makes sure that nobody changed it meanwhile
+        given = dict(zip(INPUTS, ctx.saved_tensors, strict=True))
+        source, features, colouring = ctx.scene
         found = pull_back(
             plan, source, ctx.seen, ctx.painted, features, colouring, _wants(look, needed),
-            filled_up(plan, adj_planes), filled_up(plan, None if adj_depth is None else adj_depth[:, None]),
+            filled_up(plan, adj_planes), filled_up(plan, None if adj_depth is None else adj_depth[..., None]),
             soft=plan.rules.soft and adj_planes is not None,
         )  # fmt: skip
-        given = dict(zip(INPUTS, ctx.saved_tensors, strict=True))
         named = _by_name(plan, look, given, found)
         return None, None, *(named.get(name) if needed[name] else None for name in INPUTS)
 
 
-def _scene(
-    plan: Plan, look: Look, tensors: tuple[Tensor, ...], place: Any = None
-) -> tuple[Source, Features, Colouring]:
+def _scene(plan: Plan, look: Look, tensors: tuple[Tensor, ...]) -> tuple[Source, Features, Colouring]:
     """The tensors as kernels take them."""
     given = {name: plain(tensor) for name, tensor in zip(INPUTS, tensors, strict=True)}
     world = given["points"].reshape(-1, 3)
     camera = given["rotation"], given["eye"], given["focal"], given["centre"]
-    projects = place is None
-    source = Source(camera, world, plan.room.floats(*world.shape) if projects else place, True)
+    source = Source(camera, world, plan.room.floats(*world.shape), True)
     by_point = _joined(given["normals"].reshape(-1, 3), world) if look.lit else plan.room.floats(world.shape[0], 0)
     features = Features(by_point, given["values"], look.corners)
     eyes = plan.frames if look.lit == 2 and given["eye"].shape[0] > 1 else 0

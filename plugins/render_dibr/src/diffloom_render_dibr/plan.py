@@ -86,16 +86,16 @@ class Plan:
         """Tiles across and down."""
         return -(-self.width // TILE), -(-self.height // TILE)
 
-    @functools.cached_property
+    @property
     def middle(self) -> Any:
         """Half width and half height [px], as an array: kernels take no time over those."""
-        return self.room.numbers((0.5 * self.width, 0.5 * self.height))
+        return kept_numbers(self.room, (0.5 * self.width, 0.5 * self.height))
 
-    @functools.cached_property
+    @property
     def numbers(self) -> Any:
         """See kernels/schedules.py."""
         rules = self.rules
-        return self.room.numbers((self.near, self.reach, rules.sharpness, rules.multiplier, rules.eps))
+        return kept_numbers(self.room, (self.near, self.reach, rules.sharpness, rules.multiplier, rules.eps))
 
     @property
     def padded(self) -> tuple[int, int, int]:
@@ -103,7 +103,7 @@ class Plan:
         across, down = self.grid
         return self.frames, TILE * down, TILE * across
 
-    @functools.cached_property
+    @property
     def view(self) -> tuple[int, int, Any, Any]:
         """See kernels/grid.py."""
         columns, rows = pixel_centres(self.room, self.height, self.width, self.rules.kaolin)
@@ -142,6 +142,12 @@ class Plan:
         """Run a schedule, on threads if the whole picture is worth it."""
         work = 10.0 * self.frames * self.height * self.width + 100.0 * self.triangles
         self.program.run(schedule, *args, target=self.target, work=work)
+
+
+@functools.lru_cache(maxsize=256)
+def kept_numbers(room: Room, values: tuple[float, ...]) -> Any:
+    """Numbers as an array that nobody writes to."""
+    return room.numbers(values)
 
 
 @functools.lru_cache(maxsize=32)

@@ -12,19 +12,21 @@ from .plan import Plan
 
 
 def cropped(plan: Plan, planes: Any) -> Tensor:
-    """(frames, channels, pixels filled up) -> (frames, channels, height, width), sharing memory."""
+    """(frames, pixels filled up x channels) -> (frames, height, width, channels), sharing memory."""
     _, height, width = plan.padded
-    tensor = plan.room.tensor(planes)
-    return tensor.reshape(tensor.shape[0], tensor.shape[1], height, width)[..., : plan.height, : plan.width]
+    frames, size = planes.shape
+    tensor = plan.room.tensor(planes).reshape(frames, height, width, size // (height * width))
+    return tensor if (height, width) == plan.size else tensor[:, : plan.height, : plan.width]
 
 
 def filled_up(plan: Plan, planes: Tensor | None) -> Any:
-    """(frames, channels, height, width) -> (frames, channels, pixels filled up with 0), as an array; None stays."""
+    """(frames, height, width, channels) -> (frames, pixels filled up with 0 x channels), as an array; None stays."""
     if planes is None:
         return None
     frames, height, width = plan.padded
-    if (plan.height, plan.width) == (height, width):
-        return plain(planes).reshape(frames, planes.shape[1], height * width)
-    full = plan.room.floats(frames, int(planes.shape[1]), height, width, fill=0.0)
-    full[..., : plan.height, : plan.width] = plain(planes)
-    return full.reshape(frames, planes.shape[1], height * width)
+    channels = int(planes.shape[3])
+    if (height, width) == plan.size:
+        return plain(planes).reshape(frames, height * width * channels)
+    full = plan.room.floats(frames, height, width, channels, fill=0.0)
+    full[:, : plan.height, : plan.width] = plain(planes)
+    return full.reshape(frames, height * width * channels)

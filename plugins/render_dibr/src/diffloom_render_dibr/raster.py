@@ -41,7 +41,7 @@ def plain_values(room: Room) -> Colouring:
 
 
 class Raster(torch.autograd.Function):
-    """(plan, points (points, 3), features (points, n)) -> planes (frames, n and the mask if soft, height, width), 0
+    """(plan, points (points, 3), features (points, n)) -> planes (frames, height, width, n and the mask if soft), 0
     where nothing is seen; triangles (frames, height, width) int32, -1 for none."""
 
     @staticmethod
@@ -92,10 +92,10 @@ class Mask(torch.autograd.Function):
         carried = Features(room.floats(int(points.shape[0]), 0), room.floats(int(points.shape[0]), 0), plan.corners)
         pixels = ctx.seen.first, ctx.seen.chunk, none, room.floats(0), room.floats(0)
         painted = Painted(
-            pixels, none, room.floats(3, 0), room.floats(0, 0), room.floats(0, 0, 0), room.floats(0, 0, 0), none
+            pixels, none, room.floats(3, 0), room.floats(0, 0), room.floats(0, 0), room.floats(0, 0), none
         )
         found = pull_back(
-            plan, source, ctx.seen, painted, carried, plain_values(room), Wants(), filled_up(plan, adj_mask[:, None]),
+            plan, source, ctx.seen, painted, carried, plain_values(room), Wants(), filled_up(plan, adj_mask[..., None]),
             None, soft=True,
         )  # fmt: skip
         return None, room.tensor(found.place), None

@@ -61,6 +61,6 @@ def _draw(recorder: Recorder, room: Room, kaolin: bool) -> None:
     colouring = Colouring(1, (2, 1, 1, 1, room.floats(2, 2, 3)), light)
     seen = see(plan, source)
     painted = paint(plan, source, seen, features, colouring, (0.0, 0.0, 0.0), 100.0)
-    adj_planes, adj_depths = room.floats(1, 4, 64), room.floats(1, 1, 64)
+    adj_planes, adj_depths = room.floats(1, 4 * 64), room.floats(1, 64)
     wants = Wants(camera=True, eye=True, lights=True, texture=True)
     pull_back(plan, source, seen, painted, features, colouring, wants, adj_planes, adj_depths, soft=True)

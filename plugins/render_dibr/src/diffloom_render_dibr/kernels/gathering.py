@@ -6,12 +6,30 @@ Every sum has a fixed order, so the result is the same for any number of threads
 from __future__ import annotations
 
 from diffloom.kernels import constant, device
-from diffloom.shading.kernels.tiles import TILE, cells_of
+from diffloom.shading.kernels.tiles import cells_of, note_entry
+
+
+@device
+def note_touching(
+    entry, parts, open_tile, touched, entry_triangle, entry_tile, box, grid, first_cell, cell_entry, near_open
+):
+    """Tell a triangle's cell of this entry (note_entry), and the triangle (near_open), if it counts in a soft mask.
+
+    touched: see mask.py; empty by Kaolin's rules, then every entry of an open tile counts.
+    """
+    if not open_tile[entry_tile[entry]]:
+        return
+    counts = touched.shape[0] == 0
+    for i in range(entry * parts, (entry + 1) * parts):
+        counts = counts or touched[i] != 0
+    if counts:
+        note_entry(entry, entry_triangle, entry_tile, box, grid, first_cell, cell_entry)
+        near_open[entry_triangle[entry]] = True
 
 
 @device
 def gather_triangle(
-    n, features, parts, view, box, first_cell, cell_entry, frame, open_tile, chunk, slot_mask, slot_place, adj_corner
+    n, features, parts, box, first_cell, cell_entry, near_open, touched, chunk, slot_mask, slot_place, adj_corner
 ):
     """adj_corner[n, corner, 0:3]: what the chunks and the soft mask of triangle n pass to its corners.
 
@@ -23,15 +41,11 @@ def gather_triangle(
         ax, ay, az = ax + slot_place[c, 0, 0], ay + slot_place[c, 0, 1], az + slot_place[c, 0, 2]
         bx, by, bz = bx + slot_place[c, 1, 0], by + slot_place[c, 1, 1], bz + slot_place[c, 1, 2]
         cx, cy, cz = cx + slot_place[c, 2, 0], cy + slot_place[c, 2, 1], cz + slot_place[c, 2, 2]
-    cells = cells_of(n, box) if parts > 0 else 0
-    if cells > 0:
-        left, top = box[n, 0] // TILE, box[n, 1] // TILE
-        across = box[n, 2] // TILE - left + 1
-        base = frame[n] * view[0] * view[1] + top * view[0] + left
-        for cell in range(cells):
-            entry = cell_entry[first_cell[n] + cell] - 1
-            if entry >= 0 and open_tile[base + cell // across * view[0] + cell % across]:
-                for i in range(entry * parts, (entry + 1) * parts):
+    if parts > 0 and near_open[n]:
+        for cell in range(first_cell[n], first_cell[n] + cells_of(n, box)):
+            entry = cell_entry[cell] - 1
+            for i in range(entry * parts, (entry + 1) * parts if entry >= 0 else entry * parts):
+                if touched.shape[0] == 0 or touched[i] != 0:
                     ax, ay, bx = ax + slot_mask[i, 0], ay + slot_mask[i, 1], bx + slot_mask[i, 2]
                     by, cx, cy = by + slot_mask[i, 3], cx + slot_mask[i, 4], cy + slot_mask[i, 5]
     adj_corner[n, 0, 0], adj_corner[n, 0, 1], adj_corner[n, 0, 2] = ax, ay, az

@@ -2,11 +2,11 @@
 
     value = sum_c q_c feature_c,    depth = sum_c q_c z_c
 
-with perspective-correct weights q, or affine ones where Kaolin is followed (``kaolin`` not 0). Features come by point,
-(points, channels), and from rows of their own that every frame uses again, (rows, channels), ``own_index`` (faces, 3)
-telling which rows the corners of a face take. Values are stored channel by channel, (channels, pixels), pixels in the
-order of the list (listing.py), those by point first; so are the weights, for the adjoint. A work item e stands for a
-chunk of the list, and goes through it run by run.
+with perspective-correct weights q, or affine ones where Kaolin is followed (``kaolin`` not 0), whose z is minus the
+depth. Features come by point, (points, channels), and from rows of their own that every frame uses again, (rows,
+channels), ``own_index`` (faces, 3) telling which rows the corners of a face take. Values are stored channel by channel,
+(channels, pixels), pixels in the order of the list (listing.py), those by point first; so are the weights, for the
+adjoint. A work item e stands for a chunk of the list, and goes through it run by run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def interpolate(
         else:
             q = perspective_weights(xs[here], ys[here], v, z)
         weight[0, here], weight[1, here], weight[2, here] = q[0], q[1], q[2]
-        depth[0, here] = q[0] * z[0] + q[1] * z[1] + q[2] * z[2]
+        deep = q[0] * z[0] + q[1] * z[1] + q[2] * z[2]
+        depth[0, here] = -deep if kaolin else deep
         for d in range(channels):
             value[d, here] = q[0] * by_point[a, d] + q[1] * by_point[b, d] + q[2] * by_point[c, d]
         for d in range(own.shape[1]):
@@ -85,7 +86,7 @@ def interpolate_adjoint(
     for k in range(begin, end, width):
         q0, q1, q2 = o, o, o
         if adj_depth.shape[1] > 0:
-            h = adj_depth[0, here]
+            h = -adj_depth[0, here] if kaolin else adj_depth[0, here]
             q0, q1, q2 = h * z[0], h * z[1], h * z[2]
             z0, z1, z2 = z0 + h * weight[0, here], z1 + h * weight[1, here], z2 + h * weight[2, here]
         for d in range(channels):

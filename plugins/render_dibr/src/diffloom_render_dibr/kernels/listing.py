@@ -5,7 +5,7 @@ part is filled up to whole runs, the last pixel being repeated: a run of lanes n
 large triangle is cut into *chunks*, the work items of interpolation.
 
 pixels: (first, chunk, owner, xs, ys): first[n], chunk[n] where the pixels and chunks of triangle n begin; owner of each
-chunk; centres of the pixels.
+chunk; centres of the pixels. planes: (frames, pixels x channels) the pictures, channels of a pixel side by side.
 """
 
 from __future__ import annotations
@@ -99,22 +99,40 @@ def chunk_pixels(c, length, pixels):
 
 
 @device
-def put(c, channels, length, frame, count, pixels, spot, value, planes):
-    """planes[frame, d, spot] = value[d, pixel] for the pixels of chunk c."""
+def put(c, channels, stride, length, frame, count, pixels, spot, value, planes):
+    """planes[frame, spot stride + d] = value[d, pixel] for the pixels of chunk c."""
     n, begin, end = chunk_pixels(c, length, pixels)
-    end = min(end, pixels[0][n] + count[n])
-    for d in range(channels):
-        for k in range(begin, end):
-            planes[frame[n], d, spot[k]] = value[d, k]
+    t, end = frame[n], min(end, pixels[0][n] + count[n])
+    for k in range(begin, end):
+        for d in range(channels):
+            planes[t, spot[k] * stride + d] = value[d, k]
 
 
 @device
-def take(c, channels, length, frame, count, pixels, spot, adj_planes, adj_value):
-    """adj_value[d, pixel] = adj_planes[frame, d, spot]: the adjoint of put; what fills up runs gets 0."""
+def take(c, channels, stride, length, frame, count, pixels, spot, adj_planes, adj_value):
+    """adj_value[d, pixel] = adj_planes[frame, spot stride + d]: the adjoint of put; what fills up runs gets 0."""
     n, begin, end = chunk_pixels(c, length, pixels)
-    real = min(end, pixels[0][n] + count[n])
-    for d in range(channels):
-        for k in range(begin, real):
-            adj_value[d, k] = adj_planes[frame[n], d, spot[k]]
-        for k in range(real, end):
+    t, real = frame[n], min(end, pixels[0][n] + count[n])
+    for k in range(begin, real):
+        for d in range(channels):
+            adj_value[d, k] = adj_planes[t, spot[k] * stride + d]
+    for k in range(real, end):
+        for d in range(channels):
             adj_value[d, k] = adj_value.dtype.type(0)
+
+
+@device
+def lay_ground(r, channels, soft, deep, ground, face_index, miss, planes, depths):
+    """Row r of all frames where nothing is seen: the ground's channels, and far, its last; and the mask everywhere."""
+    height, width = face_index.shape[1], face_index.shape[2]
+    frame, i = r // height, r % height
+    stride = channels + soft
+    for j in range(width):
+        at = i * width + j
+        if face_index[frame, i, j] < 0:
+            for d in range(channels):
+                planes[frame, at * stride + d] = ground[d]
+            if deep:
+                depths[frame, at] = ground[channels]
+        if soft:
+            planes[frame, at * stride + channels] = planes.dtype.type(1) - miss[frame, i, j]

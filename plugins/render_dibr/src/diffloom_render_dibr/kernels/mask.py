@@ -14,7 +14,7 @@ from diffloom.shading.kernels.powers import expv, is_single
 from diffloom.shading.kernels.runs import alll, first_of, total, width_of
 from diffloom.shading.kernels.tiles import TILE
 
-from .distance import triangle_distance, triangle_distance_adjoint
+from .distance import sides_of, triangle_distance, triangle_distance_adjoint
 from .grid import apart, tile_corner
 
 #: Farther than anything: does not count.
@@ -26,12 +26,12 @@ EQUAL_32, EQUAL_64 = 1.00001, 1.0000000000001
 
 
 @device
-def counted_distance(x, y, n, sides, mate):
-    """Squared distance [px^2] from triangle n, or NOWHERE where the other half of its face is nearer."""
+def counted_distance(x, y, n, three, sides, mate):
+    """Squared distance [px^2] from triangle n (sides: three), or NOWHERE where its face's other half is nearer."""
     R = sides.dtype.type
-    d2 = triangle_distance(x, y, n, sides)
+    d2 = triangle_distance(y, three)
     if mate.shape[0] > 0 and mate[n] >= 0:
-        other = triangle_distance(x, y, mate[n], sides)
+        other = triangle_distance(y, sides_of(x, mate[n], sides))
         farther = other < d2
         if mate[n] < n:
             farther = other <= d2
@@ -56,31 +56,47 @@ def equal_to(d2, like):
 
 
 @device
-def soften(e, view, start, entry_triangle, open_tile, box, sides, mate, which, sharpness, reach, knum, miss, limit):
-    """miss of a run of pixels, 0 where covered; limit: the squared distance counted up to, -1 if too many were."""
+def soften(
+    e, view, start, entry_triangle, open_tile, box, sides, mate, which, sharpness, reach, knum, miss, limit, touched
+):
+    """miss of a stripe e of columns of a tile, 0 where covered; limit: the squared distance counted up to, -1 if too
+    many were. touched: of every entry and stripe the rows with pixels within reach, as bits."""
     R = sides.dtype.type
     s = first_of(e)
-    tile = s // (TILE * TILE)
-    frame, row, column = tile_corner(tile, view)
-    row, column = row + s % (TILE * TILE) // TILE, column + s % TILE
+    tile, width = s // TILE, width_of(e)
+    frame, top, left = tile_corner(tile, view)
+    column = left + s % TILE
     here = e + (column - s)
-    zero, one = R(0.0), R(1.0)
-    is_open = which[frame, row, here] < zero
-    product = where(is_open, one, zero)
-    number = product * zero
-    if open_tile[tile] and anyl(is_open):
-        x, y = view[2][here], view[3][row]
-        for k in range(start[tile], start[tile + 1]):
-            n = entry_triangle[k]
-            if apart(n, row, column, column + width_of(e) - 1, box):
-                continue
-            d2 = counted_distance(x, y, n, sides, mate)
-            near = is_open & (d2 <= reach * reach)
-            if anyl(near):
-                product = where(near, product * missed(d2, sharpness, sides), product)
-                number = where(near, number + one, number)
-    miss[frame, row, here] = product
-    limit[frame, row, here] = where(number > R(knum), -one, reach * reach)
+    zero, one, reach2 = R(0.0), R(1.0), reach * reach
+    x = view[2][here]
+    open_rows = 0
+    for row in range(top, top + TILE):
+        is_open = which[frame, row, here] < zero
+        miss[frame, row, here] = where(is_open, one, zero)
+        if anyl(is_open):
+            open_rows |= 1 << (row - top)
+    if not open_tile[tile]:
+        return
+    # limit counts first
+    for row in range(top, top + TILE):
+        limit[frame, row, here] = x * zero
+    for k in range(start[tile], start[tile + 1]):
+        n = entry_triangle[k]
+        bits = 0
+        if column + width > box[n, 0] and column <= box[n, 2]:
+            three = sides_of(x, n, sides)
+            for row in range(max(top, box[n, 1]), min(top + TILE, box[n, 3] + 1)):
+                if open_rows >> (row - top) & 1:
+                    d2 = counted_distance(x, view[3][row], n, three, sides, mate)
+                    near = (which[frame, row, here] < zero) & (d2 <= reach2)
+                    if anyl(near):
+                        product, number = miss[frame, row, here], limit[frame, row, here]
+                        miss[frame, row, here] = where(near, product * missed(d2, sharpness, sides), product)
+                        limit[frame, row, here] = where(near, number + one, number)
+                        bits |= 1 << (row - top)
+        touched[(k * TILE + s % TILE) // width] = bits
+    for row in range(top, top + TILE):
+        limit[frame, row, here] = where(limit[frame, row, here] > R(knum), -one, reach2)
 
 
 @device
@@ -108,7 +124,7 @@ def choose_nearest(
                 n = entry_triangle[k]
                 d2 = x * R(0.0) + R(NOWHERE)
                 if not apart(n, row, column, column + width_of(e) - 1, box):
-                    d2 = counted_distance(x, y, n, sides, mate)
+                    d2 = counted_distance(x, y, n, sides_of(x, n, sides), sides, mate)
                 near[k, own] = d2
             last = bisect(own, crowded, start[tile], start[tile + 1], knum, reach * reach, near)
             last = equal_to(last, sides)
@@ -144,32 +160,31 @@ def bisect(own, crowded, begin, end, knum, reach2, near):
 
 
 @device
-def veil(r, height, miss, channel, planes):
-    """Row r of all frames of the mask, 1 - miss, into a channel of the planes."""
-    frame, i, width = r // height, r % height, miss.shape[2]
-    for j in range(width):
-        planes[frame, channel, i * width + j] = miss.dtype.type(1) - miss[frame, i, j]
+def veil_adjoint(tile, view, open_tile, miss, adj_planes, pull):
+    """pull = adj_miss miss in a tile with uncovered pixels; adj_miss = -adj_mask, the last channel of the planes."""
+    if not open_tile[tile]:
+        return
+    frame, top, left = tile_corner(tile, view)
+    width = miss.shape[2]
+    stride = adj_planes.shape[1] // (miss.shape[1] * width)
+    for i in range(top, top + TILE):
+        for j in range(left, left + TILE):
+            pull[frame, i, j] = -adj_planes[frame, (i * width + j) * stride + stride - 1] * miss[frame, i, j]
 
 
 @device
-def veil_adjoint(r, miss, channel, adj_planes, pull):
-    """pull = adj_miss miss in row r of all frames, with adj_miss = -adj_mask."""
-    height, width = miss.shape[1], miss.shape[2]
-    frame, i = r // height, r % height
-    for j in range(width):
-        pull[frame, i, j] = -adj_planes[frame, channel, i * width + j] * miss[frame, i, j]
-
-
-@device
-def soften_adjoint(e, view, entry_triangle, entry_tile, open_tile, box, sides, mate, sharpness, limit, pull, slots):
-    """Cotangents of the corners of one entry's triangle from a stripe e of columns of its tile.
+def soften_adjoint(
+    e, view, entry_triangle, entry_tile, open_tile, touched, sides, mate, sharpness, limit, pull, slots
+):
+    """Cotangents of the corners of one entry's triangle from a stripe e of columns of its tile, if it touches that.
 
     pull: cotangent of miss times miss; d miss / d d^2 = miss sharpness p / (1 - p).
     """
     R = sides.dtype.type
     s = first_of(e)
+    i = s // width_of(e)
     n, tile = entry_triangle[s // TILE], entry_tile[s // TILE]
-    if not open_tile[tile]:
+    if not open_tile[tile] or touched[i] == 0:
         return
     frame, top, left = tile_corner(tile, view)
     here = e + (left + s % TILE - s)
@@ -177,18 +192,20 @@ def soften_adjoint(e, view, entry_triangle, entry_tile, open_tile, box, sides, m
     zero = R(0.0)
     none = x * zero
     ax, ay, bx, by, cx, cy = none, none, none, none, none, none
-    for row in range(max(top, box[n, 1]), min(top + TILE, box[n, 3] + 1)):
+    three = sides_of(x, n, sides)
+    for k in range(TILE):
+        if touched[i] >> k & 1 == 0:
+            continue
+        row = top + k
         w = pull[frame, row, here]
         if anyl(w != zero):
-            y = view[3][row]
-            d2, g = triangle_distance_adjoint(x, y, n, sides)
-            counts = counted_distance(x, y, n, sides, mate) <= limit[frame, row, here]
-            if anyl(counts):
-                p = expv(-sharpness * d2)
-                f = where(counts, w * sharpness * p / missed(d2, sharpness, sides), zero)
-                f = f + f
-                ax, ay, bx = ax + f * g[0], ay + f * g[1], bx + f * g[2]
-                by, cx, cy = by + f * g[3], cx + f * g[4], cy + f * g[5]
-    i = s // width_of(e)
+            d2, g = triangle_distance_adjoint(view[3][row], three)
+            if mate.shape[0] > 0:
+                d2 = counted_distance(x, view[3][row], n, three, sides, mate)
+            p = expv(-sharpness * d2)
+            f = where(d2 <= limit[frame, row, here], w * sharpness * p / missed(d2, sharpness, sides), zero)
+            f = f + f
+            ax, ay, bx = ax + f * g[0], ay + f * g[1], bx + f * g[2]
+            by, cx, cy = by + f * g[3], cx + f * g[4], cy + f * g[5]
     slots[i, 0], slots[i, 1], slots[i, 2] = total(ax), total(ay), total(bx)
     slots[i, 3], slots[i, 4], slots[i, 5] = total(by), total(cx), total(cy)

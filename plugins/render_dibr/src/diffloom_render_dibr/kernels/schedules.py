@@ -2,25 +2,25 @@
 
 numbers: near, reach, sharpness, multiplier, eps, as an array: read by kernels only. records: (box, inner, planes, hard,
 sides), see triangles.py; lists: (start, entry_triangle, entry_tile, open_tile), see diffloom.shading.kernels.tiles and
-coverage.py; pixels: see listing.py; look and light: see colouring.py; camera: (rotation, eye, focal, centre); features:
-(by_point, own, own_index), see interpolation.py; work: (frame, visible, count, face_index). Counts that are 0 or 1
-(projects, soft, ...) switch passes off or on.
+coverage.py; pixels and planes: see listing.py; look and light: see colouring.py; camera: (rotation, eye, focal,
+centre); features: (by_point, own, own_index), see interpolation.py; work: (frame, visible, count, face_index). Counts
+that are 0 or 1 (projects, soft, ...) switch passes off or on.
 """
 
 from __future__ import annotations
 
 from diffloom.kernels import launch, launch_runs, together
 from diffloom.shading.kernels.projection import camera_adjoint, project_point, project_point_adjoint
-from diffloom.shading.kernels.tiles import TILE, count_tiles, fill_tiles, note_entry
+from diffloom.shading.kernels.tiles import TILE, count_tiles, fill_tiles
 
 from .colouring import colour_pixels, colour_pixels_adjoint, name_eyes, scatter_texture, sum_column, sum_copies, sum_eye
 from .coverage import cover, name_faces
-from .gathering import gather_own, gather_point, gather_triangle
+from .gathering import gather_own, gather_point, gather_triangle, note_touching
 from .interpolation import interpolate, interpolate_adjoint
 from .kaolin_coverage import from_plane, kaolin_cover, kaolin_set_up, to_plane
 from .kaolin_mask import kaolin_soften, kaolin_soften_adjoint
-from .listing import count_pixels, list_pixels, name_frames, put, running_sum, take
-from .mask import choose_nearest, soften, soften_adjoint, veil, veil_adjoint
+from .listing import count_pixels, lay_ground, list_pixels, name_frames, put, running_sum, take
+from .mask import choose_nearest, soften, soften_adjoint, veil_adjoint
 from .triangles import set_up
 
 
@@ -69,7 +69,7 @@ def kaolin_prepare(
 
 def see(
     fresh, soft, bands, length, knum, size, grid, middle, numbers, view, frame_start, records, mate, tiles, lists, work,
-    which, near, miss, limit, first, chunk,
+    nearest, which, near, miss, limit, touched, first, chunk,
 ):
     """What each pixel shows (unless known: fresh 0), the soft mask, and how many pixels each triangle has."""
     fill_tiles(
@@ -77,13 +77,13 @@ def see(
         lists[1], lists[2],
     )
     launch_runs(
-        fresh * tiles.shape[0] * TILE * TILE, cover, view, lists[0], lists[1], records[1], records[3], which
+        fresh * tiles.shape[0] * TILE, cover, view, lists[0], lists[1], records[1], records[3], nearest, which
     )
     launch(fresh * tiles.shape[0], name_faces, size, view, lists[0], lists[1], which, work[3], lists[3], work[1])
     with together:
         launch_runs(
-            soft * tiles.shape[0] * TILE * TILE, soften, view, lists[0], lists[1], lists[3], records[0], records[4],
-            mate, which, numbers[2], numbers[1], knum, miss, limit,
+            soft * tiles.shape[0] * TILE, soften, view, lists[0], lists[1], lists[3], records[0], records[4],
+            mate, which, numbers[2], numbers[1], knum, miss, limit, touched,
         )
         launch(
             records[1].shape[0], count_pixels, length, view, records[1], records[3], work[0], work[1], work[3],
@@ -127,9 +127,9 @@ def kaolin_see(
 
 def paint(
     shades, channels, deep, soft, kaolin, lanes, length, numbers, view, place, mesh, frame_start, features, records,
-    work, pixels, spot, weight, value, depth, look, light, rgb, miss, planes, depths,
+    work, pixels, spot, weight, value, depth, look, light, rgb, miss, ground, planes, depths,
 ):
-    """List the covered pixels, interpolate, colour, and put them into the planes, the mask last."""
+    """List the covered pixels, interpolate, colour, and put them into the planes, the mask last; ground elsewhere."""
     launch(
         records[1].shape[0], list_pixels, view, records[1], records[3], work[0], work[3], work[2], pixels, spot
     )
@@ -140,31 +140,37 @@ def paint(
     launch(min(light[1].shape[0], 1) * (frame_start.shape[0] - 1), name_eyes, frame_start, pixels[0], light[1])
     launch_runs(shades * rgb.shape[1], colour_pixels, look, light, value, rgb)
     with together:
-        launch(pixels[2].shape[0], put, channels, length, work[0], work[2], pixels, spot, rgb, planes)
-        launch(deep * pixels[2].shape[0], put, 1, length, work[0], work[2], pixels, spot, depth, depths)
-        launch(soft * miss.shape[0] * miss.shape[1], veil, miss.shape[1], miss, planes.shape[1] - 1, planes)
+        launch(pixels[2].shape[0], put, channels, channels + soft, length, work[0], work[2], pixels, spot, rgb, planes)
+        launch(deep * pixels[2].shape[0], put, 1, 1, length, work[0], work[2], pixels, spot, depth, depths)
+        launch(
+            work[3].shape[0] * work[3].shape[1], lay_ground, channels, soft, deep, ground, work[3], miss, planes, depths
+        )
 
 
 def pull_back(
-    features, shades, channels, deep, parts, projects, cameras, kaolin, lanes, length, count, size, grid, middle,
-    numbers, view, camera, world, place, mesh, around, carried, own_around, records, mate, work, lists, pixels, spot,
-    weight, value, look, light, wants, miss, limit, last, cells, adj_planes, adj_depths, adj_rgb, adj_value, adj_depth,
-    sums, slots, adj_corner, adj_place, adj_point, adj_own, adj_world, adj_seen, adj_camera,
+    features, shades, channels, stride, deep, parts, projects, cameras, kaolin, lanes, length, count, size, grid,
+    middle, numbers, view, camera, world, place, mesh, around, carried, own_around, records, mate, work, lists, pixels,
+    spot, weight, value, look, light, wants, miss, limit, last, touched, cells, adj_planes, adj_depths, adj_rgb,
+    adj_value, adj_depth, sums, slots, adj_corner, adj_place, adj_point, adj_own, adj_world, adj_seen, adj_camera,
 ):
     """From planes and depths back to places and features, and on to the world and the camera.
 
-    features: 1 if pixels pass something. parts: stripes of an entry's tile, 0 if the mask passes nothing. around: where
-    the corners at a point begin, and they (own_around: at a row of own features). carried: the features of
-    interpolation. cells: (first_cell, cell_entry) of the tiles. sums: (adj_colour, adj_eye, table) of colouring. slots:
-    (mask, place, point, own, pull).
+    features: 1 if pixels pass something. stride: channels of the planes, with the mask. parts: stripes of an entry's
+    tile, 0 if the mask passes nothing. around: where the corners at a point begin, and they (own_around: at a row of
+    own features). carried: the features of interpolation. cells: (first_cell, cell_entry, near_open) of gathering.
+    sums: (adj_colour, adj_eye, table) of colouring. slots: (mask, place, point, own, pull).
     """
     with together:
         launch(
-            features * pixels[2].shape[0], take, channels, length, work[0], work[2], pixels, spot, adj_planes, adj_rgb
+            features * pixels[2].shape[0], take, channels, stride, length, work[0], work[2], pixels, spot, adj_planes,
+            adj_rgb,
         )
-        launch(deep * pixels[2].shape[0], take, 1, length, work[0], work[2], pixels, spot, adj_depths, adj_depth)
-        launch(slots[4].shape[0] * slots[4].shape[1], veil_adjoint, miss, adj_planes.shape[1] - 1, adj_planes, slots[4])
-        launch(slots[0].shape[0] // max(parts, 1), note_entry, lists[1], lists[2], records[0], grid, cells[0], cells[1])
+        launch(deep * pixels[2].shape[0], take, 1, 1, length, work[0], work[2], pixels, spot, adj_depths, adj_depth)
+        launch(min(parts, 1) * lists[3].shape[0], veil_adjoint, view, lists[3], miss, adj_planes, slots[4])
+        launch(
+            slots[0].shape[0] // max(parts, 1), note_touching, parts, lists[3], touched, lists[1], lists[2], records[0],
+            grid, cells[0], cells[1], cells[2],
+        )
     launch_runs(
         shades * adj_rgb.shape[1], colour_pixels_adjoint, wants, look, light, value, adj_rgb, adj_value, sums[0],
         sums[1], sums[2],
@@ -174,7 +180,7 @@ def pull_back(
         carried[1], carried[2], numbers[4], weight, adj_value, adj_depth, slots[1], slots[2], slots[3],
     )
     launch_runs(
-        (1 - kaolin) * slots[0].shape[0] * lanes, soften_adjoint, view, lists[1], lists[2], lists[3], records[0],
+        (1 - kaolin) * slots[0].shape[0] * lanes, soften_adjoint, view, lists[1], lists[2], lists[3], touched,
         records[4], mate, numbers[2], limit, slots[4], slots[0],
     )
     launch(
@@ -182,7 +188,7 @@ def pull_back(
         numbers[2], numbers[1], numbers[3], last, slots[4], slots[0],
     )
     launch(
-        adj_corner.shape[0], gather_triangle, features, parts, view, records[0], cells[0], cells[1], work[0], lists[3],
+        adj_corner.shape[0], gather_triangle, features, parts, records[0], cells[0], cells[1], cells[2], touched,
         pixels[1], slots[0], slots[1], adj_corner,
     )
     with together:

@@ -1,11 +1,12 @@
 """Triangles made ready for our own rules: what of them a run of pixels needs.
 
 Points are (x, y, depth): pixels from the middle of the picture, right and down, and metres ahead of the camera.
-hard: (triangles, 16), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that
-dx (py - y) - dy (px - x) is positive inside; then three factors that make 1 / depth of those edge functions, and the
-largest 1 / depth of the corners. A side shared by two triangles is evaluated from the same end point by both: their
-edge functions are exact opposites, and no pixel between neighbours is missed by both. sides: (triangles, 9), the
-corners x, y and the inverse squared lengths of the sides 01, 12, 20.
+hard: (triangles, 17), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that
+dx (py - y) - dy (px - x) is positive inside; then three factors that make 1 / depth of those edge functions, the
+largest 1 / depth of the corners, and whether the triangle is seen from its front (1, else 0). A side shared by two
+triangles is evaluated from the same end point by both: their edge functions are exact opposites, and no pixel between
+neighbours is missed by both. sides: (triangles, 9), the corners x, y and the inverse squared lengths of the sides 01,
+12, 20.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from diffloom.kernels import constant, device, maximum, minimum, sqrt, where
 from .grid import load_corner, load_depth, set_box
 
 #: Columns of the records.
-HARD, SIDES, LENGTH = 16, 9, 6
+HARD, SIDES, LENGTH = 17, 9, 6
 
 
 @device
@@ -84,6 +85,7 @@ def set_up(n, size, point, mesh, drawn, cull, reach, box, inner, planes, hard, s
     scale = one / where(area != zero, sign * area, one)
     hard[n, 12], hard[n, 13], hard[n, 14] = scale / z[0], scale / z[1], scale / z[2]
     hard[n, 15] = one / minimum(minimum(z[0], z[1]), z[2])
+    hard[n, 16] = where(area < zero, one, zero)
     for k in range(6):
         sides[n, k] = v[k]
     sides[n, LENGTH] = inverse_square(v[2] - v[0], v[3] - v[1])
