@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from diffloom.interfaces import Camera, Image, Light, Surface
 from diffloom.shading import Split, camera_points, clip_near, vertex_normals
@@ -27,6 +29,10 @@ SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
 
 #: More faces than any mask counts.
 ALL = 2**24
+
+#: Plans by faces, kept as long as that tensor lives, and how many of them at most.
+_plans: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+MOST_PLANS = 16
 
 
 def render(
@@ -59,17 +65,24 @@ def rules_for(settings: DibrRenderer, camera: Camera, soft: bool) -> Rules:
 
 def whole_plan(settings: DibrRenderer, surface: Surface, vertices: Tensor, camera: Camera, soft: bool) -> Plan:
     """The same faces in all frames."""
-    room, faces = Room(vertices.device, vertices.dtype), surface.faces
-    frames, count = int(vertices.shape[0]), int(vertices.shape[1])
-    rules = rules_for(settings, camera, soft)
-    shown = room.flags(0)
-    if rules.kaolin and settings.culls:
-        shown = plain(_turned_to(vertices, faces, camera))
-    return Plan(
-        room, rules, frames, count, corners_of(faces, count), False,
-        _starts(frames, int(faces.shape[0]), str(vertices.device)), camera.height, camera.width,
-        room.flags(0), shown, room.ints(0), camera.near, settings.target,
-    )  # fmt: skip
+    faces, (frames, count) = surface.faces, vertices.shape[:2]
+    size = camera.height, camera.width, camera.near
+    kept: dict[Any, Plan] = _plans.setdefault(faces, {})
+    key = settings, soft, frames, count, vertices.dtype, vertices.device, size, faces._version
+    plan = kept.get(key)
+    if plan is None:
+        if len(kept) >= MOST_PLANS:
+            kept.clear()
+        room = Room(vertices.device, vertices.dtype)
+        start = torch.arange(frames + 1, dtype=torch.int32, device=vertices.device) * faces.shape[0]
+        none = room.flags(0)
+        plan = kept[key] = Plan(
+            room, rules_for(settings, camera, soft), frames, count, corners_of(faces, count), False, plain(start),
+            camera.height, camera.width, none, none, room.ints(0), camera.near, settings.target,
+        )  # fmt: skip
+    if plan.rules.kaolin and settings.culls:
+        return replace(plan, shown=plain(_turned_to(vertices, faces, camera)))
+    return plan
 
 
 def cut_plan(settings: DibrRenderer, split: Split, points: Tensor, camera: Camera, soft: bool) -> Plan:
@@ -86,12 +99,6 @@ def cut_plan(settings: DibrRenderer, split: Split, points: Tensor, camera: Camer
         plain(split.frame_start), camera.height, camera.width, room.flags(0), room.flags(0), plain(mate), camera.near,
         settings.target,
     )  # fmt: skip
-
-
-@functools.lru_cache(maxsize=32)
-def _starts(frames: int, faces: int, device: str) -> Any:
-    """First triangle of each frame."""
-    return plain(torch.arange(frames + 1, dtype=torch.int32, device=device) * faces)
 
 
 @functools.lru_cache(maxsize=8)

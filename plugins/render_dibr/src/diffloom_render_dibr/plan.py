@@ -41,7 +41,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the kernels are told besides arrays that depend on the scene.
+    """What the kernels are told besides arrays that depend on the scene; kept from call to call.
 
     count: points in a frame. corners: the triangles of a frame, or of all frames when cut. frame_start: (frames + 1,)
     triangles. drawn, shown: (triangles,) flags, or empty for all; what is not drawn is nowhere, what is not shown still
@@ -65,83 +65,87 @@ class Plan:
     target: str = "auto"
     program: Any = program
 
-    @property
+    @functools.cached_property
     def triangles(self) -> int:
         """Of all frames."""
         faces = int(self.corners.index.shape[0])
         return faces if self.cut else faces * self.frames
 
-    @property
+    @functools.cached_property
     def mesh(self) -> tuple[int, Any]:
         """See kernels/grid.py."""
         return self.count * self.frames if self.cut else self.count, self.corners.index
 
-    @property
+    @functools.cached_property
     def size(self) -> tuple[int, int]:
         """Height and width [px]."""
         return self.height, self.width
 
-    @property
+    @functools.cached_property
     def grid(self) -> tuple[int, int]:
         """Tiles across and down."""
         return -(-self.width // TILE), -(-self.height // TILE)
 
-    @property
+    @functools.cached_property
     def middle(self) -> Any:
         """Half width and half height [px], as an array: kernels take no time over those."""
         return kept_numbers(self.room, (0.5 * self.width, 0.5 * self.height))
 
-    @property
+    @functools.cached_property
     def numbers(self) -> Any:
         """See kernels/schedules.py."""
         rules = self.rules
         return kept_numbers(self.room, (self.near, self.reach, rules.sharpness, rules.multiplier, rules.eps))
 
-    @property
+    @functools.cached_property
     def padded(self) -> tuple[int, int, int]:
         """Frames, height and width of pictures made of whole tiles."""
         across, down = self.grid
         return self.frames, TILE * down, TILE * across
 
-    @property
+    @functools.cached_property
     def view(self) -> tuple[int, int, Any, Any]:
         """See kernels/grid.py."""
         columns, rows = pixel_centres(self.room, self.height, self.width, self.rules.kaolin)
         return (*self.grid, columns, rows)
 
-    @property
+    @functools.cached_property
     def reach(self) -> float:
         """How far triangles act beyond their sides."""
         return self.rules.reach if self.rules.soft else 0.0
 
-    @property
+    @functools.cached_property
     def on_cuda(self) -> bool:
         """Whether CUDA kernels run, or what simulates them."""
         return not self.room.on_host or self.target == "cuda"
 
-    @property
+    @functools.cached_property
     def bands(self) -> int:
         """Parts of a frame whose tiles are sorted at the same time."""
         if self.on_cuda:
             return self.grid[1]
         return 1 if self.frames >= 4 else min(4, self.grid[1])
 
-    @property
+    @functools.cached_property
     def length(self) -> int:
         """Pixels of a chunk."""
         return CHUNK["cuda" if self.on_cuda else "cpu"]
 
-    @property
+    @functools.cached_property
     def lanes(self) -> int:
         """Elements of a run."""
         if self.on_cuda or numba.config.DISABLE_JIT:
             return 1
         return 8 if self.room.dtype == torch.float32 else 4
 
+    @functools.cached_property
+    def work(self) -> float:
+        """By which it is decided whether threads pay [ns]."""
+        return 10.0 * self.frames * self.height * self.width + 100.0 * self.triangles
+
     def run(self, schedule: str, *args: Any) -> None:
         """Run a schedule, on threads if the whole picture is worth it."""
-        work = 10.0 * self.frames * self.height * self.width + 100.0 * self.triangles
-        self.program.run(schedule, *args, target=self.target, work=work)
+        self.program.run(schedule, *args, target=self.target, work=self.work)
 
 
 @functools.lru_cache(maxsize=256)
