@@ -97,13 +97,28 @@ def test_sweep_writes_a_table_and_goes_on(toy):
     output = invoke(sweep.sweep, *common)
     assert output.count("seed") == 6
     table = (toy / "t.md").read_text()
-    assert "| spots <- spots | gravity |" in table
+    assert "| spots <- spots | 3 | gravity |" in table
     assert "## spots <- soft_spots" in table
     kept = {p: p.stat().st_mtime_ns for p in (toy / "runs" / "sweeps" / "toy").rglob("*.json")}
     assert len(kept) == 6
     invoke(sweep.sweep, *common)
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
     assert (toy / "t.md").read_text() == table
+    figures = json.loads((toy / "t.json").read_text())
+    assert [(f["pair"], f["seed"]) for f in figures[:4]] == [
+        *(("spots <- spots", k) for k in range(3)),
+        ("spots <- soft_spots", 0),
+    ]
+    assert all(f["processor_seconds"] > 0 and f["estimates"][0]["error"] < 1 for f in figures)
+
+
+def test_a_sweep_may_have_sections_of_its_own(toy):
+    invoke(sweep.sweep, "toy.toml", "--seeds", "0:2", "--also", "3D states:loss=state", "--out", "t.md")
+    figures = json.loads((toy / "t.json").read_text())
+    assert {f["pair"] for f in figures} == {"3D states"}
+    assert all(e["error"] < 1e-6 for f in figures for e in f["estimates"])
+    told = invoke(sweep.sweep, "toy.toml", "--also", "nothing", code=2)
+    assert "expected LABEL:KEY=VALUE" in told
 
 
 def test_every_command_is_registered_where_it_is(toy_registry):

@@ -8,7 +8,8 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import MultiScale, Overlap, PixelError, SilhouetteError, StateError
-from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
+from diffloom_fitting.objective import Evaluation
+from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Hops, Lbfgs, Sgd
 from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids
 from diffloom_fitting.schedules import Schedule
 from diffloom_fitting.stages import Stage, Stop
@@ -31,6 +32,8 @@ TRUTH = {"gravity": 6.0, "drag": 0.8}
     ("optimiser", "iterations", "bound"),
     [
         (GaussNewton(), 15, 1e-9),
+        (GaussNewton(width=1e-3), 15, 1e-4),
+        (Hops(), 4, 1e-6),
         (Lbfgs(), 40, 1e-5),
         (Adam(rate=0.05), 120, 5e-2),
         (CmaEs(spread=0.4), 20, 5e-2),
@@ -84,6 +87,56 @@ def test_per_point_velocities_shared_first():
     assert result.estimates[0].error < 1e-6
     first = [r for r in result.history if r.stage == 0][-1]
     assert first.values["velocity"][0] == first.values["velocity"][1] == first.values["velocity"][2]
+
+
+def test_rows_that_move_together_keep_their_ratios():
+    scene = toy_scene(count=3, push=[1.0, 2.0, 3.0])
+    target = synthesise(scene, {"push": [1.5, 3.0, 4.5]})
+    unknown = Unknown("push", [1.0, 2.0, 3.0], each=True, space="log")
+    stages = (Stage(GaussNewton(), 12, together=("push",)),)
+    result = run_fit(Experiment(scene, target, [unknown], stages=stages))
+    assert result.estimates[0].error < 1e-8
+    for record in result.history:
+        first, second, third = record.values["push"]
+        assert second / first == pytest.approx(2.0)
+        assert third / first == pytest.approx(3.0)
+
+
+def test_a_kept_curvature_saves_simulations():
+    scene = toy_scene(count=5)
+    target = synthesise(scene, {"velocity": [[1.0 + 0.1 * k, 2.0, 0.0] for k in range(5)]})
+    unknown = Unknown("velocity", [0.9, 1.9, 0.05], each=True)
+
+    def run(keep):
+        stage = Stage(GaussNewton(keep=keep), 25, stop=Stop(loss=1e-16))
+        return run_fit(Experiment(scene, target, [unknown], stages=(stage,)))
+
+    kept, fresh = run(0.7), run(0.0)
+    assert kept.estimates[0].error < 1e-5
+    assert fresh.estimates[0].error < 1e-5
+    assert kept.evaluations < 0.8 * fresh.evaluations
+
+
+class Cells:
+    """A saw of 20 teeth beside a parabola with its minimum at 0.3: downhill leads to the edge of one's own tooth."""
+
+    def residuals(self, z):
+        return torch.stack([z[0] - 0.3, 0.5 * torch.remainder(20.0 * (z[0] - 0.3), 1.0)])
+
+    def evaluate(self, z):
+        along, tooth = self.residuals(z)
+        return Evaluation(float(along**2 + tooth**2) / 2.0, torch.stack([along + 10.0 * tooth]))
+
+
+def test_hops_cross_jumps():
+    start = torch.tensor([0.93], dtype=torch.float64)
+    hops, downhill = Hops(spread=0.5), GaussNewton()
+    found, stuck = hops.begin(Cells(), start, 1), downhill.begin(Cells(), start, 1)
+    for _ in range(60):
+        found = hops.step(Cells(), found, 1.0)
+        stuck = stuck if stuck.done else downhill.step(Cells(), stuck, 1.0)
+    assert stuck.value > 0.1
+    assert found.value < 1e-10
 
 
 def test_a_stage_may_move_only_some_unknowns():

@@ -61,7 +61,7 @@ def test_a_taken_folder_is_not_overwritten(toy):
     assert (toy / "there" / "result.json").read_bytes() == before
 
 
-OPTIMISERS = ["gauss_newton", "adam", "lbfgs", "cma", "sgd"]
+OPTIMISERS = ["gauss_newton", "adam", "lbfgs", "cma", "sgd", "hops"]
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS)

@@ -3,11 +3,11 @@
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 
-model = get_model("rigid")(bodies=[{"shape": "star", "position": [0, 2, 0]}])
-view = fitting.Orbit(distance=8, elevation=30, size=(128, 128))
-scene = fitting.Scene(model, get_renderer("softras")(), view, model.params(), dt=1 / 960, steps=960)
-film = fitting.read_film("clip.mp4", size=(128, 128))
-print(fitting.fit(scene, film, {"friction": 0.5}))
+ball = get_model("fem")("ball", radius=0.3)
+view = fitting.Orbit(distance=2, elevation=10, size=(48, 48))
+scene = fitting.Scene(ball, get_renderer("softras")(), view, ball.params(position=[0, 0.5, 0]), dt=1e-3, steps=400)
+film = fitting.read_film("clip.mp4", size=(48, 48))
+print(fitting.fit(scene, film, {"shear_modulus": 2e3}))
 """
 
 from importlib import import_module
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from diffloom_fitting.fits import fit, run_fit
     from diffloom_fitting.gradient_check import check_gradient
     from diffloom_fitting.losses import Loss, MultiScale, Overlap, PixelError, SilhouetteError, StateError
-    from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
+    from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Hops, Lbfgs, Sgd
     from diffloom_fitting.report import write_report
     from diffloom_fitting.result import Estimate, Result
     from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids
@@ -34,7 +34,7 @@ _HOMES = {
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
     "losses": ("Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"),
-    "optimisers": ("Adam", "CmaEs", "FitError", "GaussNewton", "Lbfgs", "Sgd"),
+    "optimisers": ("Adam", "CmaEs", "FitError", "GaussNewton", "Hops", "Lbfgs", "Sgd"),
     "report": ("write_report",),
     "result": ("Estimate", "Result"),
     "scene": ("Look", "Orbit", "Policy", "Scene", "Sinusoids"),
@@ -52,6 +52,7 @@ __all__ = [
     "Experiment",
     "FitError",
     "GaussNewton",
+    "Hops",
     "Lbfgs",
     "Look",
     "Loss",

@@ -81,6 +81,6 @@ class Experiment:
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
         """The tie of a stage that moves only part of the unknowns."""
-        if stage.only is None and not stage.shared:
+        if stage.only is None and not stage.shared and not stage.together:
             return None
-        return make_tie(self.layout, z, stage.only, stage.shared)
+        return make_tie(self.layout, z, stage.only, stage.shared, stage.together)

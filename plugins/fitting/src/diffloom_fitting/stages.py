@@ -50,7 +50,8 @@ class Stage:
 
     rate: factor on the optimiser's own rate. horizon: part (0..1] of the target's time that is seen. renderer:
     settings of the renderer that change, such as {"sigma": Schedule(1e-3, 1e-5, "exponential")}. loss: instead of the
-    experiment's. only: unknowns that move; None for all. shared: unknowns whose rows move as one.
+    experiment's. only: unknowns that move; None for all. shared: unknowns whose rows take one value. together: unknowns
+    whose rows move by the same amount, keeping their differences.
     """
 
     optimiser: Optimiser
@@ -61,6 +62,7 @@ class Stage:
     loss: Loss | None = None
     only: tuple[str, ...] | None = None
     shared: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
     stop: Stop = field(default_factory=Stop)
 
     def __post_init__(self) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+
+Variant = tuple[str | None, str | None, tuple[str, ...]]
 
 
 @click.command()
@@ -16,6 +19,10 @@ import click
     "--pair", "pairs", multiple=True, metavar="FIT[:TARGET]",
     help="A renderer, and the one that draws the target; several make several sections.",
 )  # fmt: skip
+@click.option(
+    "--also", "others", multiple=True, metavar="LABEL:KEY=VALUE",
+    help="One more section with a value changed, such as '3D states:loss=state'; the same LABEL joins several.",
+)  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
 @click.option("--quick", is_flag=True, help="The file's own reduced version.")
 @click.option("--jobs", default=1, show_default=True, help="Processes at once.")
@@ -23,26 +30,24 @@ import click
 @click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
 @click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
 def sweep(
-    file: str, seeds: str, pairs: tuple[str, ...], settings: tuple[str, ...], quick: bool, jobs: int, note: str,
-    work: str | None, out: str | None,
+    file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], settings: tuple[str, ...], quick: bool,
+    jobs: int, note: str, work: str | None, out: str | None,
 ) -> None:  # fmt: skip
-    """Fit FILE with many seeds, and write a table of errors, times and memory.
+    """Fit FILE with many seeds, and write a table of errors, times and memory, with the figures beside it as JSON.
 
     Finished runs are kept, so that a sweep that was stopped goes on where it was.
     """
     from diffloom_fitting.run_folder.writing import explained, write_text
-    from diffloom_fitting.sweeps import Case, sweep_table
+    from diffloom_fitting.sweeps import Case, sweep_data, sweep_table
 
     stem = Path(file).stem
     store = Path(work) if work is not None else Path("runs") / "sweeps" / stem
     table = Path(out) if out is not None else Path(file).parent / "results" / f"{stem}.md"
     sections = []
-    for pair in pairs or ("",):
-        fit, _, target = pair.partition(":")
-        cases = [Case(file, seed, fit or None, target or None, settings, quick) for seed in _seeds(seeds)]
-        label = f"{fit or 'as in the file'}" + (f" <- {target}" if target else f" <- {fit}" if fit else "")
+    for label, folder, (fit, target, changed) in _sections(pairs, others):
+        cases = [Case(file, seed, fit, target, (*settings, *changed), quick) for seed in _seeds(seeds)]
         outcomes = []
-        for outcome in _outcomes(cases, str(store / (pair.replace(":", "-") or "file")), jobs):
+        for outcome in _outcomes(cases, str(store / folder), jobs):
             errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
             click.echo(f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s)")
             outcomes.append(outcome)
@@ -50,7 +55,26 @@ def sweep(
     with explained(table):
         table.parent.mkdir(parents=True, exist_ok=True)
     write_text(table, sweep_table(sections[0][1][0]["title"], sections, note))
+    write_text(table.with_suffix(".json"), json.dumps(sweep_data(sections), indent=1) + "\n")
     click.echo(f"table: {table}")
+
+
+def _sections(pairs: Sequence[str], others: Sequence[str]) -> list[tuple[str, str, Variant]]:
+    """(label, folder, (renderer, target's renderer, settings)) of each section."""
+    found: list[tuple[str, str, Variant]] = []
+    for pair in pairs or (() if others else ("",)):
+        fit, _, target = pair.partition(":")
+        label = f"{fit} <- {target or fit}" if fit else "as in the file"
+        found.append((label, pair.replace(":", "-") or "file", (fit or None, target or None, ())))
+    changes: dict[str, list[str]] = {}
+    for other in others:
+        label, sign, setting = other.partition(":")
+        if not sign or "=" not in setting:
+            raise click.BadParameter(f"--also {other!r}: expected LABEL:KEY=VALUE, such as '3D states:loss=state'")
+        changes.setdefault(label.strip(), []).append(setting.strip())
+    for label, settings in changes.items():
+        found.append((label, label.replace(" ", "-"), (None, None, tuple(settings))))
+    return found
 
 
 def _seeds(text: str) -> range:

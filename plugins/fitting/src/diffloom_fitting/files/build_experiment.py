@@ -159,6 +159,7 @@ def _stage(table: StageTable, place: str, renderer: str) -> Stage:
         None if table.loss is None else _loss(table.loss, f"{place}.loss"),
         None if table.only is None else tuple(table.only),
         tuple(table.shared),
+        tuple(table.together),
         Stop(**table.stop.model_dump()),
     )
 

@@ -56,12 +56,8 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
 def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
     if not truth:
         raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
-    times = torch.arange(scene.steps + 1, dtype=torch.float64) * scene.dt
-    if table.rate is not None:
-        last = scene.steps * scene.dt
-        times = torch.arange(int(last * table.rate * (1.0 + 1e-12)) + 1, dtype=torch.float64) / table.rate
     drawn = scene if table.renderer is None else scene.with_renderer(build_renderer(loaded, table.renderer))
-    return synthesise(drawn, truth, times, levels=table.levels)
+    return synthesise(drawn, truth, rate=table.rate, levels=table.levels)
 
 
 def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:

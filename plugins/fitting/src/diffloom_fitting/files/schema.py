@@ -101,7 +101,7 @@ class UnknownTable(Table):
 class StageTable(Table):
     """One optimiser's turn."""
 
-    optimiser: Named = Field(description="adam, sgd, lbfgs, gauss_newton or cma, and its settings")
+    optimiser: Named = Field(description="adam, sgd, lbfgs, gauss_newton, hops or cma, and its settings")
     iterations: int = Field(50, ge=1)
     rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
     horizon: ScheduleTable | Number | None = Field(None, description="part of the target's time that is seen, 0..1")
@@ -110,7 +110,8 @@ class StageTable(Table):
     )
     loss: Named | None = Field(None, description="instead of the experiment's")
     only: list[str] | None = Field(None, description="unknowns that move in this stage")
-    shared: list[str] = Field([], description="unknowns whose rows move as one")
+    shared: list[str] = Field([], description="unknowns whose rows take one value")
+    together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
     stop: StopTable = StopTable()
 
 

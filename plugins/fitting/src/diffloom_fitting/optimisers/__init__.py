@@ -3,6 +3,7 @@
 from diffloom_fitting.optimisers.adam import Adam
 from diffloom_fitting.optimisers.cma import CmaEs
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
+from diffloom_fitting.optimisers.hops import Hops
 from diffloom_fitting.optimisers.lbfgs import Lbfgs
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress
 from diffloom_fitting.optimisers.sgd import Sgd
@@ -11,8 +12,9 @@ OPTIMISERS: dict[str, type[Optimiser]] = {
     "adam": Adam,
     "cma": CmaEs,
     "gauss_newton": GaussNewton,
+    "hops": Hops,
     "lbfgs": Lbfgs,
     "sgd": Sgd,
 }
 
-__all__ = ["OPTIMISERS", "Adam", "CmaEs", "FitError", "GaussNewton", "Lbfgs", "Optimiser", "Progress", "Sgd"]
+__all__ = ["OPTIMISERS", "Adam", "CmaEs", "FitError", "GaussNewton", "Hops", "Lbfgs", "Optimiser", "Progress", "Sgd"]

@@ -1,4 +1,4 @@
-"""Gauss-Newton steps with Levenberg-Marquardt damping: few unknowns, very sharp."""
+"""Gauss-Newton steps with Levenberg-Marquardt damping: very sharp, for few unknowns and for hundreds."""
 
 from __future__ import annotations
 
@@ -9,51 +9,80 @@ from torch import Tensor
 
 from diffloom.interfaces import SimulationError
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers.jacobian import jacobian
+from diffloom_fitting.optimisers.jacobian import curvature, jacobian
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
-from diffloom_fitting.optimisers.quadratic import Model
+from diffloom_fitting.optimisers.quadratic import Model, learned
 
 LEAST_SCALE = 1e-3
+FEW = 8  # so many simulations cost about as much as the iteration they may save
 
 
 @dataclass(frozen=True)
 class GaussNewton(Optimiser):
-    """Solves (J'J + damping D) step = -J'r, with D the running maximum of J'J's diagonal, and at least a
+    """Solves (C + damping D) step = -half gradient, with D the running maximum of C's diagonal, and at least a
     thousandth of its largest entry.
 
-    The gradient J'r is exact, from the adjoint; the curvature J'J comes from forward differences of the residuals,
-    one simulation per unknown. damping: at the start; it falls as steps succeed and grows as they fail.
-    longest: damping also grows until no entry of a step is longer than this in the searched space, so that what the
-    pictures hardly show stays put while what they show moves. trials: dampings tried per iteration.
+    The gradient is exact, from the adjoint; the curvature C = J'J / residuals comes from forward differences of the
+    residuals, one simulation per unknown. With more than a few unknowns that is dear, so C is kept as long as steps
+    go well, and each step's change of the gradient is learned into it (BFGS). keep: a kept curvature is computed anew
+    when the loss stays above this part of itself in a step; 0 computes it anew each time.
+    width: take gradient and curvature from central differences this wide in the searched space, which see across the
+    small jumps that contact makes where the exact gradient sees only the slope between two of them.
+    damping: at the start; it falls as steps succeed and grows as they fail. longest: damping also grows until no
+    entry of a step is longer than this in the searched space, so that what the pictures hardly show stays put while
+    what they show moves. trials: dampings tried per iteration.
     """
 
     damping: float = 1e-2
     longest: float = 1.0
     trials: int = 10
+    keep: float = 0.7
+    width: float | None = None
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
         return replace(first_evaluation(objective, z), memory={"damping": self.damping, "growth": 2.0})
 
+    def renew(self, objective: Objective, progress: Progress) -> Progress:
+        # A curvature of the former objective says little of this one's.
+        memory = {name: value for name, value in progress.memory.items() if name != "curvature"}
+        return super().renew(objective, replace(progress, memory=memory))
+
     def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
         gradient = progress.gradient
         assert gradient is not None
-        z = progress.z
         if not bool(gradient.any()):
             return replace(progress, done="the gradient is zero")
+        kept = progress.memory.get("curvature")
+        if kept is not None:
+            moved = self._damped(objective, progress, self._model(progress, kept, 0.5 * gradient), rate)
+            if moved.done is None:
+                return moved
+            progress = replace(progress, evaluations=moved.evaluations, rejected=moved.rejected)
         try:
-            residuals = objective.residuals(z)
-            slopes = jacobian(objective, z, residuals)
+            half, bend = self._differences(objective, progress)
         except SimulationError as error:
             return replace(progress, done=f"a simulation beside this place failed: {error}")
-        count = residuals.numel()
-        # The loss is a mean of squares: its half gradient is J'r / count, its half curvature J'J / count.
-        curvature = slopes @ slopes.T / count
-        scale = torch.maximum(curvature.diagonal(), progress.memory.get("scale", torch.zeros_like(z)))
+        spent = 1 + progress.z.numel() * (1 if self.width is None else 2)
+        progress = replace(progress, evaluations=progress.evaluations + spent)
+        return self._damped(objective, progress, self._model(progress, bend, half), rate)
+
+    def _differences(self, objective: Objective, progress: Progress) -> tuple[Tensor, Tensor]:
+        """(half gradient, curvature) here."""
+        assert progress.gradient is not None
+        residuals = objective.residuals(progress.z)
+        slopes = jacobian(objective, progress.z, residuals, self.width is not None, self.width)
+        bend = curvature(slopes, residuals.dtype)
+        if self.width is None:
+            return 0.5 * progress.gradient, bend
+        return slopes.to(residuals.dtype) @ residuals / residuals.numel(), bend
+
+    def _model(self, progress: Progress, bend: Tensor, half: Tensor) -> Model:
+        scale = torch.maximum(bend.diagonal(), progress.memory.get("scale", torch.zeros_like(half)))
         # What the pictures hardly show must not be flung far: damping holds it as if it were shown a little.
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
-        return self._damped(objective, progress, Model(curvature, scale, 0.5 * gradient), z.numel() + 1, rate)
+        return Model(bend, scale, half)
 
-    def _damped(self, objective: Objective, progress: Progress, model: Model, spent: int, rate: float) -> Progress:
+    def _damped(self, objective: Objective, progress: Progress, model: Model, rate: float) -> Progress:
         """Try ever stronger damping until the loss falls (Nielsen's rule adapts it)."""
         damping, growth = float(progress.memory["damping"]), float(progress.memory["growth"])
         rejected = 0
@@ -67,10 +96,13 @@ class GaussNewton(Optimiser):
             rejected += 0 if seen.finite else 1
             gain = model.gain(progress.value, seen, step)
             if seen.finite and gain > 0.0:
+                assert seen.gradient is not None
                 damping *= max(0.1, 1.0 - (2.0 * gain - 1.0) ** 3)
                 memory = {"damping": max(damping, 1e-15), "growth": 2.0, "scale": model.scale}
+                if self.width is None and step.numel() > FEW and seen.value <= self.keep * progress.value:
+                    memory["curvature"] = learned(model.curvature, step, 0.5 * seen.gradient - model.half)
                 return Progress(
-                    progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + spent + trial,
+                    progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + trial,
                     progress.rejected + rejected,
                 )  # fmt: skip
             damping *= growth
@@ -78,7 +110,7 @@ class GaussNewton(Optimiser):
         return replace(
             progress,
             memory={"damping": damping, "growth": 2.0, "scale": model.scale},
-            evaluations=progress.evaluations + spent + self.trials,
+            evaluations=progress.evaluations + self.trials,
             rejected=progress.rejected + rejected,
             done="no damped step lowers the loss",
         )

@@ -8,6 +8,7 @@ from torch import Tensor
 from diffloom_fitting.objective import Objective
 
 JUMP = 100.0  # a slope this many times the steepest of 99 % of all was not a slope: a pixel was switched, not moved
+BLOCK = 4096  # residuals multiplied at once
 
 
 def step_size(dtype: torch.dtype) -> float:
@@ -15,27 +16,44 @@ def step_size(dtype: torch.dtype) -> float:
     return 1e-6 if dtype == torch.float64 else 2e-3
 
 
-def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False) -> Tensor:
+def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False, width: float | None = None) -> Tensor:
     """(unknowns, residuals): d residual / d z, a row per unknown.
 
-    at: the residuals at ``z``. central: two simulations per column, more exact. Where a pixel jumps (an edge of
-    a hard rasteriser crossed its centre) the difference is no derivative, and is set to zero.
+    at: the residuals at ``z``. central: two simulations per column, more exact. width: of the differences, chosen by
+    the precision when not given. Where a pixel jumps (an edge of a hard rasteriser crossed its centre) a narrow
+    difference is no derivative, and is set to zero; a wide one is meant to see jumps.
     """
-    h = step_size(z.dtype)
-    # One block from the start: with many unknowns this is the largest thing in memory.
-    slopes = torch.empty(z.numel(), at.numel(), dtype=at.dtype)
+    # One block from the start: with many unknowns this is the largest thing in memory, and single precision is
+    # enough for slopes that are themselves only differences.
+    kept = at.dtype if z.numel() <= 32 else torch.float32
+    slopes = torch.empty(z.numel(), at.numel(), dtype=kept)
     for i in range(z.numel()):
-        ahead = z.clone()
-        ahead[i] += h
-        change = objective.residuals(ahead)
-        if central:
-            behind = z.clone()
-            behind[i] -= h
-            change = 0.5 * (change - objective.residuals(behind))
-        else:
-            change = change - at
-        torch.div(_without_jumps(change), h, out=slopes[i])
+        slopes[i] = _slope(objective, z, i, at, central, width)
     return slopes
+
+
+def curvature(slopes: Tensor, dtype: torch.dtype) -> Tensor:
+    """(unknowns, unknowns): J'J / residuals, half the curvature of a mean of squares whose residuals are small."""
+    total = torch.zeros(len(slopes), len(slopes), dtype=dtype)
+    for block in torch.split(slopes, BLOCK, dim=1):
+        # Most pixels see nothing of the scene.
+        seen = block[:, block.any(dim=0)].to(dtype)
+        total += seen @ seen.T
+    return total / slopes.shape[1]
+
+
+def _slope(objective: Objective, z: Tensor, i: int, at: Tensor, central: bool, width: float | None) -> Tensor:
+    h = width or step_size(z.dtype)
+    ahead = z.clone()
+    ahead[i] += h
+    change = objective.residuals(ahead)
+    if central:
+        behind = z.clone()
+        behind[i] -= h
+        change = 0.5 * (change - objective.residuals(behind))
+    else:
+        change = change - at
+    return (_without_jumps(change) if width is None else change) / h
 
 
 def _without_jumps(change: Tensor) -> Tensor:

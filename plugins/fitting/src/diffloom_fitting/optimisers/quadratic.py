@@ -40,3 +40,16 @@ class Model:
         if promised <= 0.0:
             return 1.0 if fall > 0.0 else -1.0
         return fall / promised
+
+
+def learned(curvature: Tensor, step: Tensor, turn: Tensor) -> Tensor:
+    """The curvature nearest to ``curvature`` that explains how a ``step`` turned the half gradient by ``turn`` (BFGS).
+
+    A turn that would bend the model downwards teaches nothing.
+    """
+    pull = float(step @ turn)
+    bent = curvature @ step
+    stiff = float(step @ bent)
+    if not (pull > 1e-10 * float(step.norm() * turn.norm()) and stiff > 0.0):
+        return curvature
+    return curvature + torch.outer(turn, turn) / pull - torch.outer(bent, bent) / stiff

@@ -46,7 +46,8 @@ class Scene:
 
     params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
     steps: how many. camera: an ``Orbit`` (whose place can be sought) or any ``Camera``. lights: none means the
-    renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour.
+    renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
+    pictures show the surface laid over it.
     gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
     """
 
@@ -125,12 +126,17 @@ class Scene:
         dressed = self.look.dress(surface, rest, values.get("look.colour"))
         places = {k.removeprefix("camera."): v for k, v in values.items() if k.startswith("camera.")}
         camera = camera_of(self.camera, self.dtype, places)
-        if self.background is None:
-            return self.renderer.render(dressed, camera, self.lights, outputs), surface.vertices
         image = on_black(self.renderer).render(dressed, camera, self.lights, outputs)
         if image.rgba is not None:
-            image = replace(image, rgba=over(image.rgba, self.background))
+            image = replace(image, rgba=over(image.rgba, self.behind))
         return image, surface.vertices
+
+    @property
+    def behind(self) -> Tensor:
+        """What shows where the surface does not: (height, width, 3), or the renderer's colour (3,)."""
+        if self.background is not None:
+            return self.background
+        return torch.tensor(getattr(self.renderer, "background", (0.0, 0.0, 0.0)), dtype=self.dtype)
 
     def film(
         self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
@@ -155,9 +161,13 @@ def on_black(renderer: Renderer) -> Renderer:
 
 
 def over(rgba: Tensor, background: Tensor) -> Tensor:
-    """``rgba`` drawn on black, laid over a picture (height, width, 3)."""
+    """``rgba`` drawn on black, laid over a picture (height, width, 3) or a colour (3,).
+
+    The colour counts as much as the surface covers: a soft rasteriser paints all that it touches in full, so that
+    without this a pixel would switch when an outline comes near it.
+    """
     alpha = rgba[..., 3:]
-    return torch.cat([rgba[..., :3] + (1.0 - alpha) * background, alpha], dim=-1)
+    return torch.cat([alpha * rgba[..., :3] + (1.0 - alpha) * background, alpha], dim=-1)
 
 
 def _start(model: Model, params: Params) -> Trajectory:

@@ -1,4 +1,4 @@
-"""Outcomes of a sweep as Markdown."""
+"""Outcomes of a sweep as Markdown, and as data."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
         lines += [note, ""]
     first = pairs[0][1][0]
     lines += [
-        f"{len(pairs[0][1])} seeds; pictures {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the "
-        f"loss, {first['steps']} physics steps. Errors are mean |found - truth| / mean |truth|; *start* is the "
-        "error of the guess each fit began with.",
+        f"Pictures {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
+        "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
+        "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
+        "that of guessing the mean truth. Seconds are of one processor core.",
         "",
         *_summary(names, pairs),
     ]
@@ -33,7 +34,8 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
 
 
 def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[str]:
-    head = ["fit <- target", "unknown", "start", "mean", "median", "worst", "s / fit", "s / iteration", "peak memory"]
+    head = ["fit <- target", "seeds", "unknown", "average", "start", "mean", "deviation", "median", "worst", "s / fit",
+            "s / iteration", "peak memory"]  # fmt: skip
     rows = [_row(head), _row(["---"] * len(head))]
     for label, outcomes in pairs:
         for number, name in enumerate(names):
@@ -42,13 +44,45 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
             cost = ["", "", ""]
             if number == 0:
                 cost = [
-                    f"{statistics.mean(o['seconds'] for o in outcomes):.1f}",
-                    f"{statistics.mean(o['seconds'] / max(1, o['iterations']) for o in outcomes):.3f}",
+                    f"{statistics.mean(o['processor_seconds'] for o in outcomes):.1f}",
+                    f"{statistics.mean(o['processor_seconds'] / max(1, o['iterations']) for o in outcomes):.3f}",
                     f"{max(o['peak_memory_bytes'] for o in outcomes) / 2**20:.0f} MB",
                 ]
-            figures = [statistics.mean(starts), statistics.mean(errors), statistics.median(errors), max(errors)]
-            rows.append(_row([label if number == 0 else "", name, *(short(f) for f in figures), *cost]))
+            figures = [
+                _average(outcomes, name), statistics.mean(starts), statistics.mean(errors), statistics.pstdev(errors),
+                statistics.median(errors), max(errors),
+            ]  # fmt: skip
+            begin = [label, str(len(outcomes))] if number == 0 else ["", ""]
+            rows.append(_row([*begin, name, *(short(f) for f in figures), *cost]))
     return rows
+
+
+def _average(outcomes: Sequence[Outcome], name: str) -> float | None:
+    """Mean relative error of always guessing the mean of the truths; None for what is not one number."""
+    truths = [_estimate(o, name)["truth"] for o in outcomes]
+    if not all(isinstance(truth, (int, float)) for truth in truths):
+        return None
+    guess = statistics.mean(truths)
+    return statistics.mean(abs(guess - truth) / abs(truth) if truth else abs(guess) for truth in truths)
+
+
+def sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
+    """The figures of every fit, one plain record each; values only of unknowns that are one number."""
+    return [_record(label, outcome) for label, outcomes in pairs for outcome in outcomes]
+
+
+def _record(label: str, o: Outcome) -> Outcome:
+    kept = ("seed", "loss", "start_loss", "held_loss", "reason", "iterations", "evaluations", "seconds",
+            "processor_seconds", "peak_memory_bytes")  # fmt: skip
+    estimates = [
+        {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _many(e[k])}
+        for e in o["estimates"]
+    ]
+    return {"pair": label, **{name: o[name] for name in kept}, "estimates": estimates}
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, list)
 
 
 def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
@@ -64,7 +98,7 @@ def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
                     *(short(_estimate(o, n)["error"]) for n in names),
                     short(o["loss"]),
                     str(o["iterations"]),
-                    f"{o['seconds']:.1f}",
+                    f"{o['processor_seconds']:.1f}",
                 ]
             )
         )

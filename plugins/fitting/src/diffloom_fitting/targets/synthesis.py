@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 
 def synthesise(
-    scene: Scene, truth: Mapping[str, object], times: Tensor | None = None, *, levels: int | None = None
-) -> Target:
+    scene: Scene, truth: Mapping[str, object], times: Tensor | None = None, *, rate: float | None = None,
+    levels: int | None = None,
+) -> Target:  # fmt: skip
     """The film of ``scene`` with the ``truth`` put in: pictures with coverage, masks and states.
 
-    truth: true values by name, in their units. times: (frames,) [s]; every step when not given. levels: 255 rounds
-    the pictures as an 8-bit film would; None keeps them exact. To draw the target with another renderer than the
-    fit's, pass ``scene.with_renderer(other)``.
+    truth: true values by name, in their units. times: (frames,) [s]; or rate: frames a second; every step when neither
+    is given. levels: 255 rounds the pictures as an 8-bit film would; None keeps them exact. To draw the target with
+    another renderer than the fit's, pass ``scene.with_renderer(other)``.
     """
     if times is None:
-        times = torch.arange(scene.steps + 1, dtype=torch.float64) * scene.dt
+        per_second = 1.0 / scene.dt if rate is None else rate
+        count = int(scene.steps * scene.dt * per_second * (1.0 + 1e-12)) + 1
+        times = torch.arange(count, dtype=torch.float64) / per_second
     values = true_values(scene, truth)
     with torch.no_grad():
         view = scene.film(values, times, ("rgba",), NoGradient())

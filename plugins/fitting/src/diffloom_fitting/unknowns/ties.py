@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -18,11 +18,13 @@ class Tie:
     """A shorter vector that stands for the full one.
 
     index: (full size,) which entry of the short vector each full entry follows, -1 for those that stay. base: (full
-    size,) their values. Entries that share an index move as one.
+    size,) their values. Entries that share an index move as one. offset: (full size,) what each keeps of its own
+    beside the short vector's entry.
     """
 
     index: Tensor
     base: Tensor
+    offset: Tensor
 
     @property
     def size(self) -> int:
@@ -31,7 +33,7 @@ class Tie:
 
     def expand(self, short: Tensor) -> Tensor:
         """The full vector, differentiable with respect to the short one."""
-        moved = short[self.index.clamp(min=0)]
+        moved = short[self.index.clamp(min=0)] + self.offset
         return torch.where(self.index >= 0, moved, self.base)
 
     def reduce(self, full: Tensor) -> Tensor:
@@ -42,13 +44,18 @@ class Tie:
         return total / count
 
 
-def make_tie(layout: Layout, base: Tensor, only: Sequence[str] | None, shared: Sequence[str]) -> Tie:
-    """The tie that moves only the unknowns named in ``only`` (None: all), with the rows of those in ``shared`` as one.
+def make_tie(
+    layout: Layout, base: Tensor, only: Sequence[str] | None, shared: Sequence[str], together: Sequence[str] = ()
+) -> Tie:
+    """The tie that moves only the unknowns named in ``only`` (None: all).
 
-    base: (size,) the full vector, where the others stay.
+    The rows of those in ``shared`` take one value; those in ``together`` move by the same amount and so keep their
+    differences (their ratios, when they are searched in log space). base: (size,) the full vector, where the others
+    stay.
     """
     names = [slot.name for slot in layout.slots]
-    for name in (*(only or ()), *shared):
+    joined = (*shared, *together)
+    for name in (*(only or ()), *joined):
         if name not in names:
             raise InputError(
                 f"stage: no unknown is called {name!r}{nearest(name, names)} There are: {', '.join(names)}"
@@ -59,9 +66,12 @@ def make_tie(layout: Layout, base: Tensor, only: Sequence[str] | None, shared: S
         if only is not None and slot.name not in only:
             parts.append(torch.full((slot.size,), -1, dtype=torch.long))
             continue
-        row = slot.size // slot.shape[0] if slot.name in shared and slot.shape else slot.size
+        row = slot.size // slot.shape[0] if slot.name in joined and slot.shape else slot.size
         parts.append(count + torch.arange(slot.size) % row)
         count += row
     if count == 0:
         raise InputError("stage: nothing is left to move; name at least one unknown in only")
-    return Tie(torch.cat(parts), base.detach().clone())
+    index, none = torch.cat(parts), torch.zeros_like(base.detach())
+    tie = Tie(index, base.detach().clone(), none)
+    kept = torch.cat([torch.full((slot.size,), slot.name in together) for slot in layout.slots]) & (index >= 0)
+    return replace(tie, offset=torch.where(kept, tie.base - tie.expand(tie.reduce(tie.base)), none))

@@ -1,0 +1,60 @@
+"""Basin hopping: leap from the best place, run downhill, keep what is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.optimisers.gauss_newton import GaussNewton
+from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
+
+
+@dataclass(frozen=True)
+class Hops(Optimiser):
+    """For losses that are smooth in small cells with jumps between them, as contact makes them: a vertex touches the
+    ground a step earlier or later. Within the right cell Gauss-Newton is exact; the leaps find the cell.
+
+    One iteration is one leap from the best place, normal in the searched space, followed by ``steps`` Gauss-Newton
+    steps, fewer when they lead nowhere. spread: largest standard deviation of a leap; each draws its own, down to a
+    hundredth of that, and each unknown its share of it, down to a tenth, evenly in the logarithm. patience: after two
+    steps a leap is given up while its loss is above this many times the best one.
+    """
+
+    spread: float = 0.1
+    steps: int = 5
+    patience: float = 10.0
+
+    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
+        return replace(first_evaluation(objective, z), memory={"seed": seed, "leaps": 0})
+
+    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+        leaps = int(progress.memory["leaps"])
+        # A generator of its own for each leap: a resumed search leaps to the same places.
+        generator = torch.Generator().manual_seed(int(progress.memory["seed"]) * 1_000_003 + leaps)
+        size = progress.z.numel()
+        drawn = torch.rand(1 + size, generator=generator, dtype=torch.float64)
+        scales = 10.0 ** (-2.0 * drawn[0] - drawn[1:])
+        noise = torch.randn(size, generator=generator, dtype=torch.float64)
+        # The first descent is from the place itself.
+        leap = rate * self.spread * scales * noise * (1.0 if leaps else 0.0)
+        found = self._descend(objective, progress.z + leap.to(progress.z.dtype), progress)
+        better = found if found.value < progress.value else progress
+        return replace(
+            better, memory={"seed": progress.memory["seed"], "leaps": leaps + 1}, done=None,
+            evaluations=progress.evaluations + found.evaluations, rejected=progress.rejected + found.rejected,
+        )  # fmt: skip
+
+    def _descend(self, objective: Objective, z: Tensor, best: Progress) -> Progress:
+        downhill = GaussNewton(trials=4)
+        try:
+            here = downhill.begin(objective, z, 0)
+        except FitError:
+            return Progress(z, float("inf"), None, {}, 1, 1)
+        for number in range(self.steps):
+            if here.done is not None or (number >= 2 and here.value > self.patience * best.value):
+                break
+            here = downhill.step(objective, here, 1.0)
+        return here
