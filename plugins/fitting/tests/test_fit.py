@@ -66,6 +66,22 @@ def test_every_loss_leads_to_the_truth(loss):
     assert max(e.error for e in result.estimates) < (2e-2 if isinstance(loss, Overlap) else 1e-4)
 
 
+def test_coarse_pictures_lead_farther():
+    """From a guess whose picture hardly meets the target's, whole pictures creep and coarse ones arrive."""
+    scene = replace(toy_scene(), renderer=toys.ToyRenderer(sigma=0.7))
+    target = synthesise(scene, {"velocity": [2.5, 3.0, 0.0]})
+    stop = Stop(change=1e-3, patience=3)
+
+    def error(loss):
+        return fit(scene, target, {"velocity": [0.0, 1.0, 0.0]}, loss=loss, iterations=8, stop=stop).estimates[0].error
+
+    coarse, fine = error(MultiScale(levels=2, first=2)), error(PixelError())
+    assert coarse < 0.1
+    assert fine > 2.0 * coarse
+    with pytest.raises(InputError, match="first=-1"):
+        MultiScale(first=-1)
+
+
 def test_single_precision_reaches_its_own_limit():
     scene = toy_scene(torch.float32)
     result = fit(scene, synthesise(scene, TRUTH), {"gravity": 9.0, "drag": 0.4})

@@ -18,17 +18,21 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class MultiScale(Loss):
-    """Squared differences of pictures halved ``levels`` - 1 times, each level weighing the same.
+    """Squared differences of pictures halved ``first`` times and then again, ``levels`` of them, weighing the same.
 
-    of: "rgba" or "silhouette". An object that has not yet met its target's outline still feels it at a coarse level.
+    of: "rgba" or "silhouette". An object that has not yet met its target's outline still feels it at a coarse level;
+    with ``first`` above 0 only coarse levels count, whose slopes hold farther.
     """
 
     levels: int = 4
     of: str = "rgba"
+    first: int = 0
 
     def __post_init__(self) -> None:
-        if self.levels < 1:
-            raise InputError(f"loss 'multiscale': got levels={self.levels}; expected 1 or more")
+        if self.levels < 1 or self.first < 0:
+            raise InputError(
+                f"loss 'multiscale': got levels={self.levels} and first={self.first}; expected at least 1 and 0"
+            )
         if self.of not in ("rgba", "silhouette"):
             raise InputError(f"loss 'multiscale': got of={self.of!r}; expected rgba or silhouette")
 
@@ -41,6 +45,8 @@ class MultiScale(Loss):
         fine = base.residuals(view, target)
         assert fine is not None
         planes = fine[:, None] if fine.dim() == 3 else fine.permute(0, 3, 1, 2)
+        if self.first:
+            planes = avg_pool2d(planes, min(2**self.first, *planes.shape[2:]), ceil_mode=True)
         parts = []
         for level in range(self.levels):
             if level > 0:
