@@ -40,6 +40,14 @@ def shown(value: Tensor, deviation: Tensor | None = None) -> str:
     return f"mean {number(float(value.mean()), 4)}, {number(float(value.min()), 4)} to {number(float(value.max()), 4)}"
 
 
+def shown_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
+    """The same with each number of a short list on a line of its own."""
+    if not 1 < value.numel() <= 4:
+        return [shown(value, deviation)]
+    spread = [None] * value.numel() if deviation is None else deviation.flatten().tolist()
+    return [measured(v, d) for v, d in zip(value.flatten().tolist(), spread, strict=True)]
+
+
 def brief(value: Any) -> str:
     """A record's value in a few characters."""
     if isinstance(value, dict):

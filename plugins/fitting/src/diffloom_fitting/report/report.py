@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from PIL import Image
 
-from diffloom_fitting.console.numbers import memory, number, percent, pretty_unit, seconds, shown
+from diffloom_fitting.console.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines
 from diffloom_fitting.console.tables import result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
@@ -48,7 +48,7 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
         plots=plots,
         shares=shares(result),
         check=result.gradient if isinstance(result.gradient, GradientCheck) else None,
-        source=experiment.target.source,
+        source=Path(experiment.target.source).name,
         frames=len(experiment.target),
         held=0 if experiment.held is None else len(experiment.held),
         config="" if config is None else json.dumps(config, indent=2),
@@ -63,7 +63,7 @@ def headline(result: Result) -> str:
     parts = []
     for e in result.estimates[:4]:
         unit = f" {pretty_unit(e.unit)}" if e.unit else ""
-        told = f"{e.name} = {shown(e.found, e.deviation)}{unit}"
+        told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
         parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
     more = len(result.estimates) - 4
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
@@ -83,19 +83,21 @@ def cards(result: Result) -> list[tuple[str, str]]:
     return found
 
 
-def rows(result: Result) -> list[dict[str, str]]:
-    """The table of estimates."""
-    return [
-        {
-            "name": e.name,
-            "unit": pretty_unit(e.unit),
-            "start": shown(e.start),
-            "found": shown(e.found, e.deviation),
-            "truth": "" if e.truth is None else shown(e.truth),
-            "error": percent(e.error),
+def rows(result: Result) -> list[dict[str, list[str]]]:
+    """The table of estimates, each cell in lines; truth and error only where a truth is known."""
+    known = any(e.truth is not None for e in result.estimates)
+    found = []
+    for e in result.estimates:
+        row = {
+            "unknown": [e.name],
+            "unit": [pretty_unit(e.unit)],
+            "start": shown_lines(e.start),
+            "found": shown_lines(e.found, e.deviation),
         }
-        for e in result.estimates
-    ]
+        if known:
+            row |= {"truth": [] if e.truth is None else shown_lines(e.truth), "error": [percent(e.error)]}
+        found.append(row)
+    return found
 
 
 def shares(result: Result) -> list[tuple[str, float, str]]:

@@ -63,7 +63,7 @@ def _average(outcomes: Sequence[Outcome], name: str) -> float | None:
     if not all(isinstance(truth, (int, float)) for truth in truths):
         return None
     guess = statistics.mean(truths)
-    return statistics.mean(abs(guess - truth) / abs(truth) if truth else abs(guess) for truth in truths)
+    return float(statistics.mean(abs(guess - truth) / abs(truth) if truth else abs(guess) for truth in truths))
 
 
 def sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
