@@ -27,7 +27,7 @@ from .access import (
     strow3,
 )
 from .device import device
-from .functions import absolute, atan2, constant, cos, exp, floor, log, reciprocal, sin, sqrt
+from .functions import absolute, atan2, constant, cos, exp, floor, fma, log, reciprocal, sin, sqrt
 from .gather import row_add, row_vec3, row_zero
 from .launches import launch, launch_lanes, launch_runs, together
 from .mat22 import (
@@ -136,6 +136,7 @@ __all__ = [
     "dot33",
     "exp",
     "floor",
+    "fma",
     "fma3",
     "fma33",
     "had3",

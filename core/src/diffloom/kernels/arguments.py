@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from numba import _dispatcher
 
-from .rowtypes import has_rows_of_four
+from .rowtypes import known_columns
 
 _SCALARS = frozenset((int, float, bool))
 
@@ -61,22 +61,22 @@ def is_cuda(value) -> bool:
 
 
 def host_key(host: tuple, arrays: list) -> tuple:
-    """What compiled code depends on in host arguments: their types, and which arrays have rows of four.
+    """What compiled code depends on in host arguments: their types, and which arrays have rows of known length.
 
     arrays: those among the arguments, in order.
     """
-    rows = [k for k, array in enumerate(arrays) if array.ndim > 1 and has_rows_of_four(array)]
-    return _dispatcher.compute_fingerprint(host), *rows
+    columns = [known_columns(array) for array in arrays if array.ndim > 1]
+    return _dispatcher.compute_fingerprint(host), *columns
 
 
 def file_key(host: tuple) -> tuple:
-    """The same to tell files of compiled code apart: rows of four are told of every array, as arguments are nested."""
-    return _dispatcher.compute_fingerprint(host), _rows_of_four(host)
+    """The same to tell files of compiled code apart: lengths are told of every array, as arguments are nested."""
+    return _dispatcher.compute_fingerprint(host), _known_columns(host)
 
 
-def _rows_of_four(host: tuple) -> tuple:
+def _known_columns(host: tuple) -> tuple:
     nested = [value for value in host if type(value) is np.ndarray or type(value) is tuple]
-    return tuple([has_rows_of_four(v) if type(v) is np.ndarray else _rows_of_four(v) for v in nested])
+    return tuple([known_columns(v) if type(v) is np.ndarray else _known_columns(v) for v in nested])
 
 
 def device_key(value):

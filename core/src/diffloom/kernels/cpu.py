@@ -13,7 +13,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from .cachefolder import cache_folder, locked, write_once
 from .device import DEVICE_OPTIONS, device
-from .lanes import lane_count, run_at
+from .lanes import element_at, lane_count, run_at
 from .notices import notice
 from .rowtypes import type_of
 
@@ -32,6 +32,7 @@ def namespace(cache: bool = True) -> dict[str, object]:
         "_dl_intp": np.intp,
         "_dl_lane_count": lane_count,
         "_dl_run_at": run_at,
+        "_dl_element_at": element_at,
     }
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.core import types
-from numba.extending import overload
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
 
 from .device import DEVICE_OPTIONS
 
@@ -55,6 +56,15 @@ def floor(x):
 def absolute(x):
     """|x|."""
     return abs(x)
+
+
+def fma(a, b, c):
+    """a b + c, rounded once where the processor can, and then for scalars and lanes alike.
+
+    Kernels say where products and sums are to be joined. Were it left to the compiler, it would join them one way for
+    scalars and another for lanes, and their results would part in the last bit.
+    """
+    return a * b + c
 
 
 def constant(x, value):
@@ -105,6 +115,27 @@ def _scalar_absolute(x):
     if isinstance(x, types.Number):
         return lambda x: abs(x)
     return None
+
+
+@overload(fma, jit_options=DEVICE_OPTIONS)
+def _scalar_fma(a, b, c):
+    return fma if all(isinstance(kind, types.Number) for kind in (a, b, c)) else None
+
+
+@intrinsic
+def _fused(typingctx, a, b, c):
+    def codegen(context, builder, sig, args):
+        name = f"llvm.fmuladd.f{a.bitwidth}"
+        kind = ir.FunctionType(args[0].type, [args[0].type] * 3)
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    return a(a, b, c), codegen
+
+
+# On CUDA the compiler joins a product and a sum by itself.
+@overload(fma, jit_options=DEVICE_OPTIONS, target="cpu")
+def _cpu_fma(a, b, c):
+    return (lambda a, b, c: _fused(a, b, c)) if isinstance(a, types.Float) and a == b == c else None
 
 
 @overload(constant, jit_options=DEVICE_OPTIONS)

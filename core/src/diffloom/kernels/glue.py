@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 from .schedules import Launch, Source, launches_in, local_names
 
@@ -74,7 +75,8 @@ class _Writer(ast.NodeTransformer):
             given += [ast.unparse(launch.count), *map(ast.unparse, launch.args)]
             taken += [f"_dl_n{k}", *args]
             chunks.append((k, ast.unparse(launch.body), args, launch.lanes and not self.scalar_only, launch.rest))
-        lines = _parallel_loop(chunks) if self.target == "parallel" else _serial_loops(chunks)
+        call = _plain_call if self.scalar_only else _single_call
+        lines = _parallel_loop(chunks, call) if self.target == "parallel" else _serial_loops(chunks, call)
         decorator = "_dl_parallel" if self.target == "parallel" else "_dl_serial"
         self.passes.append(_indented(f"@{decorator}\ndef {name}({', '.join(taken)}):", lines))
         return f"{name}({', '.join(given)})"
@@ -100,12 +102,22 @@ class _Writer(ast.NodeTransformer):
         return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(n + ', ' for n in locals_)}))"
 
 
-def _serial_loops(chunks: list) -> list[str]:
+def _plain_call(body: str, element: str, args: list[str]) -> str:
+    """A body called for one element."""
+    return f"{body}({', '.join([element, *args])})"
+
+
+def _single_call(body: str, element: str, args: list[str]) -> str:
+    """The same where it is compiled: the compiler is told what is known of the arguments."""
+    return _plain_call(body, f"_dl_element_at({element}, ({', '.join(args)},))" if args else element, args)
+
+
+def _serial_loops(chunks: list, call: Callable[[str, str, list[str]], str]) -> list[str]:
     lines: list[str] = []
     for k, body, args, lanes, rest in chunks:
         given = ", ".join(args)
         if not lanes:
-            lines += [f"for _dl_i in range(_dl_n{k}):", f"    {body}({', '.join(['_dl_i', *args])})"]
+            lines += [f"for _dl_i in range(_dl_n{k}):", f"    {call(body, '_dl_i', args)}"]
             continue
         lines += [
             f"_dl_w{k} = _dl_lane_count(({given},))",
@@ -114,11 +126,11 @@ def _serial_loops(chunks: list) -> list[str]:
             f"    {body}(_dl_run_at(_dl_i, ({given},)), {given})",
         ]
         if rest:
-            lines += [f"for _dl_i in range(_dl_m{k}, _dl_n{k}):", f"    {body}(_dl_i, {given})"]
+            lines += [f"for _dl_i in range(_dl_m{k}, _dl_n{k}):", f"    {call(body, '_dl_i', args)}"]
     return lines
 
 
-def _parallel_loop(chunks: list) -> list[str]:
+def _parallel_loop(chunks: list, call: Callable[[str, str, list[str]], str]) -> list[str]:
     """One prange over the blocks of all chunks; a block is a run of lanes (or its scalar rest), or one element."""
     lines, branches, start = [], [], "0"
     for k, body, args, lanes, rest in chunks:
@@ -137,10 +149,10 @@ def _parallel_loop(chunks: list) -> list[str]:
             branches += [
                 "    else:",
                 f"        for _dl_e{k} in range(_dl_s{k}, _dl_n{k}):",
-                f"            {body}(_dl_e{k}, {given})",
+                f"            {call(body, f'_dl_e{k}', args)}",
             ]
         if not lanes:
-            branches.append(f"    {body}({', '.join([f'_dl_intp(_dl_b) - {start}', *args])})")
+            branches.append(f"    {call(body, f'_dl_intp(_dl_b) - {start}', args)}")
         start = f"_dl_q{k}"
     return [*lines, f"for _dl_b in _dl_prange({start}):", *[f"    {line}" for line in branches]]
 

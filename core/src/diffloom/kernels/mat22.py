@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .device import device
+from .functions import fma
 
 
 @device
@@ -26,7 +27,7 @@ def mul2(a, s):
 @device
 def dot2(a, b):
     """a . b."""
-    return a[0] * b[0] + a[1] * b[1]
+    return fma(a[1], b[1], a[0] * b[0])
 
 
 @device
@@ -56,7 +57,7 @@ def mul22(A, s):
 @device
 def dot22(A, B):
     """A : B."""
-    return A[0] * B[0] + A[1] * B[1] + A[2] * B[2] + A[3] * B[3]
+    return fma(A[1], B[1], A[0] * B[0]) + fma(A[3], B[3], A[2] * B[2])
 
 
 @device
@@ -74,17 +75,17 @@ def transpose22(A):
 @device
 def matvec22(A, b):
     """A b."""
-    return (A[0] * b[0] + A[1] * b[1], A[2] * b[0] + A[3] * b[1])
+    return (fma(A[1], b[1], A[0] * b[0]), fma(A[3], b[1], A[2] * b[0]))
 
 
 @device
 def matmul22(A, B):
     """A B."""
     return (
-        A[0] * B[0] + A[1] * B[2],
-        A[0] * B[1] + A[1] * B[3],
-        A[2] * B[0] + A[3] * B[2],
-        A[2] * B[1] + A[3] * B[3],
+        fma(A[1], B[2], A[0] * B[0]),
+        fma(A[1], B[3], A[0] * B[1]),
+        fma(A[3], B[2], A[2] * B[0]),
+        fma(A[3], B[3], A[2] * B[1]),
     )
 
 
@@ -142,19 +143,19 @@ def mul32(A, s):
 @device
 def dot32(A, B):
     """A : B, 3x2."""
-    return A[0] * B[0] + A[1] * B[1] + A[2] * B[2] + A[3] * B[3] + A[4] * B[4] + A[5] * B[5]
+    return fma(A[2], B[2], fma(A[1], B[1], A[0] * B[0])) + fma(A[5], B[5], fma(A[4], B[4], A[3] * B[3]))
 
 
 @device
 def matmul32_22(A, B):
     """A B with A 3x2 and B 2x2: a 3x2 matrix."""
     return (
-        A[0] * B[0] + A[1] * B[2],
-        A[0] * B[1] + A[1] * B[3],
-        A[2] * B[0] + A[3] * B[2],
-        A[2] * B[1] + A[3] * B[3],
-        A[4] * B[0] + A[5] * B[2],
-        A[4] * B[1] + A[5] * B[3],
+        fma(A[1], B[2], A[0] * B[0]),
+        fma(A[1], B[3], A[0] * B[1]),
+        fma(A[3], B[2], A[2] * B[0]),
+        fma(A[3], B[3], A[2] * B[1]),
+        fma(A[5], B[2], A[4] * B[0]),
+        fma(A[5], B[3], A[4] * B[1]),
     )
 
 
@@ -162,20 +163,20 @@ def matmul32_22(A, B):
 def Tmatmul32(A, B):
     """A^T B with both 3x2: a 2x2 matrix."""
     return (
-        A[0] * B[0] + A[2] * B[2] + A[4] * B[4],
-        A[0] * B[1] + A[2] * B[3] + A[4] * B[5],
-        A[1] * B[0] + A[3] * B[2] + A[5] * B[4],
-        A[1] * B[1] + A[3] * B[3] + A[5] * B[5],
+        fma(A[4], B[4], fma(A[2], B[2], A[0] * B[0])),
+        fma(A[4], B[5], fma(A[2], B[3], A[0] * B[1])),
+        fma(A[5], B[4], fma(A[3], B[2], A[1] * B[0])),
+        fma(A[5], B[5], fma(A[3], B[3], A[1] * B[1])),
     )
 
 
 @device
 def matvec32(A, b):
     """A b with A 3x2 and b a pair: a vec3."""
-    return (A[0] * b[0] + A[1] * b[1], A[2] * b[0] + A[3] * b[1], A[4] * b[0] + A[5] * b[1])
+    return (fma(A[1], b[1], A[0] * b[0]), fma(A[3], b[1], A[2] * b[0]), fma(A[5], b[1], A[4] * b[0]))
 
 
 @device
 def tmatvec32(A, b):
     """A^T b with A 3x2 and b a vec3: a pair."""
-    return (A[0] * b[0] + A[2] * b[1] + A[4] * b[2], A[1] * b[0] + A[3] * b[1] + A[5] * b[2])
+    return (fma(A[4], b[2], fma(A[2], b[1], A[0] * b[0])), fma(A[5], b[2], fma(A[3], b[1], A[1] * b[0])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .device import device
-from .functions import reciprocal
+from .functions import fma, reciprocal
 
 
 @device
@@ -75,9 +75,9 @@ def mul33(A, s):
 def fma33(A, s, B):
     """A s + B, with s a scalar."""
     return (
-        A[0] * s + B[0], A[1] * s + B[1], A[2] * s + B[2],
-        A[3] * s + B[3], A[4] * s + B[4], A[5] * s + B[5],
-        A[6] * s + B[6], A[7] * s + B[7], A[8] * s + B[8],
+        fma(A[0], s, B[0]), fma(A[1], s, B[1]), fma(A[2], s, B[2]),
+        fma(A[3], s, B[3]), fma(A[4], s, B[4]), fma(A[5], s, B[5]),
+        fma(A[6], s, B[6]), fma(A[7], s, B[7]), fma(A[8], s, B[8]),
     )  # fmt: skip
 
 
@@ -86,9 +86,9 @@ def dot33(A, B):
     """A : B, the sum over entries of their products."""
     # Three sums side by side, not one chain of nine: a processor waits for each link of a chain.
     return (
-        (A[0] * B[0] + A[1] * B[1] + A[2] * B[2])
-        + (A[3] * B[3] + A[4] * B[4] + A[5] * B[5])
-        + (A[6] * B[6] + A[7] * B[7] + A[8] * B[8])
+        fma(A[2], B[2], fma(A[1], B[1], A[0] * B[0]))
+        + fma(A[5], B[5], fma(A[4], B[4], A[3] * B[3]))
+        + fma(A[8], B[8], fma(A[7], B[7], A[6] * B[6]))
     )  # fmt: skip
 
 
@@ -108,9 +108,9 @@ def transpose33(A):
 def matvec33(A, b):
     """A b."""
     return (
-        A[0] * b[0] + A[1] * b[1] + A[2] * b[2],
-        A[3] * b[0] + A[4] * b[1] + A[5] * b[2],
-        A[6] * b[0] + A[7] * b[1] + A[8] * b[2],
+        fma(A[2], b[2], fma(A[1], b[1], A[0] * b[0])),
+        fma(A[5], b[2], fma(A[4], b[1], A[3] * b[0])),
+        fma(A[8], b[2], fma(A[7], b[1], A[6] * b[0])),
     )
 
 
@@ -118,9 +118,9 @@ def matvec33(A, b):
 def tmatvec33(A, b):
     """A^T b."""
     return (
-        A[0] * b[0] + A[3] * b[1] + A[6] * b[2],
-        A[1] * b[0] + A[4] * b[1] + A[7] * b[2],
-        A[2] * b[0] + A[5] * b[1] + A[8] * b[2],
+        fma(A[6], b[2], fma(A[3], b[1], A[0] * b[0])),
+        fma(A[7], b[2], fma(A[4], b[1], A[1] * b[0])),
+        fma(A[8], b[2], fma(A[5], b[1], A[2] * b[0])),
     )
 
 
@@ -128,15 +128,15 @@ def tmatvec33(A, b):
 def matmul33(A, B):
     """A B."""
     return (
-        A[0] * B[0] + A[1] * B[3] + A[2] * B[6],
-        A[0] * B[1] + A[1] * B[4] + A[2] * B[7],
-        A[0] * B[2] + A[1] * B[5] + A[2] * B[8],
-        A[3] * B[0] + A[4] * B[3] + A[5] * B[6],
-        A[3] * B[1] + A[4] * B[4] + A[5] * B[7],
-        A[3] * B[2] + A[4] * B[5] + A[5] * B[8],
-        A[6] * B[0] + A[7] * B[3] + A[8] * B[6],
-        A[6] * B[1] + A[7] * B[4] + A[8] * B[7],
-        A[6] * B[2] + A[7] * B[5] + A[8] * B[8],
+        fma(A[2], B[6], fma(A[1], B[3], A[0] * B[0])),
+        fma(A[2], B[7], fma(A[1], B[4], A[0] * B[1])),
+        fma(A[2], B[8], fma(A[1], B[5], A[0] * B[2])),
+        fma(A[5], B[6], fma(A[4], B[3], A[3] * B[0])),
+        fma(A[5], B[7], fma(A[4], B[4], A[3] * B[1])),
+        fma(A[5], B[8], fma(A[4], B[5], A[3] * B[2])),
+        fma(A[8], B[6], fma(A[7], B[3], A[6] * B[0])),
+        fma(A[8], B[7], fma(A[7], B[4], A[6] * B[1])),
+        fma(A[8], B[8], fma(A[7], B[5], A[6] * B[2])),
     )
 
 
@@ -156,24 +156,23 @@ def Tmatmul33(A, B):
 def cof33(A):
     """Cofactor matrix: d det(A) / dA, equal to det(A) A^-T."""
     return (
-        A[4] * A[8] - A[5] * A[7],
-        A[5] * A[6] - A[3] * A[8],
-        A[3] * A[7] - A[4] * A[6],
-        A[2] * A[7] - A[1] * A[8],
-        A[0] * A[8] - A[2] * A[6],
-        A[1] * A[6] - A[0] * A[7],
-        A[1] * A[5] - A[2] * A[4],
-        A[2] * A[3] - A[0] * A[5],
-        A[0] * A[4] - A[1] * A[3],
+        fma(A[4], A[8], -(A[5] * A[7])),
+        fma(A[5], A[6], -(A[3] * A[8])),
+        fma(A[3], A[7], -(A[4] * A[6])),
+        fma(A[2], A[7], -(A[1] * A[8])),
+        fma(A[0], A[8], -(A[2] * A[6])),
+        fma(A[1], A[6], -(A[0] * A[7])),
+        fma(A[1], A[5], -(A[2] * A[4])),
+        fma(A[2], A[3], -(A[0] * A[5])),
+        fma(A[0], A[4], -(A[1] * A[3])),
     )
 
 
 @device
 def det33(A):
     """det A."""
-    return (
-        A[0] * (A[4] * A[8] - A[5] * A[7]) + A[1] * (A[5] * A[6] - A[3] * A[8]) + A[2] * (A[3] * A[7] - A[4] * A[6])
-    )
+    C = cof33(A)
+    return fma(A[2], C[2], fma(A[1], C[1], A[0] * C[0]))
 
 
 @device

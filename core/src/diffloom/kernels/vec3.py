@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .device import device
-from .functions import sqrt
+from .functions import fma, sqrt
 from .selection import where
 
 
@@ -40,19 +40,23 @@ def had3(a, b):
 @device
 def fma3(a, s, b):
     """a s + b, with s a scalar."""
-    return (a[0] * s + b[0], a[1] * s + b[1], a[2] * s + b[2])
+    return (fma(a[0], s, b[0]), fma(a[1], s, b[1]), fma(a[2], s, b[2]))
 
 
 @device
 def dot3(a, b):
     """a . b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0]))
 
 
 @device
 def cross3(a, b):
     """a x b."""
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return (
+        fma(a[1], b[2], -(a[2] * b[1])),
+        fma(a[2], b[0], -(a[0] * b[2])),
+        fma(a[0], b[1], -(a[1] * b[0])),
+    )
 
 
 @device

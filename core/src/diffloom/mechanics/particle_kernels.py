@@ -13,7 +13,7 @@ def particle_step(i, clock, q, u, f, inverse_mass, gravity, q_next, u_next):
     velocity = ld3(u, i)
     position = ld3(q, i)
     if w > q.dtype.type(0):
-        velocity = fma3(add3(mul3(f, w), ld3(gravity, i)), dt, velocity)
+        velocity = fma3(fma3(f, w, ld3(gravity, i)), dt, velocity)
         position = fma3(velocity, dt, position)
     st3(u_next, i, velocity)
     st3(q_next, i, position)

@@ -16,7 +16,7 @@ only the *metric* K = V B B^T (symmetric: 00 01 02 11 12 22, in m) and w = 1/det
     H = T (c I + 6 k w M K) + l C,   forces -H on corners 1 to 3 and the sum of its columns on corner 0.
 """
 
-from diffloom.kernels import add3, cross3, device, dot3, fma3, ld3, mul3, neg3, st43, sub3
+from diffloom.kernels import add3, cross3, device, dot3, dot33, fma, fma3, ld3, mul3, neg3, st43, sub3
 
 
 @device
@@ -41,18 +41,20 @@ def strain_rate(d1, d2, d3, r1, r2, r3, half):
 
 
 @device
+def symmetric(K):
+    """The rows of a symmetric matrix of six entries."""
+    return (K[0], K[1], K[2]), (K[1], K[3], K[4]), (K[2], K[4], K[5])
+
+
+@device
 def mul_sym(M, K):
     """M K of two symmetric matrices of six entries: nine entries, row by row."""
+    m0, m1, m2 = symmetric(M)
+    k0, k1, k2 = symmetric(K)
     return (
-        M[0] * K[0] + M[1] * K[1] + M[2] * K[2],
-        M[0] * K[1] + M[1] * K[3] + M[2] * K[4],
-        M[0] * K[2] + M[1] * K[4] + M[2] * K[5],
-        M[1] * K[0] + M[3] * K[1] + M[4] * K[2],
-        M[1] * K[1] + M[3] * K[3] + M[4] * K[4],
-        M[1] * K[2] + M[3] * K[4] + M[4] * K[5],
-        M[2] * K[0] + M[4] * K[1] + M[5] * K[2],
-        M[2] * K[1] + M[4] * K[3] + M[5] * K[4],
-        M[2] * K[2] + M[4] * K[4] + M[5] * K[5],
+        dot3(m0, k0), dot3(m0, k1), dot3(m0, k2),
+        dot3(m1, k0), dot3(m1, k1), dot3(m1, k2),
+        dot3(m2, k0), dot3(m2, k1), dot3(m2, k2),
     )
 
 
@@ -99,38 +101,35 @@ def tet_force(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activati
     l = (lam[e] * (J - one - activation[row, e]) - R(0.75) * mu[e]) * R(1.0 / 6.0)
     N = mul_sym(M, K)
     k = damping[e] * w6
-    h1 = fma3(c1, l, combine(t1, t2, t3, k * N[0] + c, k * N[3], k * N[6]))
-    h2 = fma3(c2, l, combine(t1, t2, t3, k * N[1], k * N[4] + c, k * N[7]))
-    h3 = fma3(c3, l, combine(t1, t2, t3, k * N[2], k * N[5], k * N[8] + c))
+    h1 = fma3(c1, l, combine(t1, t2, t3, fma(k, N[0], c), k * N[3], k * N[6]))
+    h2 = fma3(c2, l, combine(t1, t2, t3, k * N[1], fma(k, N[4], c), k * N[7]))
+    h3 = fma3(c3, l, combine(t1, t2, t3, k * N[2], k * N[5], fma(k, N[8], c)))
     st43(out, e, add3(add3(h1, h2), h3), neg3(h1), neg3(h2), neg3(h3))
 
 
 @device
 def pull_back_rate(A, K, k, kh):
     """X = sym(k A K), the cotangent of M: six entries. A is the cotangent of Q, kh half of k."""
+    a0, a1, a2 = (A[0], A[1], A[2]), (A[3], A[4], A[5]), (A[6], A[7], A[8])
+    k0, k1, k2 = symmetric(K)
     return (
-        k * (A[0] * K[0] + A[1] * K[1] + A[2] * K[2]),
-        kh * (A[0] * K[1] + A[1] * K[3] + A[2] * K[4] + A[3] * K[0] + A[4] * K[1] + A[5] * K[2]),
-        kh * (A[0] * K[2] + A[1] * K[4] + A[2] * K[5] + A[6] * K[0] + A[7] * K[1] + A[8] * K[2]),
-        k * (A[3] * K[1] + A[4] * K[3] + A[5] * K[4]),
-        kh * (A[3] * K[2] + A[4] * K[4] + A[5] * K[5] + A[6] * K[1] + A[7] * K[3] + A[8] * K[4]),
-        k * (A[6] * K[2] + A[7] * K[4] + A[8] * K[5]),
+        k * dot3(a0, k0), kh * (dot3(a0, k1) + dot3(a1, k0)), kh * (dot3(a0, k2) + dot3(a2, k0)),
+        k * dot3(a1, k1), kh * (dot3(a1, k2) + dot3(a2, k1)), k * dot3(a2, k2),
     )
 
 
 @device
 def pull_back_metric(d1, d2, d3, b1, b2, b3, M, A, k):
     """Cotangent of K, six entries: Ds^T adj_T + k M A, an entry beside the diagonal taking its mirror image's too."""
+    m0, m1, m2 = symmetric(M)
+    a0, a1, a2 = (A[0], A[3], A[6]), (A[1], A[4], A[7]), (A[2], A[5], A[8])
     return (
-        dot3(d1, b1) + k * (M[0] * A[0] + M[1] * A[3] + M[2] * A[6]),
-        dot3(d1, b2) + dot3(d2, b1)
-        + k * (M[0] * A[1] + M[1] * (A[4] + A[0]) + M[2] * A[7] + M[3] * A[3] + M[4] * A[6]),
-        dot3(d1, b3) + dot3(d3, b1)
-        + k * (M[0] * A[2] + M[1] * A[5] + M[2] * (A[8] + A[0]) + M[4] * A[3] + M[5] * A[6]),
-        dot3(d2, b2) + k * (M[1] * A[1] + M[3] * A[4] + M[4] * A[7]),
-        dot3(d2, b3) + dot3(d3, b2)
-        + k * (M[1] * A[2] + M[2] * A[1] + M[3] * A[5] + M[4] * (A[8] + A[4]) + M[5] * A[7]),
-        dot3(d3, b3) + k * (M[2] * A[2] + M[4] * A[5] + M[5] * A[8]),
+        fma(k, dot3(m0, a0), dot3(d1, b1)),
+        fma(k, dot3(m0, a1) + dot3(m1, a0), dot3(d1, b2) + dot3(d2, b1)),
+        fma(k, dot3(m0, a2) + dot3(m2, a0), dot3(d1, b3) + dot3(d3, b1)),
+        fma(k, dot3(m1, a1), dot3(d2, b2)),
+        fma(k, dot3(m1, a2) + dot3(m2, a1), dot3(d2, b3) + dot3(d3, b2)),
+        fma(k, dot3(m2, a2), dot3(d3, b3)),
     )
 
 
@@ -177,19 +176,16 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
         dot3(t3, g1), dot3(t3, g2), dot3(t3, g3),
     )  # adj_Q
     adj_c = A[0] + A[4] + A[8]
-    adj_k = (
-        A[0] * N[0] + A[1] * N[1] + A[2] * N[2] + A[3] * N[3] + A[4] * N[4] + A[5] * N[5]
-        + A[6] * N[6] + A[7] * N[7] + A[8] * N[8]
-    )
+    adj_k = dot33(A, N)
     adj_l = (dot3(g1, c1) + dot3(g2, c2) + dot3(g3, c3)) * sixth
     i6 = w6 * (adj_c * mu[e] * inverse * inverse)
     j = adj_l * lam[e] * w
 
     X = pull_back_rate(A, K, k, k * half)
     # adj_T
-    b1 = fma3(d1, i6, combine(g1, g2, g3, k * N[0] + c, k * N[1], k * N[2]))
-    b2 = fma3(d2, i6, combine(g1, g2, g3, k * N[3], k * N[4] + c, k * N[5]))
-    b3 = fma3(d3, i6, combine(g1, g2, g3, k * N[6], k * N[7], k * N[8] + c))
+    b1 = fma3(d1, i6, combine(g1, g2, g3, fma(k, N[0], c), k * N[1], k * N[2]))
+    b2 = fma3(d2, i6, combine(g1, g2, g3, k * N[3], fma(k, N[4], c), k * N[5]))
+    b3 = fma3(d3, i6, combine(g1, g2, g3, k * N[6], k * N[7], fma(k, N[8], c)))
 
     p1 = add3(combine(b1, b2, b3, K[0], K[1], K[2]), combine(r1, r2, r3, X[0], X[1], X[2]))
     p2 = add3(combine(b1, b2, b3, K[1], K[3], K[4]), combine(r1, r2, r3, X[1], X[3], X[4]))

@@ -78,6 +78,24 @@ def _lanes_atan2(y, x):
     return None
 
 
+@intrinsic
+def _fused(typingctx, a, b, c):
+    lanes = next(kind for kind in (a, b, c) if isinstance(kind, FloatLanes))
+
+    def codegen(context, builder, sig, args):
+        return call_intrinsic(builder, "llvm.fmuladd", *args)
+
+    return lanes(lanes, lanes, lanes), codegen
+
+
+@overload(functions.fma, jit_options=DEVICE_OPTIONS)
+def _lanes_fma(a, b, c):
+    lanes = next((kind for kind in (a, b, c) if isinstance(kind, FloatLanes)), None)
+    if lanes is not None and all(kind in (lanes, lanes.dtype) for kind in (a, b, c)):
+        return lambda a, b, c: _fused(a, b, c)
+    return None
+
+
 @overload(functions.constant, jit_options=DEVICE_OPTIONS)
 def _lanes_constant(x, value):
     if isinstance(x, FloatLanes):

@@ -60,12 +60,13 @@ def unpack(builder, vector):
     return [builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(count)]
 
 
-def call_intrinsic(builder, name, vector):
-    """LLVM's function ``name`` of every lane of a float vector."""
-    bits = 32 if isinstance(vector.type.element, ir.FloatType) else 64
-    kind = ir.FunctionType(vector.type, [vector.type])
-    full = f"{name}.v{vector.type.count}f{bits}"
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, full), [vector])
+def call_intrinsic(builder, name, *vectors):
+    """LLVM's function ``name`` of every lane of float vectors."""
+    vector = vectors[0].type
+    bits = 32 if isinstance(vector.element, ir.FloatType) else 64
+    kind = ir.FunctionType(vector, [vector] * len(vectors))
+    full = f"{name}.v{vector.count}f{bits}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, full), vectors)
 
 
 def pack_indices(builder, values):

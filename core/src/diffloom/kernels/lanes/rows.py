@@ -1,14 +1,14 @@
-"""Rows of four entries: lanes are loaded from them and stored to them by transposing in registers."""
+"""Rows of three or four entries: lanes are loaded from them and stored to them by transposing in registers."""
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import errors, types
+from numba.core import cgutils, errors, types
 from numba.extending import intrinsic, overload
 
 from .. import access
 from ..device import DEVICE_OPTIONS
-from ..rowtypes import RowsOfFour
+from ..rowtypes import KnownRows
 from .arrays import address
 from .models import unpack_indices
 from .types import FloatLanes, IndexLanes, Run
@@ -92,7 +92,7 @@ def _int(value):
 def _is_slots(slots, e) -> bool:
     if not isinstance(e, Run):
         return False
-    if not isinstance(slots, RowsOfFour) or slots.ndim != 3:
+    if not isinstance(slots, KnownRows) or slots.columns != 4 or slots.ndim != 3:
         raise errors.TypingError(f"slots are arrays (elements, corners, 4) in C order, not {slots}")
     return _can_transpose(slots.dtype, e.count)
 
@@ -126,7 +126,7 @@ def _load_vec3(typingctx, a, i):
 
     def codegen(context, builder, sig, args):
         lanes = _elements(builder, i, args[1])
-        rows = [_load_row(context, builder, a, args[0], lane) for lane in lanes]
+        rows = [load_row(context, builder, a, args[0], lane) for lane in lanes]
         return context.make_tuple(builder, result, columns_of(builder, rows))
 
     return result(a, i), codegen
@@ -141,7 +141,7 @@ def _store_vec3(typingctx, a, i, vector):
         zero = ir.Constant(context.get_value_type(lanes), None)
         rows = rows_of(builder, [*[builder.extract_value(args[2], c) for c in range(3)], zero])
         for element, row in zip(_elements(builder, i, args[1]), rows, strict=True):
-            builder.store(row, _row_pointer(context, builder, a, args[0], element), align=a.dtype.bitwidth // 8)
+            builder.store(row, row_pointer(context, builder, a, args[0], element), align=a.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.none(a, i, types.UniTuple(lanes, 3)), codegen
@@ -154,20 +154,29 @@ def _elements(builder, kind, value):
     return unpack_indices(builder, value)
 
 
-def _row_pointer(context, builder, array_type, array, row):
-    """Address of a row of an array (rows, 4), as a pointer to a vector."""
+def row_pointer(context, builder, array_type, array, row):
+    """Address of a row of an array (rows, 3 or 4), as a pointer to a vector of four."""
     data = context.make_array(array_type)(context, builder, array).data
     kind = ir.VectorType(context.get_value_type(array_type.dtype), 4).as_pointer()
-    return builder.bitcast(builder.gep(data, [builder.shl(row, _int(2))]), kind)
+    return builder.bitcast(builder.gep(data, [builder.mul(row, _int(array_type.columns))]), kind)
 
 
-def _load_row(context, builder, array_type, array, row):
-    pointer = _row_pointer(context, builder, array_type, array, row)
-    return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
+def load_row(context, builder, array_type, array, row):
+    """A row as a vector of four, the last entry zero where the row has three."""
+    pointer = row_pointer(context, builder, array_type, array, row)
+    if array_type.columns == 4:
+        return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
+    vector = pointer.type.pointee
+    mask = ir.VectorType(ir.IntType(1), 4)
+    bits = array_type.dtype.bitwidth
+    kind = ir.FunctionType(vector, [pointer.type, ir.IntType(32), mask, vector])
+    load = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.v4f{bits}.p0v4f{bits}")
+    given = [pointer, ir.Constant(ir.IntType(32), bits // 8), ir.Constant(mask, [1, 1, 1, 0]), ir.Constant(vector, None)]
+    return builder.call(load, given)
 
 
 def _is_rows(a, i) -> bool:
-    return isinstance(a, RowsOfFour) and a.ndim == 2 and _can_transpose(a.dtype, i.count)
+    return isinstance(a, KnownRows) and a.ndim == 2 and _can_transpose(a.dtype, i.count)
 
 
 @overload(access.ld3, jit_options=DEVICE_OPTIONS)
@@ -181,4 +190,4 @@ def _ld3(a, i):
 def _strow3(a, i, v):
     if not isinstance(i, Run):
         return None
-    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) else access.strow3
+    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) and a.columns == 4 else access.strow3

@@ -1,4 +1,4 @@
-"""How many lanes a launch uses, and runs of that many elements."""
+"""How many lanes a launch uses, and the runs of that many elements, or single elements, that bodies are called with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from numba.core import errors, types
 from numba.extending import intrinsic, overload
 
 from ..device import DEVICE_OPTIONS
+from ..rowtypes import assume_columns
 from .types import Run
 
 #: One AVX register. Narrower processors split it; wider ones gain nothing from more (register pressure).
@@ -44,6 +45,18 @@ def run_at(typingctx, start, args):
     sig = Run(_count_for(args))(types.int64, args)
 
     def codegen(context, builder, signature, values):
+        assume_columns(context, builder, args, values[1])
         return values[0]
 
     return sig, codegen
+
+
+@intrinsic
+def element_at(typingctx, i, args):
+    """The element ``i`` on its own, for a body with these arguments."""
+
+    def codegen(context, builder, signature, values):
+        assume_columns(context, builder, args, values[1])
+        return values[0]
+
+    return types.int64(types.int64, args), codegen
