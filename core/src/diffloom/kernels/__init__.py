@@ -28,7 +28,6 @@ from .access import (
 )
 from .device import device
 from .functions import absolute, atan2, constant, cos, exp, floor, fma, log, reciprocal, sin, sqrt
-from .gather import row_add, row_vec3, row_zero
 from .launches import launch, launch_lanes, launch_runs, together
 from .mat22 import (
     Tmatmul32,
@@ -97,6 +96,18 @@ from .quaternions import (
     quat_rotate_vjp,
     quat_scale,
     quat_vec3,
+)
+from .rows import (
+    row_add,
+    row_at,
+    row_fma,
+    row_of,
+    row_plus,
+    row_scale,
+    row_store,
+    row_sum,
+    row_vec3,
+    row_zero,
 )
 from .selection import anyl, clamp, maximum, minimum, notl, where
 from .threads import Threads, num_threads, set_num_threads, threads
@@ -193,6 +204,13 @@ __all__ = [
     "reciprocal",
     "row33",
     "row_add",
+    "row_at",
+    "row_fma",
+    "row_of",
+    "row_plus",
+    "row_scale",
+    "row_store",
+    "row_sum",
     "row_vec3",
     "row_zero",
     "set_num_threads",

@@ -37,15 +37,21 @@ class FusedStepper(Stepper):
             return
         if self._gradients is None:
             self._gradients = self._binding.gradients()
-        pair_q = torch.stack([adj_q, torch.zeros_like(adj_q)])
-        pair_u = torch.stack([adj_u, torch.zeros_like(adj_u)])
+        pair_q, pair_u = self._pair(adj_q), self._pair(adj_u)
         of_step = frames.of_step[segment.k0 : segment.k0 + segment.count + 1]
         self._run(
             self._adjoint, segment.count, segment.k0, self._dt, segment.q, segment.u, of_step, frames.q, frames.u,
-            pair_q, pair_u, torch.zeros_like(adj_u), *self._binding.common, *self._gradients.args,
+            pair_q, pair_u, torch.zeros_like(pair_u[0]), *self._binding.common, *self._gradients.args,
         )  # fmt: skip
-        adj_q.copy_(pair_q[segment.count % 2])
-        adj_u.copy_(pair_u[segment.count % 2])
+        adj_q.copy_(pair_q[segment.count % 2, :, : adj_q.shape[1]])
+        adj_u.copy_(pair_u[segment.count % 2, :, : adj_u.shape[1]])
+
+    def _pair(self, start: Tensor) -> Tensor:
+        """Two cotangents, the first a copy of ``start``; rows of three are widened to four, a register each."""
+        nodes, columns = start.shape
+        pair = start.new_zeros((2, nodes, 4 if columns == 3 else columns))
+        pair[0, :, :columns] = start
+        return pair
 
     def gradients(self) -> list[Tensor | None]:
         if self._gradients is None:

@@ -34,7 +34,8 @@ class Glue:
 
         found: dict[str, object] = {"law_step": self.law.step, "law_step_adjoint": self.law.step_adjoint}
         for width in {self.law.du, self.law.dq}:
-            found[f"gather{width}"] = getattr(gather_kernels, f"gather{width}")
+            for name in ("gather", "plus", "values", "increase"):
+                found[f"{name}_{width}"] = getattr(gather_kernels, f"{name}_{width}")
         for k, term in enumerate(self.elements):
             found |= {f"t{k}_force": term.force, f"t{k}_adjoint": term.adjoint}
         for k, node in enumerate(self.nodes):

@@ -15,12 +15,11 @@ def node_force(at: Arguments) -> str:
     lines = [
         "@device",
         f"def node_force(i, clock, q, u, S, rows{at.of_nodes}):",
-        f"    f = gather{at.law.du}(i, S[0], S[1], rows)",
+        f"    f = gather_{at.law.du}(i, S[0], S[1], rows)",
     ]
     for k in range(len(at.nodes)):
-        lines.append(f"    g = n{k}_force(i, clock, q, u{at.node_items(k)})")
-        lines.append(f"    f = ({_sums('f', 'g', at.law.du)})")
-    return "\n".join([*lines, "    return f", ""])
+        lines.append(f"    f = plus_{at.law.du}(f, n{k}_force(i, clock, q, u{at.node_items(k)}))")
+    return "\n".join([*lines, f"    return values_{at.law.du}(f)", ""])
 
 
 def advance(at: Arguments) -> str:
@@ -55,17 +54,17 @@ def collect(at: Arguments) -> str:
     lines = [
         "@device",
         f"def collect(i, clock, q, u, adj_f, adj_q, adj_u, S, rows_q, rows_u{at.all_of_nodes}):",
-        f"    a = gather{law.dq}(i, S[0], S[1], rows_q)",
-        f"    b = gather{law.du}(i, S[0], S[1], rows_u)",
+        f"    a = gather_{law.dq}(i, S[0], S[1], rows_q)",
+        f"    b = gather_{law.du}(i, S[0], S[1], rows_u)",
     ]
     for k, term in enumerate(at.nodes):
         grads = items(f"H{k}", len(term.params))
         lines.append(f"    c, d = n{k}_adjoint(i, clock, q, u{at.node_items(k)}, adj_f{grads})")
-        lines.append(f"    a = ({_sums('a', 'c', law.dq)})")
-        lines.append(f"    b = ({_sums('b', 'd', law.du)})")
-    lines += [f"    adj_q[i, {c}] += a[{c}]" for c in range(law.dq)]
-    lines += [f"    adj_u[i, {c}] += b[{c}]" for c in range(law.du)]
+        lines.append(f"    a = plus_{law.dq}(a, c)")
+        lines.append(f"    b = plus_{law.du}(b, d)")
     lines += [
+        f"    increase_{law.dq}(adj_q, i, a)",
+        f"    increase_{law.du}(adj_u, i, b)",
         "@device",
         "def inject(i, j, frame_of, FQ, FU, adj_q, adj_u):",
         "    frame = frame_of[j]",
@@ -109,7 +108,3 @@ def single(at: Arguments) -> str:
         "def step_under_adjoint(i, clock, q, u, f, adj_q_next, adj_u_next, adj_q, adj_u, adj_f, L, GL):\n"
         f"    {at.law_step_adjoint(f'({row})')}\n"
     )
-
-
-def _sums(a: str, b: str, count: int) -> str:
-    return ", ".join(f"{a}[{c}] + {b}[{c}]" for c in range(count))

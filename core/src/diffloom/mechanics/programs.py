@@ -58,7 +58,9 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
     many_q, many_u = zeros(3, law.count, law.dq), zeros(3, law.count, law.du)
     frames = (torch.zeros(3, dtype=torch.int32), many_q, many_u)
     rolled = (2, 0, 0.01, many_q, many_u)
-    back = (*rolled, *frames, zeros(2, law.count, law.dq), zeros(2, law.count, law.du), u)
+    wide_q, wide_u = max(law.dq, 4), max(law.du, 4)
+    pairs = (zeros(2, law.count, wide_q), zeros(2, law.count, wide_u), zeros(law.count, wide_u))
+    back = (*rolled, *frames, *pairs)
     once = (0, 0.01, 0, q, u)
     given = {
         "rollout": (*rolled, *binding.common),

@@ -171,8 +171,22 @@ def load_row(context, builder, array_type, array, row):
     bits = array_type.dtype.bitwidth
     kind = ir.FunctionType(vector, [pointer.type, ir.IntType(32), mask, vector])
     load = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.v4f{bits}.p0v4f{bits}")
-    given = [pointer, ir.Constant(ir.IntType(32), bits // 8), ir.Constant(mask, [1, 1, 1, 0]), ir.Constant(vector, None)]
-    return builder.call(load, given)
+    align, first_three = ir.Constant(ir.IntType(32), bits // 8), ir.Constant(mask, [1, 1, 1, 0])
+    return builder.call(load, [pointer, align, first_three, ir.Constant(vector, None)])
+
+
+def store_row(context, builder, array_type, array, row, value):
+    """Store a vector of four as a row; a row of three takes its first entries."""
+    pointer = row_pointer(context, builder, array_type, array, row)
+    align = array_type.dtype.bitwidth // 8
+    if array_type.columns == 4:
+        builder.store(value, pointer, align=align)
+        return
+    # Two plain stores: unlike a masked one they are seen by loads that follow soon.
+    pair = _shuffle(builder, value, value, [0, 1])
+    builder.store(pair, builder.bitcast(pointer, pair.type.as_pointer()), align=align)
+    last = builder.extract_element(value, ir.Constant(ir.IntType(32), 2))
+    builder.store(last, builder.gep(builder.bitcast(pointer, last.type.as_pointer()), [_int(2)]))
 
 
 def _is_rows(a, i) -> bool:
