@@ -47,8 +47,9 @@ class ImplicitStepper(Stepper):
 
     def advance(self, segment: Segment) -> None:
         for j in range(segment.count):
-            q, u = self.step(segment.k0 + j, segment.q[j].double(), segment.u[j].double())
-            segment.q[j + 1], segment.u[j + 1] = q.to(self._dtype), u.to(self._dtype)
+            a, b = segment.row(j), segment.row(j + 1)
+            q, u = self.step(segment.k0 + j, segment.q[a].double(), segment.u[a].double())
+            segment.q[b], segment.u[b] = q.to(self._dtype), u.to(self._dtype)
 
     def step(self, k: int, q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
         """The state at the end of step k, by Newton's method with a line search."""

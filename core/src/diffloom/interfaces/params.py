@@ -45,10 +45,10 @@ class ParamSpec:
             raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected ({names}) = {full} or a part of it "
                              "that broadcasts, such as one scalar for all")  # fmt: skip
         low, high = self.bounds
-        if low is not None and bool((tensor.detach() < low).any()):
-            raise InputError(f"{what}: got {float(tensor.detach().min()):g}; expected at least {low:g}")
-        if high is not None and bool((tensor.detach() > high).any()):
-            raise InputError(f"{what}: got {float(tensor.detach().max()):g}; expected at most {high:g}")
+        if low is not None and tensor.numel() and (least := tensor.detach().min().item()) < low:
+            raise InputError(f"{what}: got {least:g}; expected at least {low:g}")
+        if high is not None and tensor.numel() and (most := tensor.detach().max().item()) > high:
+            raise InputError(f"{what}: got {most:g}; expected at most {high:g}")
         return tensor
 
 
@@ -75,6 +75,10 @@ class Params(Mapping[str, Tensor]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._values
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The parameter, or ``default`` when it is absent; Mapping's own would compose the message of the KeyError."""
+        return self._values.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

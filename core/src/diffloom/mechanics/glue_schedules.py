@@ -43,16 +43,18 @@ def launch_stages(at: Arguments, indent: str, adjoint: bool) -> str:
 
 
 def rollout(at: Arguments) -> str:
-    """K steps from X[0], V[0]."""
+    """K steps from X[0], V[0]. Where X has fewer than K + 1 rows they are used in turn."""
     return (
         f"def rollout(K, k0, dt, X, V, {at.common}):\n"
         "    for j in range(K):\n"
         "        clock = (k0 + j, X.dtype.type((k0 + j) * dt), dt, 0)\n"
-        "        q = X[j]\n"
-        "        u = V[j]\n"
+        "        a = j % X.shape[0]\n"
+        "        b = (j + 1) % X.shape[0]\n"
+        "        q = X[a]\n"
+        "        u = V[a]\n"
         f"{launch_elements(at, '        ', False)}"
         f"{launch_stages(at, '        ', False)}"
-        f"        launch(X.shape[1], advance, clock, q, u, X[j + 1], V[j + 1], S, R[0], L{at.of_nodes})\n"
+        f"        launch(X.shape[1], advance, clock, q, u, X[b], V[b], S, R[0], L{at.of_nodes})\n"
     )
 
 

@@ -16,16 +16,30 @@ _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 def program_of(system: Compiled) -> Any:
     """The program that runs this kind of system; systems with the same functions share it."""
-    glue = Glue(system.law, system.elements, system.nodes)
-    text, names = glue.text(), glue.names()
-    key = (text, tuple(sorted((name, id(function)) for name, function in names.items())))
+    key = _kind(system)
     if key not in _PROGRAMS:
         from diffloom.kernels import Program
 
+        glue = Glue(system.law, system.elements, system.nodes)
+        text = glue.text()
         parts = [system.law.name, *(t.name for t in system.elements), *(t.name for t in system.nodes)]
         mark = hashlib.sha256(text.encode()).hexdigest()[:6]
-        _PROGRAMS[key] = Program.from_source(f"{'-'.join(parts)}-{mark}", text, names)
+        _PROGRAMS[key] = Program.from_source(f"{'-'.join(parts)}-{mark}", text, glue.names())
     return _PROGRAMS[key]
+
+
+def _kind(system: Compiled) -> tuple[Any, ...]:
+    """All that the text of the glue and its names are made of."""
+    law = system.law
+    return (
+        (law.name, law.dq, law.du, law.step, law.step_adjoint, len(law.arrays)),
+        *((t.name, t.force, t.adjoint, len(t.constants), len(t.params), t.simd) for t in system.elements),
+        *(
+            (t.name, t.force, t.adjoint, len(t.constants), len(t.params), len(t.work))
+            + (tuple(s.body for s in t.stages), tuple(s.body for s in t.adjoint_stages))
+            for t in system.nodes
+        ),
+    )
 
 
 def programs() -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,6 +43,11 @@ def segment_length(gradient: Gradient, steps: int, state_bytes: int) -> int:
     return max(best, min(steps, int(0.5 * ((states - 1) + math.sqrt(discriminant)))))
 
 
+def state_bytes(q: Tensor, u: Tensor) -> int:
+    """Memory of one state."""
+    return (q.numel() + u.numel()) * q.element_size()
+
+
 class Plan:
     """What to run: steps, which states to save, and how to keep the rest."""
 
@@ -51,7 +57,23 @@ class Plan:
     def segments(self, state_bytes: int) -> list[tuple[int, int]]:
         """(first step, number of steps) of each segment."""
         length = segment_length(self.gradient, self.steps, state_bytes)
+        if isinstance(self.gradient, NoGradient):
+            return leaps(self.steps, self.save, length)
         return [(k, min(length, self.steps - k)) for k in range(0, self.steps, length)]
+
+
+def leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int, int]]:
+    """Segments when nothing is kept: from one saved state to the next where they are far apart, else of ``length``."""
+    found, k = [], 0
+    stops = iter((*(s for s in save if 0 < s < steps), steps))
+    stop = next(stops)
+    while k < steps:
+        while stop <= k:
+            stop = next(stops)
+        end = stop if stop - k > length else min(k + length, steps)
+        found.append((k, end - k))
+        k = end
+    return found
 
 
 class _Rollout(torch.autograd.Function):
@@ -59,8 +81,7 @@ class _Rollout(torch.autograd.Function):
     def forward(ctx: Any, plan: Plan, q: Tensor, u: Tensor, *tensors: Tensor) -> tuple[Tensor, Tensor]:
         needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
         stepper = plan.make(tensors, needed)
-        size = (q.shape[1:].numel() + u.shape[1:].numel()) * q.shape[0] * q.element_size()
-        segments = plan.segments(size)
+        segments = plan.segments(state_bytes(q, u))
         frames_q = q.new_empty((len(plan.save), *q.shape))
         frames_u = u.new_empty((len(plan.save), *u.shape))
         kept_q, kept_u = _run(stepper, plan, segments, q.detach(), u.detach(), frames_q, frames_u)
@@ -91,7 +112,8 @@ def _run(
 ) -> tuple[Tensor, Tensor]:
     """Run all segments, copy frames out, and return the kept states: all of them, or the start of each segment."""
     everything = isinstance(plan.gradient, StoreAll)
-    longest = max((n for _, n in segments), default=0)
+    length = segment_length(plan.gradient, plan.steps, state_bytes(q, u))
+    longest = min(length, max((n for _, n in segments), default=0))
     hold_q = q.new_empty((plan.steps + 1 if everything else longest + 1, *q.shape))
     hold_u = u.new_empty((hold_q.shape[0], *u.shape))
     starts = isinstance(plan.gradient, Checkpointed)
@@ -101,21 +123,26 @@ def _run(
     _copy_frames(plan, 0, 0, hold_q, hold_u, out_q, out_u)
     for number, (k0, count) in enumerate(segments):
         at = k0 if everything else 0
-        part_q, part_u = hold_q[at : at + count + 1], hold_u[at : at + count + 1]
+        rows = count + 1 if count <= longest else 2
+        part_q, part_u = hold_q[at : at + rows], hold_u[at : at + rows]
         if starts:
             kept_q[number], kept_u[number] = part_q[0], part_u[0]
-        stepper.advance(Segment(k0, part_q, part_u))
-        _copy_frames(plan, k0 + 1, k0 + count, part_q[1:], part_u[1:], out_q, out_u)
-        if not everything:
-            hold_q[0], hold_u[0] = part_q[count].clone(), part_u[count].clone()
+        part = Segment(k0, part_q, part_u, count)
+        stepper.advance(part)
+        first = k0 + 1 if rows > count else k0 + count
+        since = part.row(first - k0)
+        _copy_frames(plan, first, k0 + count, part_q[since:], part_u[since:], out_q, out_u)
+        if not everything and (end := part.row(count)):
+            hold_q[0], hold_u[0] = part_q[end], part_u[end]
     return (hold_q, hold_u) if everything else (kept_q, kept_u)
 
 
 def _copy_frames(plan: Plan, first: int, last: int, q: Tensor, u: Tensor, out_q: Tensor, out_u: Tensor) -> None:
     """Copy the saved ones of the states first..last, the rows of q and u."""
-    for frame, k in enumerate(plan.save):
-        if first <= k <= last:
-            out_q[frame], out_u[frame] = q[k - first], u[k - first]
+    here = slice(bisect_left(plan.save, first), bisect_right(plan.save, last))
+    if here.start < here.stop:
+        rows = torch.tensor(plan.save[here], device=q.device) - first
+        out_q[here], out_u[here] = q[rows], u[rows]
 
 
 def _run_back(

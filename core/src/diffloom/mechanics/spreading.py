@@ -15,11 +15,15 @@ class _Spread(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
         ctx.source = value.shape
-        return value.expand(shape).contiguous().clone() if value.shape == shape else value.expand(shape).contiguous()
+        return _copies(value, shape)
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
         return _sum_to(adj, tuple(ctx.source)), None
+
+
+def _copies(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return value.expand(shape).clone(memory_format=torch.contiguous_format)
 
 
 def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -42,6 +46,8 @@ def spread(value: Tensor, shape: Sequence[int]) -> Tensor:
     threads, so gradients are reproducible bit for bit.
     """
     try:
+        if not (value.requires_grad and torch.is_grad_enabled()):
+            return _copies(value, tuple(shape))
         result: Tensor = _Spread.apply(value, tuple(shape))  # type: ignore[no-untyped-call]
     except RuntimeError as cause:
         raise InputError(f"cannot expand shape {tuple(value.shape)} to {tuple(shape)}") from cause

@@ -10,16 +10,25 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Segment:
-    """Steps k0 to k0 + count of a rollout; q, u hold count + 1 states."""
+    """Steps k0 to k0 + count of a rollout.
+
+    q, u hold count + 1 states; or only a few, when ``steps`` tells the count and their rows are used in turn, for
+    states that nobody will look at again.
+    """
 
     k0: int
     q: Tensor
     u: Tensor
+    steps: int | None = None
 
     @property
     def count(self) -> int:
         """Number of steps."""
-        return int(self.q.shape[0]) - 1
+        return int(self.q.shape[0]) - 1 if self.steps is None else self.steps
+
+    def row(self, j: int) -> int:
+        """The row of q and u that holds the state after j steps."""
+        return j % int(self.q.shape[0])
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ class StepwiseStepper(Stepper):
 
     def advance(self, segment: Segment) -> None:
         for j in range(segment.count):
-            q, u, k = segment.q[j], segment.u[j], segment.k0 + j
-            segment.q[j + 1], segment.u[j + 1] = self._at.step(k, q, u, self._at.force(k, q, u))
+            a, b, k = segment.row(j), segment.row(j + 1), segment.k0 + j
+            q, u = segment.q[a], segment.u[a]
+            segment.q[b], segment.u[b] = self._at.step(k, q, u, self._at.force(k, q, u))
 
     def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensor, adj_u: Tensor) -> None:
         for j in range(segment.count - 1, -1, -1):

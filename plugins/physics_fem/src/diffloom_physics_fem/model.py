@@ -122,7 +122,7 @@ class FemModel(Model):
         own = torch.as_tensor(self.mesh.vertices, dtype=params.dtype)
         shape = params.get("start_shape", own)
         q = placed(spread(shape, (count, 3)), params["position"], params["orientation"])
-        u = moving(q, self.masses(params), params["velocity"], params["angular_velocity"])
+        u = moving(q, lambda: self.masses(params), params["velocity"], params["angular_velocity"])
         held = torch.from_numpy(self.fixed)[:, None]
         return State(q, torch.where(held, torch.zeros_like(u), u))
 
