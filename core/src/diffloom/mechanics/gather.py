@@ -24,7 +24,8 @@ def padded(count: int) -> int:
 class Gather:
     """Slot rows by node: node i owns ``slots[starts[i]:starts[i + 1]]``. ``offsets`` are the first row of each term.
 
-    Rows are ordered by term, element and corner, so sums always run in the same order.
+    Rows are ordered by term, element and corner, so sums always run in the same order. A node with an odd number of
+    them also names row ``rows``, which is always zero: sums then take two rows at a time.
     """
 
     starts: NDArray[np.int32]
@@ -68,6 +69,8 @@ def build_gather(terms: tuple[ElementTerm, ...], nodes: int) -> Gather:
         start += padded(count) * corners
     owner = np.concatenate(owners) if owners else np.zeros(0, np.int32)
     row = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    odd = np.flatnonzero(np.bincount(owner, minlength=nodes) % 2)
+    owner, row = np.concatenate([owner, odd]), np.concatenate([row, np.full(len(odd), start)])
     order = np.argsort(owner, kind="stable")
     starts = np.zeros(nodes + 1, np.int32)
     np.cumsum(np.bincount(owner, minlength=nodes), out=starts[1:])
