@@ -26,6 +26,18 @@ def combine(a0, a1, a2, s0, s1, s2):
 
 
 @device
+def combine_onto(total, a0, a1, a2, s0, s1, s2):
+    """total + a0 s0 + a1 s1 + a2 s2."""
+    return fma3(a2, s2, fma3(a1, s1, fma3(a0, s0, total)))
+
+
+@device
+def dot_onto(total, a, b):
+    """total + a . b."""
+    return fma(a[2], b[2], fma(a[1], b[1], fma(a[0], b[0], total)))
+
+
+@device
 def ld_metric(metric, e):
     """The six entries of K of element e."""
     return metric[e, 0], metric[e, 1], metric[e, 2], metric[e, 3], metric[e, 4], metric[e, 5]
@@ -35,8 +47,8 @@ def ld_metric(metric, e):
 def strain_rate(d1, d2, d3, r1, r2, r3, half):
     """The six entries of M = (Ds^T Ds' + Ds'^T Ds)/2."""
     return (
-        dot3(d1, r1), half * (dot3(d1, r2) + dot3(d2, r1)), half * (dot3(d1, r3) + dot3(d3, r1)),
-        dot3(d2, r2), half * (dot3(d2, r3) + dot3(d3, r2)), dot3(d3, r3),
+        dot3(d1, r1), half * dot_onto(dot3(d1, r2), d2, r1), half * dot_onto(dot3(d1, r3), d3, r1),
+        dot3(d2, r2), half * dot_onto(dot3(d2, r3), d3, r2), dot3(d3, r3),
     )
 
 
@@ -108,19 +120,35 @@ def tet_force(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activati
 
 
 @device
+def cross_difference(a, b, c, d):
+    """a x b - c x d."""
+    return (
+        fma(c[2], d[1], fma(-c[1], d[2], fma(a[1], b[2], -(a[2] * b[1])))),
+        fma(c[0], d[2], fma(-c[2], d[0], fma(a[2], b[0], -(a[0] * b[2])))),
+        fma(c[1], d[0], fma(-c[0], d[1], fma(a[0], b[1], -(a[1] * b[0])))),
+    )
+
+
+@device
 def pull_back_rate(A, K, k, kh):
     """X = sym(k A K), the cotangent of M: six entries. A is the cotangent of Q, kh half of k."""
     a0, a1, a2 = (A[0], A[1], A[2]), (A[3], A[4], A[5]), (A[6], A[7], A[8])
     k0, k1, k2 = symmetric(K)
     return (
-        k * dot3(a0, k0), kh * (dot3(a0, k1) + dot3(a1, k0)), kh * (dot3(a0, k2) + dot3(a2, k0)),
-        k * dot3(a1, k1), kh * (dot3(a1, k2) + dot3(a2, k1)), k * dot3(a2, k2),
+        k * dot3(a0, k0), kh * dot_onto(dot3(a0, k1), a1, k0), kh * dot_onto(dot3(a0, k2), a2, k0),
+        k * dot3(a1, k1), kh * dot_onto(dot3(a1, k2), a2, k1), k * dot3(a2, k2),
     )
 
 
 @device
-def pull_back_metric(d1, d2, d3, b1, b2, b3, M, A, k):
-    """Cotangent of K, six entries: Ds^T adj_T + k M A, an entry beside the diagonal taking its mirror image's too."""
+def pull_back_metric(d1, d2, d3, b1, b2, b3, i6, M, A, k):
+    """Cotangent of K, six entries: Ds^T adj_T + k M A, an entry beside the diagonal taking its mirror image's too.
+
+    b1, b2, b3 are the columns of G Q^T, which is adj_T but for 6 w adj_I Ds.
+    """
+    b1 = fma3(d1, i6, b1)
+    b2 = fma3(d2, i6, b2)
+    b3 = fma3(d3, i6, b3)
     m0, m1, m2 = symmetric(M)
     a0, a1, a2 = (A[0], A[3], A[6]), (A[1], A[4], A[7]), (A[2], A[5], A[8])
     return (
@@ -182,24 +210,24 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
     j = adj_l * lam[e] * w
 
     X = pull_back_rate(A, K, k, k * half)
-    # adj_T
-    b1 = fma3(d1, i6, combine(g1, g2, g3, fma(k, N[0], c), k * N[1], k * N[2]))
-    b2 = fma3(d2, i6, combine(g1, g2, g3, k * N[3], fma(k, N[4], c), k * N[5]))
-    b3 = fma3(d3, i6, combine(g1, g2, g3, k * N[6], k * N[7], fma(k, N[8], c)))
-
-    p1 = add3(combine(b1, b2, b3, K[0], K[1], K[2]), combine(r1, r2, r3, X[0], X[1], X[2]))
-    p2 = add3(combine(b1, b2, b3, K[1], K[3], K[4]), combine(r1, r2, r3, X[1], X[3], X[4]))
-    p3 = add3(combine(b1, b2, b3, K[2], K[4], K[5]), combine(r1, r2, r3, X[2], X[4], X[5]))
-    p1 = add3(p1, fma3(t1, i6, fma3(c1, j, mul3(sub3(cross3(d2, g3), cross3(d3, g2)), l))))
-    p2 = add3(p2, fma3(t2, i6, fma3(c2, j, mul3(sub3(cross3(d3, g1), cross3(d1, g3)), l))))
-    p3 = add3(p3, fma3(t3, i6, fma3(c3, j, mul3(sub3(cross3(d1, g2), cross3(d2, g1)), l))))
     s1 = combine(d1, d2, d3, X[0], X[1], X[2])
     s2 = combine(d1, d2, d3, X[1], X[3], X[4])
     s3 = combine(d1, d2, d3, X[2], X[4], X[5])
-    st43(adj_q, e, neg3(add3(add3(p1, p2), p3)), p1, p2, p3)
     st43(adj_u, e, neg3(add3(add3(s1, s2), s3)), s1, s2, s3)
+    # G Q^T; the rest of adj_T, 6 w adj_I Ds, times K is 6 w adj_I T once more
+    b1 = combine(g1, g2, g3, fma(k, N[0], c), k * N[1], k * N[2])
+    b2 = combine(g1, g2, g3, k * N[3], fma(k, N[4], c), k * N[5])
+    b3 = combine(g1, g2, g3, k * N[6], k * N[7], fma(k, N[8], c))
+    i12 = i6 + i6
+    p1 = fma3(t1, i12, fma3(c1, j, mul3(cross_difference(d2, g3, d3, g2), l)))
+    p2 = fma3(t2, i12, fma3(c2, j, mul3(cross_difference(d3, g1, d1, g3), l)))
+    p3 = fma3(t3, i12, fma3(c3, j, mul3(cross_difference(d1, g2, d2, g1), l)))
+    p1 = combine_onto(combine_onto(p1, r1, r2, r3, X[0], X[1], X[2]), b1, b2, b3, K[0], K[1], K[2])
+    p2 = combine_onto(combine_onto(p2, r1, r2, r3, X[1], X[3], X[4]), b1, b2, b3, K[1], K[3], K[4])
+    p3 = combine_onto(combine_onto(p3, r1, r2, r3, X[2], X[4], X[5]), b1, b2, b3, K[2], K[4], K[5])
+    st43(adj_q, e, neg3(add3(add3(p1, p2), p3)), p1, p2, p3)
 
-    adj_K = pull_back_metric(d1, d2, d3, b1, b2, b3, M, A, k)
+    adj_K = pull_back_metric(d1, d2, d3, b1, b2, b3, i6, M, A, k)
     adj_w = R(6) * (adj_c * mu[e] * inverse * inverse * stretch + adj_k * damping[e]) + adj_l * lam[e] * det
     adj_mu = adj_c * (one - inverse) - R(0.75) * adj_l
     return adj_K, adj_w, adj_mu, adj_l * growth, adj_k * w6, -(adj_l * lam[e])
