@@ -27,6 +27,8 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
         "that of guessing the mean truth. Seconds are of one processor core.",
         "",
         *_summary(names, pairs),
+        "",
+        *(f"Where the time of {label} went: {_shares(outcomes)}." for label, outcomes in pairs[:2]),
     ]
     for label, outcomes in pairs:
         lines += ["", f"## {label}", "", *_seeds(names, outcomes)]
@@ -57,6 +59,17 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
     return rows
 
 
+def _shares(outcomes: Sequence[Outcome]) -> str:
+    """The parts of the fits' time in percent, the largest first."""
+    total: dict[str, float] = {}
+    for outcome in outcomes:
+        for part, spent in outcome["seconds_by_part"].items():
+            total[part] = total.get(part, 0.0) + spent
+    whole = sum(total.values()) or 1.0
+    order = sorted(total.items(), key=lambda item: -item[1])
+    return ", ".join(f"{part} {100.0 * spent / whole:.0f} %" for part, spent in order)
+
+
 def _average(outcomes: Sequence[Outcome], name: str) -> float | None:
     """Mean relative error of always guessing the mean of the truths; None for what is not one number."""
     truths = [_estimate(o, name)["truth"] for o in outcomes]
@@ -73,7 +86,7 @@ def sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
 
 def _record(label: str, o: Outcome) -> Outcome:
     kept = ("seed", "loss", "start_loss", "held_loss", "reason", "iterations", "evaluations", "seconds",
-            "processor_seconds", "peak_memory_bytes")  # fmt: skip
+            "processor_seconds", "seconds_by_part", "peak_memory_bytes")  # fmt: skip
     estimates = [
         {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _many(e[k])}
         for e in o["estimates"]
