@@ -2,12 +2,15 @@
 
 import inspect
 import re
+import shlex
 import subprocess
 import sys
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
+from diffloom.cli.group import diffloom
 from diffloom.plugins import Registry
 from diffloom.plugins.hookspecs import Hooks
 from diffloom.plugins.kinds import KINDS
@@ -64,6 +67,21 @@ def test_every_snippet_of_the_other_pages_runs(repository, tmp_path, monkeypatch
             exec(compile(snippet, str(page), "exec"), module.__dict__)
             ran += 1
     assert ran >= 1
+
+
+def test_every_command_of_the_guide_runs(repository):
+    commands = [
+        line
+        for page in sorted((repository / "docs" / "guide").glob("*.md"))
+        for block in re.findall(r"```console\n(.*?)```", page.read_text(), flags=re.DOTALL)
+        for line in block.splitlines()
+    ]
+    assert commands
+    for line in commands:
+        program, *arguments = shlex.split(line)
+        assert program == "diffloom"
+        result = CliRunner().invoke(diffloom, arguments)
+        assert result.exit_code == 0, f"{line}\n{result.output[-2000:]}"
 
 
 def test_the_lines_of_python_in_readme_run(repository):

@@ -3,7 +3,9 @@
 from typing import ClassVar
 
 import pytest
+import torch
 
+from diffloom.interfaces import Model, OwnStep, ParamSpec, State, Surface
 from diffloom.testing import check_integrator, check_model
 from diffloom.testing.parametrize import subject_of
 from diffloom.testing.subjects import model_subject
@@ -40,6 +42,53 @@ def test_what_is_not_offered_is_skipped_with_a_reason():
     assert set(report.skipped_families) == {"rest", "invariance"}
     assert "example_settings has no 'rest'" in report.skipped_families["rest"]
     assert "does not claim" in report.skipped_families["invariance"]
+
+
+class Pendulum(Model):
+    """A system of another kind: one angle, a step of its own, a bar to look at."""
+
+    example_settings: ClassVar = {"dt": 0.02, "steps": 20, "fit": "length", "rest": {"angle": 0.0}}
+
+    @classmethod
+    def example(cls):
+        return cls()
+
+    @property
+    def specs(self):
+        return (
+            ParamSpec("length", 1.0, "m", "of the bar", bounds=(0.1, None)),
+            ParamSpec("angle", 0.7, "rad", "from hanging down, at the start"),
+            ParamSpec("gravity", 9.81, "m/s^2", "acceleration of free fall"),
+        )
+
+    @property
+    def axes(self):
+        return {}
+
+    def initial_state(self, params):
+        q = params["angle"].reshape(1, 1)
+        return State(q, torch.zeros_like(q))
+
+    def dynamics(self, params, control):
+        def step(k, dt, state):
+            u = state.u - dt * params["gravity"] / params["length"] * state.q.sin()
+            return State(state.q + dt * u, u, state.time + dt)
+
+        return OwnStep(step, tuple(params.values()))
+
+    def surface(self, trajectory, params):
+        angle = trajectory.q[:, 0, 0]
+        end = params["length"] * torch.stack([angle.sin(), -angle.cos(), torch.zeros_like(angle)], dim=1)
+        side = torch.tensor([0.0, 0.0, 0.1], dtype=end.dtype).expand_as(end)
+        return Surface(torch.stack([side, -side, end], dim=1), torch.tensor([[0, 1, 2]]))
+
+
+def test_a_system_of_another_kind_is_checked_too():
+    report = check_model(Pendulum)
+    assert set(report.skipped_families) == {"invariance", "controls"}
+    notes = {result.check: result.outcome for result in report.results}
+    assert notes["integrators.runs[own_step]"] == "passed"
+    assert notes["integrators.runs[semi_implicit]"] == "skipped"
 
 
 def test_a_class_admits_its_own_limits():

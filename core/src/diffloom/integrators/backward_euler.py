@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom.integrators.implicit import ImplicitStepper, NewtonSettings
 from diffloom.integrators.trajectories import roll
-from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
+from diffloom.interfaces import Dynamics, Gradient, InputError, Integrator, State, Trajectory
 from diffloom.mechanics.stepper import Stepper
 from diffloom.mechanics.system import Mechanics
 
@@ -35,7 +35,8 @@ class BackwardEuler(Integrator):
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        assert isinstance(dynamics, Mechanics)
+        if not isinstance(dynamics, Mechanics):
+            raise InputError(str(self.refuses(dynamics)))
         system, settings = dynamics, NewtonSettings(self.tolerance, self.iterations, dt)
 
         def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:

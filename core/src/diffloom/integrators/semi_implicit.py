@@ -9,7 +9,7 @@ from typing import Literal
 from torch import Tensor
 
 from diffloom.integrators.trajectories import roll
-from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
+from diffloom.interfaces import Dynamics, Gradient, InputError, Integrator, State, Trajectory
 from diffloom.mechanics.fused import FusedStepper
 from diffloom.mechanics.stepper import Stepper
 from diffloom.mechanics.stepwise import StepwiseStepper
@@ -34,7 +34,8 @@ class SemiImplicitEuler(Integrator):
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        assert isinstance(dynamics, Mechanics)
+        if not isinstance(dynamics, Mechanics):
+            raise InputError(str(self.refuses(dynamics)))
         system = dynamics
 
         def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
-from diffloom.testing.checks import check, require
+from diffloom.testing.checks import check
+from diffloom.testing.settings_objects import equal_copies
 from diffloom.testing.subjects import IntegratorSubject
 
 
 @check("copying")
 def pickles_and_copies(subject: IntegratorSubject) -> None:
     """A pickled and a copied integrator equal the original."""
-    found = subject.integrator
-    require(pickle.loads(pickle.dumps(found)) == found, "a pickled integrator is not equal to the original")
-    require(copy.deepcopy(found) == found, "a copied integrator is not equal to the original")
+    equal_copies(subject.integrator)
 
 
 CHECKS = (pickles_and_copies,)

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import torch
 
-from diffloom.interfaces import InputError
-from diffloom.testing.checks import Failure, Skip, check, require
+from diffloom.testing.checks import Skip, check
 from diffloom.testing.models.declarations import parameters
+from diffloom.testing.refusals import refused
 from diffloom.testing.subjects import ModelSubject
 
 
 def bounded(subject: ModelSubject) -> tuple[str, ...]:
     """Parameters with a bound."""
     return tuple(s.name for s in subject.model.specs if s.bounds != (None, None))
-
-
-def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
-    """Failure unless ``attempt`` raises InputError whose message holds all ``words``."""
-    try:
-        attempt()
-    except InputError as error:
-        missing = [word for word in words if word not in str(error)]
-        require(not missing, f"{what} is refused, but the message does not name {missing}: {error}")
-        return
-    except Exception as error:
-        raise Failure(f"{what} raises {type(error).__name__} ({error}); expected InputError") from error
-    raise Failure(f"{what} is taken without a word; expected InputError")
 
 
 @check("bad_input")

@@ -9,7 +9,7 @@ import torch
 
 from diffloom.interfaces import Material
 from diffloom.testing.checks import check
-from diffloom.testing.models.bad_input import refused
+from diffloom.testing.refusals import refused
 from diffloom.testing.renderers.pictures import offered, precision
 from diffloom.testing.scenes import camera, gem
 from diffloom.testing.subjects import RendererSubject

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import torch
 
 from diffloom.interfaces import Capabilities, Renderer
 from diffloom.testing.checks import check, require
 from diffloom.testing.renderers.pictures import OUTPUTS
+from diffloom.testing.settings_objects import frozen
 from diffloom.testing.subjects import RendererSubject
 
 GRADIENTS = ("vertices", "colours", "texture", "light", "eye", "rotation", "focal")
@@ -18,11 +17,7 @@ SHADINGS = ("unlit", "lambert", "phong")
 @check("capabilities")
 def settings(subject: RendererSubject) -> None:
     """It is a frozen dataclass that derives from Renderer and needs no arguments."""
-    found = subject.renderer
-    require(isinstance(found, Renderer), f"{type(found).__name__} is no diffloom.interfaces.Renderer")
-    options = getattr(type(found), "__dataclass_params__", None)
-    require(options is not None and options.frozen, f"{type(found).__name__} is not a frozen dataclass")
-    require(dataclasses.replace(found) == found, "two renderers with the same settings are not equal")  # type: ignore[type-var]
+    frozen(subject.renderer, Renderer)
 
 
 @check("capabilities")

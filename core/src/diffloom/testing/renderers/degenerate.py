@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from diffloom.interfaces import InputError, Surface
 from diffloom.testing.checks import check, require
@@ -58,11 +59,11 @@ UNSEEN: dict[str, Callable[[torch.dtype], Surface]] = {
 }
 
 
-def _x(dtype: torch.dtype) -> torch.Tensor:
+def _x(dtype: torch.dtype) -> Tensor:
     return torch.tensor([1.0, 0.0, 0.0], dtype=dtype)
 
 
-def _z(dtype: torch.dtype) -> torch.Tensor:
+def _z(dtype: torch.dtype) -> Tensor:
     return torch.tensor([0.0, 0.0, 1.0], dtype=dtype)
 
 
@@ -76,37 +77,35 @@ def unseen(subject: RendererSubject) -> tuple[str, ...]:
     return tuple(UNSEEN)
 
 
+def drawn(subject: RendererSubject, base: Surface, output: str) -> tuple[Tensor, Tensor]:
+    """An output of a scene, and the gradient of its sum by the vertices (zero where there is none)."""
+    vertices = base.vertices.detach().clone().requires_grad_()
+    found = draw(subject, Surface(vertices, base.faces), front(vertices.dtype), output)
+    grad = None
+    if "vertices" in subject.renderer.capabilities.gradients and found.requires_grad:
+        (grad,) = torch.autograd.grad(found.sum(), vertices, allow_unused=True)
+    return found.detach(), torch.zeros_like(vertices) if grad is None else grad
+
+
 @check("degenerate", scenes)
 def finite_everywhere(subject: RendererSubject, scene: str) -> None:
     """Pictures and gradients of degenerate faces are finite."""
-    dtype = precision(subject)
     for output in smooth(subject):
-        base = SCENES[scene](dtype)
-        vertices = base.vertices.detach().clone().requires_grad_()
-        found = draw(subject, Surface(vertices, base.faces), front(dtype), output)
+        found, grad = drawn(subject, SCENES[scene](precision(subject)), output)
         finite(f"{output} of {scene}", found)
-        if "vertices" in subject.renderer.capabilities.gradients and found.requires_grad:
-            (grad,) = torch.autograd.grad(found.sum(), vertices, allow_unused=True)
-            finite(f"the gradient of {output} of {scene}", torch.zeros(1) if grad is None else grad)
+        finite(f"the gradient of {output} of {scene}", grad)
 
 
 @check("degenerate", unseen)
 def nothing_to_see(subject: RendererSubject, scene: str) -> None:
     """A body out of sight leaves the background alone, and its gradient is zero."""
-    dtype = precision(subject)
     for output in offered(subject):
-        base = UNSEEN[scene](dtype)
-        vertices = base.vertices.detach().clone().requires_grad_()
-        found = draw(subject, Surface(vertices, base.faces), front(dtype), output)
+        found, grad = drawn(subject, UNSEEN[scene](precision(subject)), output)
         shown = found[..., 3] if output == "rgba" else found
         nothing = {"depth": FAR, "face_index": -1.0}.get(output, 0.0)
-        off = float((shown.detach().double() - nothing).abs().max())
+        off = float((shown.double() - nothing).abs().max())
         require(off <= 1e-6 * FAR, f"{output} is off by {off:.3g} though the body is {scene}")
-        if found.requires_grad:
-            (grad,) = torch.autograd.grad(found.sum(), vertices, allow_unused=True)
-            require(
-                grad is None or float(grad.abs().max()) <= 1e-9, f"{output} has a gradient though the body is {scene}"
-            )
+        require(float(grad.abs().max()) <= 1e-9, f"{output} has a gradient though the body is {scene}")
 
 
 @check("degenerate")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from diffloom.interfaces import InputError
-from diffloom.testing.checks import Failure, Skip, check, require
+from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import finite
+from diffloom.testing.refusals import refused
 from diffloom.testing.renderers.pictures import draw, offered, smooth
 from diffloom.testing.scenes import FAR, camera, gem
 from diffloom.testing.subjects import RendererSubject
@@ -34,13 +34,7 @@ def as_claimed(subject: RendererSubject, kind: str) -> None:
             require(grad.dtype == dtype, f"the gradient of a picture in {kind} is {grad.dtype}")
             finite(f"the gradient in {kind}", grad)
         return
-    try:
-        draw(subject, surface, camera(dtype), output)
-    except InputError:
-        return
-    except Exception as error:
-        raise Failure(f"{kind}, which is not claimed, raises {type(error).__name__}; expected InputError") from error
-    raise Failure(f"{kind} is not claimed, and yet drawn without a word; claim it or raise InputError")
+    refused(f"{kind}, which is not claimed,", lambda: draw(subject, surface, camera(dtype), output))
 
 
 @check("dtypes", offered)
