@@ -193,6 +193,18 @@ class LosesItselfInACopy(Sound):
         return super().dynamics(params.replace(mass=self.weight * params["mass"]), control)
 
 
+class RaisingExample(Sound):
+    @classmethod
+    def example(cls):
+        raise RuntimeError("no example today")
+
+
+class RaisingSpecs(Sound):
+    @property
+    def specs(self):
+        raise RuntimeError("no parameters today")
+
+
 def with_surface(change):
     class Changed(Sound):
         def surface(self, trajectory, params):
@@ -287,6 +299,8 @@ BROKEN = {
     "a surface without gradient": (with_surface(lambda s: Surface(s.vertices.detach(), s.faces)), "surface.gradient"),
     "what cannot be pickled": (Unpicklable, "copying.pickles"),
     "what is lost in a copy": (LosesItselfInACopy, "copying.copies"),
+    "an example that raises": (RaisingExample, "declarations.interface"),
+    "declarations that raise": (RaisingSpecs, "declarations.units"),
     "a claim there is not": (with_settings(claims=("beauty",)), "invariance.claim[beauty]"),
 }
 

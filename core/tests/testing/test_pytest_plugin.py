@@ -55,6 +55,7 @@ def test_one_item_per_check_with_counts_at_the_end(tmp_path):
     assert "test_the_registry_is_hermetic PASSED" in result.stdout
     assert "test_toys PASSED" in result.stdout
     assert "model ToyChain: 4 checks ran: 4 passed, 0 failed, 0 skipped" in result.stdout
+    assert "model Leaky: 6 checks ran: 4 passed, 1 failed, 0 skipped, 1 failed as expected" in result.stdout
     assert result.stdout.count("FAILED") == 1, result.stdout
 
 

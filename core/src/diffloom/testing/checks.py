@@ -66,12 +66,24 @@ def check(family: str, cases: Callable[[Any], tuple[str, ...]] | None = None) ->
 
 
 def expand(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
-    """Every check on ``subject``, once for each of its cases."""
+    """Every check on ``subject``, once for each of its cases; where they cannot be listed, one item that fails."""
     for each in checks:
         if each.cases is None:
             yield Item(each, subject)
+            continue
+        try:
+            cases = each.cases(subject)
+        except Exception as error:
+            yield Item(_unlisted(each, error), subject)
         else:
-            yield from (Item(each, subject, case) for case in each.cases(subject))
+            yield from (Item(each, subject, case) for case in cases)
+
+
+def _unlisted(each: Check, error: Exception) -> Check:
+    def fail(subject: Any) -> None:
+        raise Failure(f"what is to be checked cannot be listed: {type(error).__name__}: {error}") from error
+
+    return Check(each.family, each.name, fail)
 
 
 def run(item: Item, expected: Mapping[str, str]) -> Result:
