@@ -1,5 +1,7 @@
 """All that is installed passes the suite that third parties run: one test for each check."""
 
+import pytest
+
 from diffloom.plugins import integrators, models, renderers
 from diffloom.testing import parametrize_with_checks
 
@@ -8,9 +10,28 @@ SUBJECTS = [
     *(f"integrator {name}" for name in integrators()),
     *(f"renderer {name}" for name in renderers()),
 ]
+# Each compiles a whole program that no other test runs: another precision, or a sheet in air.
+LONG = {
+    "cloth-precision.single_and_double",
+    "rigid-precision.single_and_double",
+    "cloth-gradients.parameter[drag]",
+    "cloth-gradients.parameter[lift]",
+    "cloth-gradients.parameter[wind]",
+    "cloth-controls.constant[wind]",
+    "cloth-controls.gradient[wind]",
+}
 
 
-@parametrize_with_checks(SUBJECTS)
+def in_time(mark):
+    """The same parameters, those that take long marked so."""
+    names, parameters = mark.args
+    slow = {name: (pytest.mark.slow,) for name in LONG}
+    marked = [pytest.param(*p.values, id=p.id, marks=(*p.marks, *slow.get(p.id, ()))) for p in parameters]
+    assert {p.id for p in parameters} >= LONG
+    return pytest.mark.parametrize(names, marked)
+
+
+@in_time(parametrize_with_checks(SUBJECTS))
 def test_it_keeps_its_promises(subject, check):
     check()
 
