@@ -25,7 +25,7 @@ LONG = {
 def in_time(mark):
     """The same parameters, those that take long marked so."""
     names, parameters = mark.args
-    slow = {name: (pytest.mark.slow,) for name in LONG}
+    slow = dict.fromkeys(LONG, (pytest.mark.slow,))
     marked = [pytest.param(*p.values, id=p.id, marks=(*p.marks, *slow.get(p.id, ()))) for p in parameters]
     assert {p.id for p in parameters} >= LONG
     return pytest.mark.parametrize(names, marked)
