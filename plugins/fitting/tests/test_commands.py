@@ -110,6 +110,9 @@ def test_sweep_writes_a_table_and_goes_on(toy):
         ("spots <- soft_spots", 0),
     ]
     assert all(f["processor_seconds"] > 0 and f["estimates"][0]["error"] < 1 for f in figures)
+    gathered = invoke(sweep.sweep, *common, "--seeds", "1:9", "--finished", "--out", "g.md")
+    assert gathered.count("seed") == 4
+    assert "no fit is finished" in invoke(sweep.sweep, *common, "--seeds", "7:9", "--finished", code=1)
 
 
 def test_a_sweep_may_have_sections_of_its_own(toy):

@@ -25,20 +25,21 @@ Variant = tuple[str | None, str | None, tuple[str, ...]]
 )  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
 @click.option("--quick", is_flag=True, help="The file's own reduced version.")
+@click.option("--finished", is_flag=True, help="Fit nothing: write the table of the fits that are finished.")
 @click.option("--jobs", default=1, show_default=True, help="Processes at once.")
 @click.option("--note", default="", help="A sentence for the table.")
 @click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
 @click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
 def sweep(
     file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], settings: tuple[str, ...], quick: bool,
-    jobs: int, note: str, work: str | None, out: str | None,
+    finished: bool, jobs: int, note: str, work: str | None, out: str | None,
 ) -> None:  # fmt: skip
     """Fit FILE with many seeds, and write a table of errors, times and memory, with the figures beside it as JSON.
 
     Finished runs are kept, so that a sweep that was stopped goes on where it was.
     """
     from diffloom_fitting.run_folder.writing import explained, write_text
-    from diffloom_fitting.sweeps import Case, sweep_data, sweep_table
+    from diffloom_fitting.sweeps import Case, place_of, sweep_data, sweep_table
 
     stem = Path(file).stem
     store = Path(work) if work is not None else Path("runs") / "sweeps" / stem
@@ -46,12 +47,17 @@ def sweep(
     sections = []
     for label, folder, (fit, target, changed) in _sections(pairs, others):
         cases = [Case(file, seed, fit, target, (*settings, *changed), quick) for seed in _seeds(seeds)]
+        if finished:
+            cases = [case for case in cases if place_of(case, str(store / folder))[0].exists()]
         outcomes = []
         for outcome in _outcomes(cases, str(store / folder), jobs):
             errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
             click.echo(f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s)")
             outcomes.append(outcome)
-        sections.append((label, outcomes))
+        if outcomes:
+            sections.append((label, outcomes))
+    if not sections:
+        raise click.ClickException(f"no fit is finished in {store}; leave out --finished to make some")
     with explained(table):
         table.parent.mkdir(parents=True, exist_ok=True)
     write_text(table, sweep_table(sections[0][1][0]["title"], sections, note))

@@ -6,7 +6,10 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diffloom_fitting.files import Loaded
 
 
 @dataclass(frozen=True)
@@ -31,24 +34,31 @@ class Case:
         return found
 
 
+def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
+    """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
+    from diffloom_fitting.files import load_file
+    from diffloom_fitting.run_folder.versions import versions
+
+    loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+    digest = hashlib.sha256(json.dumps([loaded.raw, versions()], sort_keys=True).encode()).hexdigest()[:16]
+    return Path(store) / f"seed{case.seed}-{digest}.json", loaded
+
+
 def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, Any]:
-    """Fit one case; the outcome as data, kept in ``store`` under a name made of all that it depends on."""
+    """Fit one case, unless its outcome is kept in ``store``; the outcome as data."""
     import time
 
     import torch
 
     from diffloom.interfaces import InputError
-    from diffloom_fitting.files import build_experiment, load_file
+    from diffloom_fitting.files import build_experiment
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.report.results_file import result_data
-    from diffloom_fitting.run_folder.versions import versions
     from diffloom_fitting.run_folder.writing import explained, write_text
 
     if threads is not None:
         torch.set_num_threads(threads)
-    loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
-    digest = hashlib.sha256(json.dumps([loaded.raw, versions()], sort_keys=True).encode()).hexdigest()[:16]
-    kept = Path(store) / f"seed{case.seed}-{digest}.json"
+    kept, loaded = place_of(case, store)
     if kept.exists():
         found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return found

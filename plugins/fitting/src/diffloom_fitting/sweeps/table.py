@@ -28,7 +28,7 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
         "",
         *_summary(names, pairs),
         "",
-        *(f"Where the time of {label} went: {_shares(outcomes)}." for label, outcomes in pairs[:2]),
+        *(f"* Where the time of {label} went: {_shares(outcomes)}." for label, outcomes in pairs[:2]),
     ]
     for label, outcomes in pairs:
         lines += ["", f"## {label}", "", *_seeds(names, outcomes)]

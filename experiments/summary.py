@@ -1,0 +1,56 @@
+"""Write the summary in README.md from the figures in results/: `python experiments/summary.py`."""
+
+import json
+import statistics
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+BEGIN, END = "<!-- summary: begin -->", "<!-- summary: end -->"
+PAIRS = ("softras <- softras", "dibr <- dibr", "dibr <- softras", "softras <- dibr")
+# What the paper reports from video (its Tables 1 to 3), and the error we set out to reach.
+KNOWN = {
+    "rigid-mass": {"density": ("9.0e-5", 1e-6)},
+    "rigid-contact": {
+        "mass": ("2.9e-4", 1e-3), "contact_damping": ("0.40", 1e-3), "contact_stiffness": ("0.0026", 1e-3),
+        "friction_stiffness": ("0.0017", 1e-3), "friction": ("0.0073", 1e-3),
+    },
+    "fem-mass": {"mass": ("0.048", 1e-2)},
+    "fem-material": {"shear_modulus": ("0.0054", 1e-3), "lame_modulus": ("0.0056", 1e-3)},
+    "cloth-velocity": {"velocity": ("0.026", 5e-3)},
+}  # fmt: skip
+
+
+def table() -> str:
+    """Median error and how many fits reach the goal, for each unknown and pair of renderers."""
+    head = ["experiment", "unknown", "paper", "goal", *PAIRS, "s / fit"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for name, unknowns in KNOWN.items():
+        fits = json.loads((FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        own = [fit["processor_seconds"] for fit in fits if fit["pair"] in PAIRS[:2]]
+        for number, (unknown, (paper, goal)) in enumerate(unknowns.items()):
+            cells = [_cell([f for f in fits if f["pair"] == pair], unknown, goal) for pair in PAIRS]
+            first = name if number == 0 else ""
+            cost = f"{statistics.mean(own):.1f}" if number == 0 else ""
+            lines.append("| " + " | ".join([first, unknown, paper, f"{goal:g}", *cells, cost]) + " |")
+    return "\n".join(lines)
+
+
+def _cell(fits: list[dict], unknown: str, goal: float) -> str:
+    errors = [e["error"] for fit in fits for e in fit["estimates"] if e["name"] == unknown]
+    if not errors:
+        return "not run"
+    reached = sum(error <= goal for error in errors)
+    return f"{statistics.median(errors):.0e} ({reached}/{len(errors)})"
+
+
+def main() -> None:
+    """Put the table between the marks."""
+    page = FOLDER / "README.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
