@@ -1,0 +1,61 @@
+"""The experiments of this repository: each is whole, and its reduced version finds what it seeks."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from diffloom_fitting.files import build_experiment, load_file
+from diffloom_fitting.fits import run_fit
+
+FOLDER = Path(__file__).resolve().parents[1] / "experiments"
+NAMES = ["cloth-velocity", "fem-mass", "fem-material", "rigid-contact", "rigid-mass"]
+RENDERERS = ["softras", "dibr"]
+
+# Largest error of the reduced version, by what is sought; the full ones are in experiments/results.
+REDUCED = {
+    "cloth-velocity": {"velocity": 1e-3},
+    "fem-mass": {"mass": 1e-3},
+    "fem-material": {"shear_modulus": 1e-3, "lame_modulus": 1e-3},
+    "rigid-contact": {"mass": 1e-3},
+    "rigid-mass": {"density": 1e-6},
+}
+
+
+def test_every_experiment_is_named_here_and_in_the_index():
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == NAMES
+    index = (FOLDER / "README.md").read_text()
+    for name in NAMES:
+        assert f"[{name}]({name}.toml)" in index
+        assert f"results/{name}.md" in index
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_hold_ten_seeds_and_their_table(name):
+    records = json.loads((FOLDER / "results" / f"{name}.json").read_text())
+    seeds = {record["seed"] for record in records if record["pair"] == "softras <- softras"}
+    assert len(seeds) >= 10
+    table = (FOLDER / "results" / f"{name}.md").read_text()
+    for pair in {record["pair"] for record in records}:
+        assert f"## {pair}" in table
+
+
+def test_the_summary_is_that_of_the_results():
+    summary = importlib.util.spec_from_file_location("summary", FOLDER / "summary.py")
+    module = importlib.util.module_from_spec(summary)
+    summary.loader.exec_module(module)
+    assert module.table() in (FOLDER / "README.md").read_text()
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reduced_version_finds_what_it_seeks(name, renderer):
+    loaded = load_file(FOLDER / f"{name}.toml", quick=True, changes={"renderer.name": renderer, "seed": 1})
+    result = run_fit(build_experiment(loaded), sure=False)
+    errors = {estimate.name: estimate.error for estimate in result.estimates}
+    for sought, bound in REDUCED[name].items():
+        assert errors[sought] < bound, errors
+    assert result.loss < 1e-2 * result.start_loss
