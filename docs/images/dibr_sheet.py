@@ -42,22 +42,37 @@ def show(axis: plt.Axes, picture: Tensor | np.ndarray, title: str, **more: objec
     axis.axis("off")
 
 
+def silhouette(sigmainv: float, vertices: Tensor, faces: Tensor, view: Camera) -> Tensor:
+    """The soft mask."""
+    image = DibrRenderer(sigmainv=sigmainv).render(Surface(vertices[None], faces), view, outputs=("silhouette",))
+    assert image.silhouette is not None
+    return image.silhouette[0]
+
+
+def show_change(axis: plt.Axes, plus: Tensor, minus: Tensor) -> None:
+    """How a picture changes between two places of the body, the second to the right of the first."""
+    slope = plus - minus
+    limit = float(slope.abs().quantile(0.995))
+    show(axis, slope, "change as it moves right", cmap="RdBu", vmin=-limit, vmax=limit)
+
+
 def sheet() -> None:
-    """Ways of colouring, and what else a picture holds."""
+    """Ways of colouring, the soft mask from soft to sharp and how it changes, and what else a picture holds."""
     vertices, faces, uv = torus()
-    view = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=50.0, size=(160, 200))
+    view = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=58.0, size=(160, 200))
     renderer = DibrRenderer(background=(0.08, 0.08, 0.1))
     rainbow = 0.5 + 0.5 * torch.cos(vertices * 2.0 + torch.tensor([0.0, 2.0, 4.0]))
     patches = torch.rand((len(faces), 3), generator=torch.Generator().manual_seed(0))
-    lamp = (AmbientLight(0.25), PointLight((2.0, -2.0, 3.0), 0.8, 0.5))
+    lamp = (AmbientLight(0.2), PointLight((2.0, -2.0, 3.0), 0.7, 0.3))
     bands = torch.tensor([1.9, 0.1, 0.9, 0.3, 0.0, -0.2, 0.1, 0.2, 0.1])
-    sky = HarmonicLight(bands[:, None] * torch.tensor([[1.0, 0.9, 0.7]]))
+    sky = HarmonicLight(0.8 * bands[:, None] * torch.tensor([[1.0, 0.9, 0.7]]))
     plain, matt, shiny = (Material(shading) for shading in ("unlit", "lambert", "phong"))
 
     def look(lights: tuple = (), **colour: object) -> Tensor:
-        return renderer.render(Surface(vertices[None], faces, **colour), view, lights).rgba[0, ..., :3]
+        image = renderer.render(Surface(vertices[None], faces, **colour), view, lights)
+        return image.rgba[0, ..., :3].clamp(0.0, 1.0)
 
-    figure, axes = plt.subplots(3, 4, figsize=(12, 8))
+    figure, axes = plt.subplots(5, 4, figsize=(12, 13.2))
     flat = axes.flat
     show(next(flat), look(colours=rainbow, material=plain), "colour per vertex")
     show(next(flat), look(colours=patches, colour_per="face", material=plain), "colour per face")
@@ -68,56 +83,64 @@ def sheet() -> None:
     show(next(flat), look(lamp, colours=orange, material=shiny), "Phong")
     show(next(flat), look((sky,), colours=orange, material=matt), "spherical harmonics")
     show(next(flat), look(lamp, texture=Texture(checks(), uv), material=shiny), "texture and Phong")
+    step = torch.tensor([1e-3, 0.0, 0.0])
+    for k, sigmainv in enumerate((100.0, 1000.0, 7000.0, 50000.0)):
+        masks = [silhouette(sigmainv, vertices + s * step, faces, view) for s in (0.0, 1.0, -1.0)]
+        show(axes[2, k], masks[0], f"silhouette, sigmainv {sigmainv:.0f}", cmap="gray", vmin=0.0, vmax=1.0)
+        show_change(axes[3, k], masks[1], masks[2])
     image = renderer.render(Surface(vertices[None], faces), view, outputs=EVERYTHING)
     covered = image.face_index[0] >= 0
-    depth = torch.where(covered, image.depth[0], float("nan"))
-    show(next(flat), image.silhouette[0], "silhouette: the soft mask", cmap="gray")
-    soft = DibrRenderer(sigmainv=150.0).render(Surface(vertices[None], faces), view, outputs=("silhouette",))
-    show(next(flat), soft.silhouette[0], "softer: sigmainv = 150", cmap="gray")
-    show(next(flat), depth, "depth", cmap="viridis_r")
-    show(next(flat), torch.where(covered, image.face_index[0] * 37 % 101, float("nan")), "face index", cmap="prism")
+    nothing = float("nan")
+    show(axes[4, 0], torch.where(covered, image.depth[0], nothing), "depth", cmap="viridis_r")
+    show(axes[4, 1], torch.where(covered, image.face_index[0] * 37 % 101, nothing), "face index", cmap="prism")
+    show_pull(axes[4, 2], 100.0, vertices, faces, view)
+    show_pull(axes[4, 3], 1000.0, vertices, faces, view)
     figure.tight_layout()
-    figure.savefig(FOLDER / "dibr_sheet.png", dpi=90)
+    figure.savefig(FOLDER / "dibr_sheet.png", dpi=80)
+
+
+def show_pull(axis: plt.Axes, sigmainv: float, vertices: Tensor, faces: Tensor, view: Camera) -> None:
+    """Where a target to the right of the body pulls the vertices, by the gradient of the squared difference."""
+    target = silhouette(sigmainv, vertices + torch.tensor([0.25, 0.0, 0.0]), faces, view)
+    moving = vertices.clone().requires_grad_()
+    (silhouette(sigmainv, moving, faces, view) - target).square().sum().backward()
+    pull = -moving.grad * (0.3 / moving.grad.norm(dim=1).max())
+    place = project(vertices[None], view)[0]
+    ahead = project((vertices + pull)[None], view)[0] - place
+    felt = ahead[:, :2].norm(dim=1) > 0.5
+    (x, y), (u, v) = place[felt, :2].T, ahead[felt, :2].T
+    show(axis, target, f"pull of a target, sigmainv {sigmainv:.0f}", cmap="Blues", alpha=0.6)
+    axis.quiver(
+        x + 0.5 * view.width, y + 0.5 * view.height, u, v, angles="xy", scale_units="xy", scale=1.0, width=0.006,
+        color="crimson",
+    )  # fmt: skip
 
 
 def modes() -> None:
-    """What is corrected, and where gradients live."""
+    """What differs from Kaolin."""
     floor = torch.tensor([[-2.0, -0.6, 1.5], [2.0, -0.6, 1.5], [2.0, -0.6, -6.0], [-2.0, -0.6, -6.0]])
     faces, uv = torch.tensor([[0, 1, 2], [0, 2, 3]]), torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 2.0]])
     tiles = Texture(checks(16), uv.clamp(0.0, 1.0), filter="nearest")
     view = Camera.look_at((0.0, 0.4, 3.0), (0.0, -0.4, 0.0), fov=50.0, size=(160, 200))
-    figure, axes = plt.subplots(2, 3, figsize=(11, 6.4))
+    figure, axes = plt.subplots(2, 3, figsize=(11, 5.6), height_ratios=(2, 1))
     flat = axes.flat
     for compat, title in ((None, "perspective-correct (default)"), ("kaolin", 'affine (compat="kaolin")')):
         picture = DibrRenderer(compat=compat).render(Surface(floor[None], faces, texture=tiles), view)
         show(next(flat), picture.rgba[0, ..., :3], title)
     below = floor * torch.tensor([1.0, 1.0, 3.0])
     picture = DibrRenderer().render(Surface(below[None], faces, texture=tiles), view)
-    show(next(flat), picture.rgba[0, ..., :3], "a floor cut at the near plane")
+    show(next(flat), picture.rgba[0, ..., :3], "a floor cut at the near plane (default)")
     vertices, solid, _ = torus()
-    card = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=50.0, size=(80, 200))
-    for compat, title in ((None, "wide picture: isotropic mask"), ("kaolin", "wide picture: Kaolin's mask")):
-        soft = DibrRenderer(sigmainv=60.0, boxlen=0.4, compat=compat)
-        mask = soft.render(Surface(vertices[None], solid), card, outputs=("silhouette",)).silhouette
-        show(next(flat), mask[0], title, cmap="gray")
-    show_gradient(next(flat), vertices, solid, view)
+    wide = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=75.0, size=(80, 200))
+    for compat, knum, title in (
+        (None, 30, "the nearest 30 faces, isotropic (default)"), ("kaolin", 30, "the first 30 faces (Kaolin)"),
+        ("kaolin", None, "Kaolin, all faces: softer sideways"),
+    ):  # fmt: skip
+        soft = DibrRenderer(sigmainv=200.0, boxlen=0.2, knum=knum, compat=compat)
+        mask = soft.render(Surface(vertices[None], solid), wide, outputs=("silhouette",)).silhouette
+        show(next(flat), mask[0], title, cmap="gray", vmin=0.0, vmax=1.0)
     figure.tight_layout()
-    figure.savefig(FOLDER / "dibr_modes.png", dpi=90)
-
-
-def show_gradient(axis: plt.Axes, vertices: Tensor, faces: Tensor, view: Camera) -> None:
-    """How the vertices should move for the silhouette to reach a target to the right of it."""
-    renderer = DibrRenderer(sigmainv=150.0)
-    there = vertices[None] + torch.tensor([0.25, 0.0, 0.0])
-    target = renderer.render(Surface(there, faces), view, outputs=("silhouette",))
-    moving = vertices.clone().requires_grad_()
-    mask = renderer.render(Surface(moving[None], faces), view, outputs=("silhouette",)).silhouette
-    (mask - target.silhouette).square().sum().backward()
-    place = project(vertices[None], view)[0]
-    ahead = project((vertices - 0.02 * moving.grad)[None], view)[0] - place
-    show(axis, target.silhouette[0], "pull of a target on the vertices", cmap="Blues", alpha=0.6)
-    x, y = place[:, 0] + 0.5 * view.width, place[:, 1] + 0.5 * view.height
-    axis.quiver(x, y, ahead[:, 0], ahead[:, 1], angles="xy", scale_units="xy", scale=0.05, width=0.003, color="crimson")
+    figure.savefig(FOLDER / "dibr_modes.png", dpi=80)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,20 @@ def test_the_material_is_multiplied_in():
     assert tables.shininess.tolist() == [7.0]
 
 
+def test_kept_only_where_no_tensor_can_change_them():
+    lamp = PointLight((1.0, 2.0, 3.0))
+    first = light_tables(Material("phong"), [lamp], D, CPU)
+    assert light_tables(Material("phong"), [PointLight((1.0, 2.0, 3.0))], D, CPU) is first
+    assert light_tables(Material("phong"), [lamp], torch.float32, CPU).lights.dtype == torch.float32
+    assert light_tables(Material("phong", shininess=3.0), [lamp], D, CPU).shininess.tolist() == [3.0]
+    diffuse = torch.tensor(0.5, dtype=D)
+    for material, light in ((Material(diffuse=diffuse), lamp), (Material(), PointLight((1.0, 2.0, 3.0), diffuse))):
+        light_tables(material, [light], D, CPU)
+        with torch.no_grad():
+            diffuse += 0.25
+        assert light_tables(material, [light], D, CPU).lights[0, 3] == diffuse * (0.5 if light is lamp else 1.0)
+
+
 def test_no_lights_are_the_default_lights():
     tables = light_tables(Material("lambert"), (), D, CPU)
     assert tables.kinds.tolist() == [0]

@@ -112,14 +112,16 @@ def test_texture(ball, camera, compat, filter, own_rows):
 
 
 @MODES
-@pytest.mark.parametrize("per", ["all", "face"])
+@pytest.mark.parametrize("per", ["all", "face", "vertex"])
 def test_colours(ball, camera, compat, per):
     base = ball(frames=3)
     torch.manual_seed(4)
-    colours = torch.rand(3 if per == "all" else (base.faces.shape[0], 3), dtype=torch.float64)
+    kind = "vertex" if per == "vertex" else "face"
+    rows = {"all": (), "face": (base.faces.shape[0],), "vertex": (base.vertices.shape[1],)}[per]
+    colours = torch.rand((*rows, 3), dtype=torch.float64)
 
     def draw(colours):
-        surface = Surface(base.vertices, base.faces, colours=colours, colour_per="face")
+        surface = Surface(base.vertices, base.faces, colours=colours, colour_per=kind)
         return see(compat, surface, camera())
 
     check_gradient(draw, {"colours": colours}, step=1e-3, tolerance=1e-9)

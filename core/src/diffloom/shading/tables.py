@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,21 @@ class LightTables:
 
 
 def light_tables(material: Material, lights: Sequence[Light], dtype: torch.dtype, device: torch.device) -> LightTables:
-    """Tables of ``lights``, or of DEFAULT_LIGHTS when there are none."""
+    """Tables of ``lights``, or of DEFAULT_LIGHTS when there are none; kept where all is plain numbers."""
+    make = _kept_tables if all(_of_numbers(thing) for thing in (material, *lights)) else _tables
+    return make(material, tuple(lights), dtype, device)
+
+
+def _of_numbers(thing: object) -> bool:
+    """Whether no tensor can change what this says."""
+    return hasattr(thing, "__dict__") and all(_is_number(value) for value in vars(thing).values())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
+
+
+def _tables(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device) -> LightTables:
     ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
     diffuse = rgb("Material.diffuse", material.diffuse, dtype)
     specular = rgb("Material.specular", material.specular, dtype)
@@ -56,6 +71,9 @@ def light_tables(material: Material, lights: Sequence[Light], dtype: torch.dtype
         torch.tensor(kinds, dtype=torch.int32, device=device),
         ambient.to(device), table.to(device), harmonics.to(device), shininess.to(device),
     )  # fmt: skip
+
+
+_kept_tables = functools.lru_cache(maxsize=32)(_tables)
 
 
 def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:

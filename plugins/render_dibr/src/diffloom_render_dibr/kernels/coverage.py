@@ -17,7 +17,7 @@ from .grid import tile_corner
 def cover(e, view, start, entry_triangle, inner, hard, nearest, which):
     """which[frame, row, column]: the nearest entry of the tile, or -1; nearest: 1 / depth there, or 0.
 
-    e is a stripe of columns of a tile.
+    e is a stripe of columns of a tile. A tile without entries leaves nearest as it is.
     """
     R = hard.dtype.type
     s = first_of(e)
@@ -27,10 +27,11 @@ def cover(e, view, start, entry_triangle, inner, hard, nearest, which):
     here = e + (column - s)
     none = view[2][here] * R(0.0)
     for row in range(top, top + TILE):
-        nearest[frame, row, here] = none
         which[frame, row, here] = none - R(1.0)
     if start[tile] == start[tile + 1]:
         return
+    for row in range(top, top + TILE):
+        nearest[frame, row, here] = none
     cover_side(here, R(1.0), none, tile, view, start, entry_triangle, inner, hard, nearest, which)
     horizon = nearest[frame, top, here]
     for row in range(top + 1, top + TILE):

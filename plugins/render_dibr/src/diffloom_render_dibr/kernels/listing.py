@@ -49,12 +49,12 @@ def row_ends(n, i, inner, hard, columns, rows):
 @device
 def count_pixels(n, length, view, inner, hard, frame, visible, face_index, count, first, chunk):
     """count[n]: pixels that show triangle n; first[n + 1]: filled up to runs; chunk[n + 1]: chunks of ``length``."""
-    found = 0
+    found, t = 0, frame[n]
     if visible[n]:
         for i in range(inner[n, 1], inner[n, 3] + 1):
             begin, last = row_ends(n, i, inner, hard, view[2], view[3])
             for j in range(begin, last + 1):
-                found += 1 if face_index[frame[n], i, j] == n else 0
+                found += 1 if face_index[t, i, j] == n else 0
     filled = (found + RUN - 1) // RUN * RUN
     count[n] = found
     first[n + 1] = filled
@@ -75,11 +75,11 @@ def list_pixels(n, view, inner, hard, frame, face_index, count, pixels, spot):
     first, chunk, owner, xs, ys = pixels
     if count[n] == 0:
         return
-    k = first[n]
+    k, t = first[n], frame[n]
     for i in range(inner[n, 1], inner[n, 3] + 1):
         begin, last = row_ends(n, i, inner, hard, view[2], view[3])
         for j in range(begin, last + 1):
-            if face_index[frame[n], i, j] == n:
+            if face_index[t, i, j] == n:
                 spot[k] = i * face_index.shape[2] + j
                 xs[k], ys[k] = view[2][j], view[3][i]
                 k += 1
@@ -98,11 +98,19 @@ def chunk_pixels(c, length, pixels):
     return n, begin, min(begin + length, first[n + 1])
 
 
+# Three channels are told apart from any number: they are what pictures have, and need no loop.
+
+
 @device
 def put(c, channels, stride, length, frame, count, pixels, spot, value, planes):
     """planes[frame, spot stride + d] = value[d, pixel] for the pixels of chunk c."""
     n, begin, end = chunk_pixels(c, length, pixels)
     t, end = frame[n], min(end, pixels[0][n] + count[n])
+    if channels == 3:
+        for k in range(begin, end):
+            at = spot[k] * stride
+            planes[t, at], planes[t, at + 1], planes[t, at + 2] = value[0, k], value[1, k], value[2, k]
+        return
     for k in range(begin, end):
         for d in range(channels):
             planes[t, spot[k] * stride + d] = value[d, k]
@@ -113,9 +121,15 @@ def take(c, channels, stride, length, frame, count, pixels, spot, adj_planes, ad
     """adj_value[d, pixel] = adj_planes[frame, spot stride + d]: the adjoint of put; what fills up runs gets 0."""
     n, begin, end = chunk_pixels(c, length, pixels)
     t, real = frame[n], min(end, pixels[0][n] + count[n])
-    for k in range(begin, real):
-        for d in range(channels):
-            adj_value[d, k] = adj_planes[t, spot[k] * stride + d]
+    if channels == 3:
+        for k in range(begin, real):
+            at = spot[k] * stride
+            adj_value[0, k], adj_value[1, k] = adj_planes[t, at], adj_planes[t, at + 1]
+            adj_value[2, k] = adj_planes[t, at + 2]
+    else:
+        for k in range(begin, real):
+            for d in range(channels):
+                adj_value[d, k] = adj_planes[t, spot[k] * stride + d]
     for k in range(real, end):
         for d in range(channels):
             adj_value[d, k] = adj_value.dtype.type(0)
@@ -126,13 +140,23 @@ def lay_ground(r, channels, soft, deep, ground, face_index, miss, planes, depths
     """Row r of all frames where nothing is seen: the ground's channels, and far, its last; and the mask everywhere."""
     height, width = face_index.shape[1], face_index.shape[2]
     frame, i = r // height, r % height
-    stride = channels + soft
-    for j in range(width):
-        at = i * width + j
-        if face_index[frame, i, j] < 0:
-            for d in range(channels):
-                planes[frame, at * stride + d] = ground[d]
-            if deep:
-                depths[frame, at] = ground[channels]
-        if soft:
-            planes[frame, at * stride + channels] = planes.dtype.type(1) - miss[frame, i, j]
+    stride, one = channels + soft, planes.dtype.type(1)
+    if channels == 3:
+        red, green, blue = ground[0], ground[1], ground[2]
+        for j in range(width):
+            if face_index[frame, i, j] < 0:
+                at = (i * width + j) * stride
+                planes[frame, at], planes[frame, at + 1], planes[frame, at + 2] = red, green, blue
+    else:
+        for j in range(width):
+            if face_index[frame, i, j] < 0:
+                for d in range(channels):
+                    planes[frame, (i * width + j) * stride + d] = ground[d]
+    if deep:
+        far = ground[channels]
+        for j in range(width):
+            if face_index[frame, i, j] < 0:
+                depths[frame, i * width + j] = far
+    if soft:
+        for j in range(width):
+            planes[frame, (i * width + j) * stride + channels] = one - miss[frame, i, j]
