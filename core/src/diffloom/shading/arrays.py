@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.shading.storage import lent
 
-_KINDS = {
+_KINDS: dict[torch.dtype, np.dtype[Any]] = {
     torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64), torch.int32: np.dtype(np.int32),
     torch.bool: np.dtype(np.bool_),
 }  # fmt: skip
