@@ -107,7 +107,7 @@ def best(run: Callable[[], Tensor], vertices: Tensor, budget: float, most: int) 
     """Least seconds of forward, and of forward and backward of a squared loss; and the pixels."""
     forward = both = float("inf")
     started = time.perf_counter()
-    for k in range(most):
+    for _ in range(most):
         vertices.grad = None
         t0 = clock()
         pixels = run()
@@ -138,7 +138,8 @@ def fragments(vertices: Tensor, faces: Tensor, size: int) -> tuple[float, int]:
     return float(hits[hits > 0].mean()), int((hits > 0).sum())
 
 
-def compare(kind: str, size: int, level: int, budget: float, library: bool) -> None:
+def compare(kind: str, size: int, level: int, budget: float, library: bool) -> tuple[float, float]:
+    """Print one line; fragments, and seconds of forward and backward."""
     vertices, faces = icosphere(level)
     vertices.requires_grad_()
     mean, covered = fragments(vertices, faces, size)
@@ -161,6 +162,15 @@ def compare(kind: str, size: int, level: int, budget: float, library: bool) -> N
     assert gradient is not None
     assert bool(torch.isfinite(gradient).all())
     print(line, flush=True)
+    return mean * covered, times[1]
+
+
+def growth(kind: str, measured: list[tuple[float, float]]) -> None:
+    """Print the line a + b x fragments that is nearest to the times, all of them weighing the same."""
+    fragments, seconds = np.array(measured).T
+    (start, each), *_ = np.linalg.lstsq(np.stack([1.0 / seconds, fragments / seconds], 1), np.ones(len(seconds)))
+    worst = np.abs((start + each * fragments) / seconds - 1.0).max()
+    print(f"{kind}: about {1e3 * start:.2f} ms and {1e9 * each:.1f} ns for each fragment, within {100 * worst:.0f} %")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -184,9 +194,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     library = reason is None and not options.no_pytorch3d
     print(f"{num_threads()} threads; PyTorch3D: {'measured too' if library else reason or 'left out'}")
     for kind in options.kinds:
-        for size in options.sizes:
-            for level in options.levels:
-                compare(kind, size, level, options.budget, library)
+        cases = [(size, level) for size in options.sizes for level in options.levels]
+        measured = [compare(kind, *case, options.budget, library) for case in cases]
+        if len(measured) > 2:
+            growth(kind, measured)
 
 
 if __name__ == "__main__":
