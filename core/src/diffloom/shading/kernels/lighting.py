@@ -74,18 +74,33 @@ def light_sum_adjoint(
     n, view, position, kinds, lights, harmonics, shininess, highlights, adj_diffuse, adj_specular
 ):
     """Cotangents of n, view and position for light_sum."""
+    diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
+        n, view, position, kinds, lights, harmonics, shininess, highlights, adj_diffuse, adj_specular
+    )
+    return adj_n, adj_view, adj_position
+
+
+@device
+def light_sum_both(
+    n, view, position, kinds, lights, harmonics, shininess, highlights, adj_diffuse, adj_specular
+):
+    """What light_sum gives and what light_sum_adjoint gives: directions and highlights are found once for both."""
     R = lights.dtype.type
     zero = R(0.0)
+    diffuse, specular = irradiance(n, harmonics), mul3(n, zero)
     adj_n = irradiance_adjoint(n, harmonics, adj_diffuse)
     adj_view, adj_position = mul3(n, zero), mul3(n, zero)
     for k in range(kinds.shape[0]):
         l, scale, free = unit3(towards(kinds[k], k, lights, position), lights)
         cosine = dot3(n, l)
+        lit = maximum(cosine, zero)
+        diffuse = add3(diffuse, (lit * lights[k, 3], lit * lights[k, 4], lit * lights[k, 5]))
         adj_cosine = adj_diffuse[0] * lights[k, 3] + adj_diffuse[1] * lights[k, 4] + adj_diffuse[2] * lights[k, 5]
         adj_cosine = where(cosine > zero, adj_cosine, zero)
         adj_l = mul3(n, zero)
         if highlights:
             peak, aligned = highlight(n, l, view, cosine, shininess, lights)
+            specular = add3(specular, (peak * lights[k, 6], peak * lights[k, 7], peak * lights[k, 8]))
             adj_peak = adj_specular[0] * lights[k, 6] + adj_specular[1] * lights[k, 7] + adj_specular[2] * lights[k, 8]
             adj_aligned = adj_peak * shininess[0] * peak / aligned
             twice = R(2.0) * adj_aligned
@@ -97,7 +112,7 @@ def light_sum_adjoint(
         adj_l = add3(adj_l, mul3(n, adj_cosine))
         if kinds[k] == POINT:
             adj_position = sub3(adj_position, unit3_adjoint(l, scale, free, adj_l))
-    return adj_n, adj_view, adj_position
+    return diffuse, specular, adj_n, adj_view, adj_position
 
 
 @device

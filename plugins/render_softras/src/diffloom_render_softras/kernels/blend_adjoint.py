@@ -17,7 +17,7 @@ from .cover import within
 from .fragments import distance_adjoint, edges, is_inside, nearest_edge, weights, weights_adjoint
 from .light_table import light_table_adjoint
 from .pixels import tile_corner
-from .surface import lit_colour, lit_colour_adjoint, mix_adjoint, own_colour, own_colour_adjoint, point_rows, value_rows
+from .surface import lit_colour_adjoint, mix_adjoint, own_colour, own_colour_adjoint, point_rows, value_rows
 
 
 @device
@@ -63,23 +63,20 @@ def store9(slots, i, part, sums):
 
 
 @device
-def weight_adjoint(t, frame, row, here, p, z, seen, colour, mesh, fade, background, saved, g, gd):
-    """From the cotangents of a run of pixels to a fragment's: w / S, and the cotangents of p and z."""
+def weight_adjoint(t, frame, row, here, p, fall, z, seen, colour, mesh, fade, background, saved, g, gd):
+    """From the cotangents of a run of pixels to those of a fragment's p and z; its weight is p fall."""
     record = saved[4]
     R = record.dtype.type
     zero = R(0.0)
-    least = saved[1][frame, row, here]
     mean, depth, share = load_saved(frame, row, here, saved)
-    fall = where(seen, expv((reference_depth(least, fade, record) - z) * fade[0]), zero)
     gap = g[0] * (colour[0] - mean[0]) + g[1] * (colour[1] - mean[1]) + g[2] * (colour[2] - mean[2])
     gap = (gap + gd * (z - depth)) * share
-    part = p * fall * share
-    adj_z = gd * part - gap * p * fall * fade[0]
-    delta, pinned = background_weight(least, fade, record)
+    adj_z = gd * p * fall * share - gap * p * fall * fade[0]
+    delta, pinned = background_weight(saved[1][frame, row, here], fade, record)
     rest = g[0] * (background[0] - mean[0]) + g[1] * (background[1] - mean[1]) + g[2] * (background[2] - mean[2])
     rest = -(rest + gd * (fade[2] - depth)) * share * delta * fade[0]
     is_front = seen & pinned & (saved[2][frame, row, here] == R(t - mesh[3][frame]))
-    return part, gap * fall, adj_z + where(is_front, rest, zero)
+    return gap * fall, adj_z + where(is_front, rest, zero)
 
 
 @device
@@ -127,21 +124,21 @@ def blend_adjoint(
         seen = near & ((start - z) * fade[0] > fade[1])
         if anyl(seen):
             colour, by_u, by_v, value = own_colour(q, value_at, look)
-            lit = lit_colour(colour, q, point_at, frame, light) if wants[0] else colour
-            part, adj_p, adj_z = weight_adjoint(
-                t, frame, row, here, p, z, seen, lit, mesh, fade, background, saved, g, gd
-            )
-            adj_d = adj_d - adj_p * p * (one - p) * soft[0]
-            adj_own, adj_q = mul3(g, part), (o, o, o)
+            fall = where(seen, expv((start - z) * fade[0]), zero)
+            adj_own, adj_q, lit = mul3(g, p * fall / saved[5][frame, row, here]), (o, o, o), colour
             if light[0] > 0 and wants[0]:
                 adj_lit = adj_own
-                adj_own, adj_position, adj_normal, adj_eye, adj_q = lit_colour_adjoint(
+                lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = lit_colour_adjoint(
                     colour, q, point_at, frame, light, adj_lit
                 )
                 positions = add_spread(positions, q, adj_position)
                 normals = add_spread(normals, q, adj_normal)
                 if wants[3]:
                     light_table_adjoint(i, colour, q, point_at, frame, light, adj_lit, adj_eye, table)
+            adj_p, adj_z = weight_adjoint(
+                t, frame, row, here, p, fall, z, seen, lit, mesh, fade, background, saved, g, gd
+            )
+            adj_d = adj_d - adj_p * p * (one - p) * soft[0]
             if wants[0]:
                 adj_value = own_colour_adjoint(adj_own, by_u, by_v, look)
                 values = add_spread(values, q, adj_value)

@@ -9,7 +9,7 @@ kind 0 for unlit, 1 for lambert, 2 for phong.
 from __future__ import annotations
 
 from diffloom.kernels import add3, device, dot3, had3, ld3, sub3
-from diffloom.shading.kernels.lighting import light_sum, light_sum_adjoint, unit3, unit3_adjoint
+from diffloom.shading.kernels.lighting import light_sum, light_sum_both, unit3, unit3_adjoint
 from diffloom.shading.kernels.sampling import sample
 
 from .triangles import corners_of
@@ -99,19 +99,17 @@ def ambient_of(light):
 
 @device
 def lit_colour_adjoint(colour, q, points, frame, light, adj):
-    """Cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
+    """Lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
     position, n, view = place_and_normal(q, points, frame, light)
-    diffuse, specular = light_sum(
-        n[0], view[0], position, light[5], light[6], light[7], light[8], light[0] == 2
-    )
-    adj_n, adj_view, adj_position = light_sum_adjoint(
+    diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
         n[0], view[0], position, light[5], light[6], light[7], light[8], light[0] == 2, had3(adj, colour), adj
     )
+    factor = add3(diffuse, ambient_of(light))
     adj_normal = unit3_adjoint(n[0], n[1], n[2], adj_n)
     adj_eye = unit3_adjoint(view[0], view[1], view[2], adj_view)
     adj_position = sub3(adj_position, adj_eye)
     adj_q = add3(mix_adjoint(points, light[1], adj_position), mix_adjoint(points, light[2], adj_normal))
-    return had3(adj, add3(diffuse, ambient_of(light))), adj_position, adj_normal, adj_eye, adj_q
+    return add3(had3(colour, factor), specular), had3(adj, factor), adj_position, adj_normal, adj_eye, adj_q
 
 
 @device

@@ -12,12 +12,13 @@ LENGTH, DEPTH, INVERSE, NEAREST, RECORD = 6, 9, 12, 15, 16
 @device
 def pixel_floor(x, low, high):
     """floor(x) as an int, limited to [low, high]."""
-    if not x > low:
+    R = type(x)
+    if not x > R(low):
         return low
-    if x >= high:
+    if x >= R(high):
         return high
     n = int(x)
-    return n - 1 if n > x else n
+    return n - 1 if R(n) > x else n
 
 
 @device
