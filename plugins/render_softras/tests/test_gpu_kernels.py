@@ -1,10 +1,14 @@
-"""The CUDA kernels in numba's simulator, against the same kernels on the CPU: the same bits."""
+"""The CUDA kernels without a GPU: in numba's simulator they give the CPU's bits, and they compile cleanly."""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from diffloom.kernels import cuda_check, ptx
+from diffloom_render_softras.programs import program
 
 IN_SIMULATOR = """
 import sys
@@ -58,3 +62,10 @@ def test_cuda_kernels_agree_in_the_simulator(kind):
     run = subprocess.run([sys.executable, "-c", IN_SIMULATOR, kind], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout.split() == ["equal", "20"] * 2
+
+
+@pytest.mark.skipif(ptx.why_unavailable() is not None, reason=str(ptx.why_unavailable()))
+def test_kernels_compile_without_spills_or_stray_float64():
+    findings = list(cuda_check.check([program], dtypes=(np.float32,), capabilities=((8, 0),)))
+    assert len(findings) > 20
+    assert not [str(finding) for finding in findings if finding.fault]
