@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import torch
-import trimesh
+from bodies import checks, show, torus
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, HarmonicLight, Material, PointLight, Surface, Texture
@@ -16,30 +15,6 @@ from diffloom_render_dibr.renderer import DibrRenderer
 
 FOLDER = Path(__file__).parent
 EVERYTHING = ("rgba", "silhouette", "depth", "face_index")
-
-
-def torus() -> tuple[Tensor, Tensor, Tensor]:
-    """Vertices, faces, and texture coordinates of the vertices (which wrap around once)."""
-    mesh = trimesh.creation.torus(major_radius=1.0, minor_radius=0.42, major_sections=48, minor_sections=24)
-    vertices = np.asarray(mesh.vertices)
-    around = np.arctan2(vertices[:, 1], vertices[:, 0])
-    across = np.arctan2(vertices[:, 2], np.hypot(vertices[:, 0], vertices[:, 1]) - 1.0)
-    uv = np.stack([0.5 + 0.5 * np.cos(3 * around), 0.5 + 0.5 * np.cos(across)], axis=-1)
-    return torch.tensor(vertices).float(), torch.tensor(np.asarray(mesh.faces)).long(), torch.tensor(uv).float()
-
-
-def checks(size: int = 8) -> Tensor:
-    """A chessboard."""
-    i, j = np.indices((size, size))
-    odd = ((i + j) % 2)[..., None]
-    return torch.tensor(np.where(odd, [0.95, 0.85, 0.3], [0.15, 0.25, 0.6]), dtype=torch.float32)
-
-
-def show(axis: plt.Axes, picture: Tensor | np.ndarray, title: str, **more: object) -> None:
-    """One picture of the sheet."""
-    axis.imshow(np.asarray(picture), interpolation="nearest", **more)
-    axis.set_title(title, fontsize=9)
-    axis.axis("off")
 
 
 def silhouette(sigmainv: float, vertices: Tensor, faces: Tensor, view: Camera) -> Tensor:

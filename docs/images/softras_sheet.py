@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import torch
-import trimesh
+from bodies import checks, show, torus
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, Material, PointLight, Surface, Texture
@@ -19,26 +18,9 @@ LIGHTS = (AmbientLight(0.3), PointLight((2.0, -2.0, 3.0), 0.7, 0.5))
 BACKGROUND = (0.08, 0.08, 0.1)
 
 
-def torus() -> tuple[Tensor, Tensor, Tensor]:
-    """Vertices, faces, and texture coordinates of the vertices (which wrap around without a seam)."""
-    mesh = trimesh.creation.torus(major_radius=1.0, minor_radius=0.42, major_sections=24, minor_sections=12)
-    vertices = np.asarray(mesh.vertices)
-    around = np.arctan2(vertices[:, 1], vertices[:, 0])
-    across = np.arctan2(vertices[:, 2], np.hypot(vertices[:, 0], vertices[:, 1]) - 1.0)
-    uv = np.stack([0.5 + 0.5 * np.cos(3 * around), 0.5 + 0.5 * np.cos(across)], axis=-1)
-    return torch.tensor(vertices).float(), torch.tensor(np.asarray(mesh.faces)).long(), torch.tensor(uv).float()
-
-
-def checks(size: int = 8) -> Tensor:
-    """A chessboard."""
-    i, j = np.indices((size, size))
-    odd = ((i + j) % 2)[..., None]
-    return torch.tensor(np.where(odd, [0.95, 0.85, 0.3], [0.15, 0.25, 0.6]), dtype=torch.float32)
-
-
 def looks() -> dict[str, Surface]:
     """The same body, coloured in several ways."""
-    vertices, faces, uv = torus()
+    vertices, faces, uv = torus(12)
     patches = torch.rand((len(faces), 3), generator=torch.Generator().manual_seed(0))
     rainbow = 0.5 + 0.5 * torch.cos(vertices * 2.0 + torch.tensor([0.0, 2.0, 4.0]))
     shiny = Material("phong", shininess=24.0)
@@ -49,13 +31,6 @@ def looks() -> dict[str, Surface]:
         "Phong": Surface(vertices[None], faces, orange, material=shiny),
         "texture and Phong": Surface(vertices[None], faces, texture=Texture(checks(), uv), material=shiny),
     }
-
-
-def show(axis: plt.Axes, picture: Tensor, title: str, **more: object) -> None:
-    """One picture of the sheet."""
-    axis.imshow(picture.detach().clamp(0.0, 1.0) if picture.dim() == 3 else picture.detach(), **more)
-    axis.set_title(title, fontsize=9)
-    axis.axis("off")
 
 
 def pull(surface: Surface, camera: Camera, sigma: float) -> Tensor:
@@ -80,7 +55,7 @@ def sheet() -> None:
     for row, (name, surface) in zip(axes, bodies.items(), strict=False):
         for axis, sigma in zip(row, SIGMAS, strict=True):
             renderer = SoftRasRenderer(sigma=sigma, gamma=1e-3, background=BACKGROUND)
-            show(axis, renderer.render(surface, camera, LIGHTS).rgb[0], f"{name}, sigma {sigma:.0e}")
+            show(axis, renderer.render(surface, camera, LIGHTS).rgb[0].clamp(0.0, 1.0), f"{name}, sigma {sigma:.0e}")
     body = bodies["Phong"]
     for k, sigma in enumerate(SIGMAS):
         image = SoftRasRenderer(sigma=sigma, gamma=1e-3).render(body, camera, outputs=("silhouette", "depth"))
