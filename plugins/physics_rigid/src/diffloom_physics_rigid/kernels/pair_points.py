@@ -1,0 +1,175 @@
+"""The points of body a against the shape of body b: what the contact does to one of the two, and the transpose.
+
+Everything is seen from b: the point p of a lies at M p + t in b's axes, with M = B^T A and t = B^T (x_a - x_b), where
+A and B turn the two bodies' axes into the world's. ``own`` says that the body asking is a, whose points these are, and
+not b: each body of a pair computes the contact for itself, so that nobody writes where another reads. What is used in a
+contact only is loaded there: few values then live through the search.
+
+``points`` is the tuple (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points),
+``shapes`` that of kernels.distance, ``bounds`` (low, high) of the shapes, ``contact`` (k_e, k_d, k_f, mu).
+"""
+
+from diffloom.contact.kernels import plane_force, plane_force_adjoint
+from diffloom.kernels import (
+    Tmatmul33,
+    add3,
+    add33,
+    constant,
+    cross3,
+    device,
+    ld3,
+    ld6,
+    ld7,
+    matvec33,
+    mul3,
+    outer3,
+    quat_matrix,
+    sub3,
+    tmatvec33,
+)
+from diffloom_physics_rigid.kernels.distance import may_touch, shape_distance, shape_distance_adjoint
+
+
+@device
+def in_series(a, b):
+    """a b / (a + b): two springs, or two dampers, one behind the other."""
+    s = a + b
+    return a * b / s if s > constant(s, 0) else constant(s, 0)
+
+
+@device
+def in_series_slope(a, b):
+    """d in_series / da = (b / (a + b))^2."""
+    s = a + b
+    if s > constant(s, 0):
+        share = b / s
+        return share * share
+    return constant(s, 0)
+
+
+@device
+def pair_contact(a, b, contact):
+    """k_e, k_d, k_f of both bodies in series, and the mean of their mu."""
+    k_e, k_d, k_f, mu = contact
+    return (
+        in_series(k_e[a], k_e[b]), in_series(k_d[a], k_d[b]), in_series(k_f[a], k_f[b]),
+        constant(mu[a], 0.5) * (mu[a] + mu[b]),
+    )
+
+
+@device
+def near_box(p, margin, low, high, b):
+    """Whether p is within ``margin`` of the box around shape b, per axis."""
+    return (
+        p[0] > low[b, 0] - margin and p[0] < high[b, 0] + margin
+        and p[1] > low[b, 1] - margin and p[1] < high[b, 1] + margin
+        and p[2] > low[b, 2] - margin and p[2] < high[b, 2] + margin
+    )
+
+
+@device
+def frames(a, b, q):
+    """B, M = B^T A and t = B^T (x_a - x_b)."""
+    xa, ra = ld7(q, a)
+    xb, rb = ld7(q, b)
+    B = quat_matrix(rb)
+    return B, Tmatmul33(B, quat_matrix(ra)), tmatvec33(B, sub3(xa, xb))
+
+
+@device
+def contact_at(a, b, q, u, p, n, rho):
+    """Where the rounded point p of a touches, from both centres, and how fast it slips there."""
+    xa, ra = ld7(q, a)
+    va, wa = ld6(u, a)
+    vb, wb = ld6(u, b)
+    arm_a = sub3(matvec33(quat_matrix(ra), p), mul3(n, rho))
+    arm_b = add3(arm_a, sub3(xa, ld3(q, b)))
+    return arm_a, arm_b, sub3(add3(va, cross3(wa, arm_a)), add3(vb, cross3(wb, arm_b)))
+
+
+@device
+def points_in_shape(a, b, own, clock, q, u, points, shapes, bounds, contact, force, torque):
+    """Add the force and the torque on the body asking, where f acts on a and -f on b."""
+    reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
+    zero = q.dtype.type(0)
+    B, M, t = frames(a, b, q)
+    rho = roundness[a]
+    for c in range(cluster_starts[a], cluster_starts[a + 1]):
+        if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+            for j in range(point_starts[c], point_starts[c + 1]):
+                inside = add3(matvec33(M, ld3(places, j)), t)
+                if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                    distance, way = shape_distance(b, inside, shapes)
+                    if distance < rho:
+                        n = matvec33(B, way)
+                        arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
+                        k_e, k_d, k_f, mu = pair_contact(a, b, contact)
+                        f = plane_force(clock, (zero, zero, zero), slip, n, rho - distance, k_e, k_d, k_f, mu)
+                        if own:
+                            force = add3(force, f)
+                            torque = add3(torque, cross3(arm_a, f))
+                        else:
+                            force = sub3(force, f)
+                            torque = sub3(torque, cross3(arm_b, f))
+    return force, torque
+
+
+@device
+def points_in_shape_adjoint(
+    a, b, own, clock, q, u, points, shapes, bounds, contact, adj_f, adj_contact, a_x, a_v, a_w, a_R
+):
+    """Add the cotangents of the state of the body asking: of its centre, velocity, spin and axes; and those of its
+    contact parameters to ``adj_contact``."""
+    reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
+    zero = q.dtype.type(0)
+    B, M, t = frames(a, b, q)
+    rho = roundness[a]
+    for c in range(cluster_starts[a], cluster_starts[a + 1]):
+        if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+            for j in range(point_starts[c], point_starts[c + 1]):
+                inside = add3(matvec33(M, ld3(places, j)), t)
+                if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                    distance, way = shape_distance(b, inside, shapes)
+                    if distance < rho:
+                        n = matvec33(B, way)
+                        arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
+                        k_e, k_d, k_f, mu = pair_contact(a, b, contact)
+                        f = plane_force(clock, (zero, zero, zero), slip, n, rho - distance, k_e, k_d, k_f, mu)
+                        force_a, turn_a = ld6(adj_f, a)
+                        force_b, turn_b = ld6(adj_f, b)
+                        b_f = sub3(add3(force_a, cross3(turn_a, arm_a)), add3(force_b, cross3(turn_b, arm_b)))
+                        _, b_v, b_n, b_offset, b_e, b_d, b_slide, b_mu = plane_force_adjoint(
+                            clock, (zero, zero, zero), slip, n, rho - distance, k_e, k_d, k_f, mu, b_f
+                        )
+                        add_contact(a, b, own, contact, adj_contact, b_e, b_d, b_slide, b_mu)
+                        b_arm_b = sub3(cross3(turn_b, f), cross3(b_v, (u[b, 3], u[b, 4], u[b, 5])))
+                        b_arm_a = add3(cross3(f, turn_a), cross3(b_v, (u[a, 3], u[a, 4], u[a, 5])))
+                        b_arm_a = add3(b_arm_a, b_arm_b)
+                        b_n = sub3(b_n, mul3(b_arm_a, rho))
+                        b_inside = shape_distance_adjoint(b, inside, shapes, -b_offset, tmatvec33(B, b_n))
+                        b_place = matvec33(B, b_inside)
+                        if own:
+                            a_x = add3(a_x, add3(b_arm_b, b_place))
+                            a_v = add3(a_v, b_v)
+                            a_w = add3(a_w, cross3(arm_a, b_v))
+                            a_R = add33(a_R, outer3(add3(b_arm_a, b_place), ld3(places, j)))
+                        else:
+                            a_x = sub3(a_x, add3(b_arm_b, b_place))
+                            a_v = sub3(a_v, b_v)
+                            a_w = sub3(a_w, cross3(arm_b, b_v))
+                            from_b = add3(arm_b, mul3(n, rho))
+                            a_R = add33(a_R, add33(outer3(b_n, way), outer3(from_b, b_inside)))
+    return a_x, a_v, a_w, a_R
+
+
+@device
+def add_contact(a, b, own, contact, adj_contact, b_e, b_d, b_slide, b_mu):
+    """Add to the cotangents of the contact parameters of the body asking, for those of the pair's."""
+    k_e, k_d, k_f, mu = contact
+    adj_k_e, adj_k_d, adj_k_f, adj_mu = adj_contact
+    i = a if own else b
+    j = b if own else a
+    adj_k_e[i] += b_e * in_series_slope(k_e[i], k_e[j])
+    adj_k_d[i] += b_d * in_series_slope(k_d[i], k_d[j])
+    adj_k_f[i] += b_slide * in_series_slope(k_f[i], k_f[j])
+    adj_mu[i] += constant(b_mu, 0.5) * b_mu
