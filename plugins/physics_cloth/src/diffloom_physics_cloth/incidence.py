@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Indices = NDArray[np.int64]
+Elements = NDArray[np.integer[Any]]
+
+
+def joined(elements: Elements) -> NDArray[np.int32]:
+    """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model that
+    keeps its own spares the core to sort the same connectivity anew for each rollout."""
+    return np.ascontiguousarray(elements, dtype=np.int32)
 
 
 def _sum_rows(values: Tensor, index: Indices, count: int) -> Tensor:

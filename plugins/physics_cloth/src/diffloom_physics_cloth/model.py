@@ -14,7 +14,7 @@ from diffloom.contact import ground
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
 from diffloom.mechanics import Mechanics, Term, particles, spread, springs
 from diffloom_physics_cloth import specs
-from diffloom_physics_cloth.incidence import Indices, take
+from diffloom_physics_cloth.incidence import Elements, Indices, joined, take
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
 from diffloom_physics_cloth.plane import plane_normal
 from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, rest_shape
@@ -153,11 +153,18 @@ class ClothModel(Model):
         density = spread(params["density"], (self.axes["faces"],))
         return lumped_mass(density, area, self.sheet.faces, self.axes["particles"])
 
+    @cached_property
+    def _nodes(self) -> Mapping[str, Elements]:
+        """Connectivity by kind of element, made once: see ``joined``."""
+        edges, anchors = self.sheet.edges, self.anchors.reshape(-1, 1)
+        kinds = {"faces": self.sheet.faces, "hinges": edges.hinges, "anchors": anchors, "springs": self.springs}
+        return {kind: joined(elements) for kind, elements in kinds.items()}
+
     def _terms(self, params: Params, control: Control, rest: RestShape) -> Iterable[Term]:
         yield self._faces(params, control, rest)
         if self.bending:
             yield hinge_term(
-                self.sheet.edges.hinges,
+                self._nodes["hinges"],
                 rest.hinge_weight,
                 params["bending_stiffness"],
                 params["bending_damping"],
@@ -167,12 +174,14 @@ class ClothModel(Model):
         if len(self.anchors):
             start = take(self._start(params), self.anchors)
             yield anchor_term(
-                self.anchors, params.get("anchor_place", start), params["anchor_stiffness"], params["anchor_damping"]
+                self._nodes["anchors"],
+                params.get("anchor_place", start),
+                params["anchor_stiffness"],
+                params["anchor_damping"],
             )
         if len(self.springs):
             length = params["spring_length"] if "spring_length" in params else self._spring_lengths(params)
-            pairs = self.springs.astype(np.int32)
-            yield springs(pairs, params["spring_stiffness"], params["spring_damping"], length)
+            yield springs(joined(self._nodes["springs"]), params["spring_stiffness"], params["spring_damping"], length)
         if self.ground:
             yield ground(params, self.axes["particles"])
         if self.self_collision is not None:
@@ -185,7 +194,7 @@ class ClothModel(Model):
             )
 
     def _faces(self, params: Params, control: Control, rest: RestShape) -> Term:
-        faces = self.sheet.faces
+        faces = self._nodes["faces"]
         material = Elasticity(
             params["shear_modulus"],
             params["lame_modulus"],

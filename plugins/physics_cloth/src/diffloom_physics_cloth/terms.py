@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.mechanics import ElementTerm, spread
-from diffloom_physics_cloth.incidence import Indices
+from diffloom_physics_cloth.incidence import Elements, joined
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Air:
 
 
 def face_term(
-    faces: Indices, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: Air | None = None
+    faces: Elements, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: Air | None = None
 ) -> ElementTerm:
     """In-plane forces of a shell's triangles, and those of the air when given. rest_edges, rest_area: see RestShape."""
     from diffloom_physics_cloth.kernels import faces as kernels
 
     shared = _elastic_params(rest_edges, rest_area, material)
-    nodes = faces.astype(np.int32)
+    nodes = joined(faces)
     if air is None:
         return ElementTerm(
             "faces", nodes, kernels.face_force, kernels.face_force_adjoint, params=shared, per_step=("activation",)
@@ -66,14 +66,14 @@ def face_term(
 
 
 def planar_face_term(
-    faces: Indices, normal: NDArray[np.float64], rest_edges: Tensor, rest_area: Tensor, material: Elasticity
+    faces: Elements, normal: NDArray[np.float64], rest_edges: Tensor, rest_area: Tensor, material: Elasticity
 ) -> ElementTerm:
     """In-plane forces of triangles that stay in the plane of ``normal`` (3,), defined through inversion."""
     from diffloom_physics_cloth.kernels import planar as kernels
 
     return ElementTerm(
         "planar_faces",
-        faces.astype(np.int32),
+        joined(faces),
         kernels.planar_face_force,
         kernels.planar_face_force_adjoint,
         constants=(np.tile(normal, (len(faces), 1)),),
@@ -95,39 +95,52 @@ def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity)
 
 
 def hinge_term(
-    hinges: Indices, weight: Tensor, stiffness: Tensor, damping: Tensor, rest_angle: Tensor, activation: Tensor
+    hinges: Elements, weight: Tensor, stiffness: Tensor, damping: Tensor, rest_angle: Tensor, activation: Tensor
 ) -> ElementTerm:
     """Bending of a shell across its interior edges.
 
     hinges: (H, 4). weight: (H,), see RestShape. stiffness [N m], damping [N m s], rest_angle [rad]: scalars or (H,).
     activation [rad]: (1 or steps, H), added to the angle, so that a positive one bends the sheet forwards.
     """
-    from diffloom_physics_cloth.kernels.hinges import hinge_force, hinge_force_adjoint
+    from diffloom_physics_cloth.kernels import hinges as kernels
 
     count = (len(hinges),)
+    bend = (
+        ("rest_angle", spread(rest_angle, count)),
+        ("activation", spread(activation, (activation.shape[0], *count))),
+    )
+    stiff = ("stiffness", spread(stiffness, count) * weight)
+    nodes = joined(hinges)
+    if not damping.requires_grad and not bool(damping.any()):
+        return ElementTerm(
+            "undamped_hinges",
+            nodes,
+            kernels.undamped_hinge_force,
+            kernels.undamped_hinge_force_adjoint,
+            params=(stiff, *bend),
+            per_step=("activation",),
+        )
     return ElementTerm(
         "hinges",
-        hinges.astype(np.int32),
-        hinge_force,
-        hinge_force_adjoint,
-        params=(
-            ("stiffness", spread(stiffness, count) * weight),
-            ("damping", spread(damping, count) * weight),
-            ("rest_angle", spread(rest_angle, count)),
-            ("activation", spread(activation, (activation.shape[0], *count))),
-        ),
+        nodes,
+        kernels.hinge_force,
+        kernels.hinge_force_adjoint,
+        params=(stiff, ("damping", spread(damping, count) * weight), *bend),
         per_step=("activation",),
     )
 
 
-def anchor_term(vertices: Indices, place: Tensor, stiffness: Tensor, damping: Tensor) -> ElementTerm:
-    """Springs of no length from ``vertices`` (A,) to points ``place`` (A, 3) [m]; stiffness [N/m], damping [N s/m]."""
+def anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: Tensor) -> ElementTerm:
+    """Springs of no length from ``vertices`` (A, 1) to points ``place`` (A, 3) [m].
+
+    stiffness [N/m], damping [N s/m]: scalars or (A,).
+    """
     from diffloom_physics_cloth.kernels.anchors import anchor_force, anchor_force_adjoint
 
     count = (len(vertices),)
     return ElementTerm(
         "anchors",
-        vertices.astype(np.int32).reshape(-1, 1),
+        joined(vertices),
         anchor_force,
         anchor_force_adjoint,
         params=(

@@ -1,33 +1,17 @@
-"""In-plane elasticity of one triangle: stress from deformation, and its transpose.
+"""In-plane elasticity of one triangle in a plane: stress from deformation, and its transpose.
 
-F = [Fu, Fv] is the 3x2 deformation gradient, R = [Ru, Rv] its rate of change, J the ratio of areas and m the unit
-normal, so that dJ/dF = G = [Fv x m, m x Fu]. Energy per rest area, with activation a:
-
-    Psi = mu/2 (I - 2) + lam/2 (J - alpha)^2 - mu/2 log(I + 1),    I = Fu.Fu + Fv.Fv,
-    P = mu (1 - 1/(I + 1)) F + lam (J - alpha) G.
-
-At rest I = 2 and G = F, so P = (2/3 mu + lam (1 - alpha)) F vanishes for alpha = 1 + 2 mu / (3 lam); the activation
-adds to it. lam (J - alpha) is computed as lam (J - 1 - a) - 2/3 mu, which allows lam = 0. Damping adds the objective
-stress c F (F^T R + R^T F): zero for every rigid motion, never doing work on the triangle.
-The moduli come multiplied by the triangle's rest area, so P is too.
+The material is that of ``shell``. F = [Fu, Fv] is the 3x2 deformation gradient, R = [Ru, Rv] its rate of change, m the
+unit normal of the plane and J = m.(Fu x Fv) the signed ratio of areas, so that dJ/dF = G = [Fv x m, m x Fu]: no
+division by J, which passes through zero when a triangle turns inside out.
 """
 
-from diffloom.kernels import add3, constant, cross3, device, dot3, mul3, sqrt, sub3, where
+from diffloom.kernels import add3, constant, cross3, device, dot3, mul3
 
 
 @device
 def deformation(d1, d2, b0, b1, b2):
     """Columns of [d1, d2] B for the upper triangular B = [[b0, b1], [0, b2]], the inverse of the rest edges."""
     return mul3(d1, b0), add3(mul3(d1, b1), mul3(d2, b2))
-
-
-@device
-def normal_of(Fu, Fv):
-    """Unit normal m, J = |Fu x Fv| and 1/J; a collapsed triangle has normal zero."""
-    n = cross3(Fu, Fv)
-    J = sqrt(dot3(n, n))
-    inverse = constant(J, 1) / where(J > constant(J, 0), J, constant(J, 1))
-    return mul3(n, inverse), J, inverse
 
 
 @device
@@ -48,10 +32,10 @@ def membrane_stress(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation):
 
 @device
 def membrane_stress_adjoint(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation, Zu, Zv):
-    """Cotangents of (Fu, Fv, Ru, Rv, m, mu, lam, damping, activation) for the cotangent Z = [Zu, Zv] of P.
+    """Cotangents of (Fu, Fv, Ru, Rv, mu, lam, damping, activation) for the cotangent Z = [Zu, Zv] of P.
 
-    dJ/dF = G is included in those of F; m is held fixed there, and its own cotangent is returned besides.
-    With X = c (F^T Z + Z^T F) the damping gives adj_F = Z (c S) + R X and adj_R = F X.
+    That of J is included in those of F. With X = c (F^T Z + Z^T F) the damping gives adj_F = Z (c S) + R X and
+    adj_R = F X.
     """
     one = constant(J, 1)
     two_thirds = constant(J, 2.0 / 3.0)
@@ -95,12 +79,4 @@ def membrane_stress_adjoint(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation, 
     adj_Fv = add3(adj_Fv, add3(add3(mul3(Ru, Xuv), mul3(Rv, Xvv)), mul3(cross3(m, Zu), g)))
     adj_Ru = add3(mul3(Fu, Xuu), mul3(Fv, Xuv))
     adj_Rv = add3(mul3(Fu, Xuv), mul3(Fv, Xvv))
-    adj_m = mul3(add3(cross3(Zu, Fv), cross3(Fu, Zv)), g)
-    return adj_Fu, adj_Fv, adj_Ru, adj_Rv, adj_m, adj_mu, adj_lam, adj_damping, -adj_J
-
-
-@device
-def normal_adjoint(Fu, Fv, m, inverse, adj_m):
-    """Cotangents of Fu, Fv for m = n / |n|, n = Fu x Fv: adj_n = (adj_m - m (m.adj_m)) / |n|."""
-    adj_n = mul3(sub3(adj_m, mul3(m, dot3(m, adj_m))), inverse)
-    return cross3(Fv, adj_n), cross3(adj_n, Fu)
+    return adj_Fu, adj_Fv, adj_Ru, adj_Rv, adj_mu, adj_lam, adj_damping, -adj_J

@@ -54,7 +54,7 @@ def planar_face_force_adjoint(
     Ru, Rv = deformation(w1, w2, b0, b1, b2)
     J = dot3(m, cross3(Fu, Fv))
     Zu, Zv = deformation(y1, y2, -b0, -b1, -b2)
-    a_Fu, a_Fv, a_Ru, a_Rv, _, a_mu, a_lam, a_damping, a_activation = membrane_stress_adjoint(
+    a_Fu, a_Fv, a_Ru, a_Rv, a_mu, a_lam, a_damping, a_activation = membrane_stress_adjoint(
         Fu, Fv, Ru, Rv, m, J, mu[e], lam[e], damping[e], activation[row, e], Zu, Zv
     )
     Pu, Pv = membrane_stress(Fu, Fv, Ru, Rv, m, J, mu[e], lam[e], damping[e], activation[row, e])

@@ -1,0 +1,75 @@
+"""In-plane elasticity of one triangle of a shell, by the metric of its edges, and the transpose.
+
+C, E are the products of the columns of F with themselves and with those of its rate R (see ``metric``), so that
+I = tr(F^T F) = C0 + C2, and J = sqrt(C0 C2 - C1^2/4) is the ratio of areas. Energy per rest area, with activation a:
+
+    Psi = mu/2 (I - 2) + lam/2 (J - alpha)^2 - mu/2 log(I + 1),    P = mu (1 - 1/(I + 1)) F + lam (J - alpha) dJ/dF.
+
+At rest I = 2 and dJ/dF = F, so P = (2/3 mu + lam (1 - alpha)) F vanishes for alpha = 1 + 2 mu / (3 lam); the activation
+adds to it. lam (J - alpha) is computed as lam (J - 1 - a) - 2/3 mu, which allows lam = 0. Damping adds the objective
+stress c F (F^T R + R^T F): zero for every rigid motion, never doing work on the triangle.
+As dJ/dF = [C2 Fu - C1/2 Fv, C0 Fv - C1/2 Fu] / J, all of it is P = F S with a symmetric S of three numbers.
+The moduli come multiplied by the triangle's rest area, so S is too.
+"""
+
+from math import inf
+
+from diffloom.kernels import constant, cross3, device, dot3, fma, sqrt, where
+
+
+@device
+def area_of(d1, d2, b):
+    """n = d1 x d2, J = |n| b0 b2 and 1/J; a triangle collapsed below a millionth of its area has 1/J = 0."""
+    n = cross3(d1, d2)
+    J = sqrt(dot3(n, n)) * (b[0] * b[2])
+    return n, J, constant(J, 1) / where(J > constant(J, 1e-6), J, constant(J, inf))
+
+
+@device
+def shell_stress(C, E, J, inverse, mu, lam, damping, activation):
+    """S = (uu, uv, vv)."""
+    one = constant(J, 1)
+    s = mu - mu / (C[0] + C[2] + one)
+    h = fma(lam, J - one - activation, -(mu * constant(J, 2.0 / 3.0))) * inverse
+    return stress_of(C, E, s, h, damping)
+
+
+@device
+def stress_of(C, E, s, h, damping):
+    """S for the factors s of F and h of J dJ/dF."""
+    twice = damping + damping
+    mixed = fma(damping, E[1], -(h * constant(h, 0.5) * C[1]))
+    return fma(h, C[2], fma(twice, E[0], s)), mixed, fma(h, C[0], fma(twice, E[2], s))
+
+
+@device
+def shell_stress_adjoint(C, E, J, inverse, mu, lam, damping, activation, Q):
+    """S, and twice the cotangent of C, and those of E, mu, lam, damping, activation, for the cotangent Q of S.
+
+    J is not held: its cotangent goes to C.
+    """
+    one = constant(J, 1)
+    half = constant(J, 0.5)
+    two_thirds = constant(J, 2.0 / 3.0)
+    q = one / (C[0] + C[2] + one)
+    s = mu - mu * q
+    stretch = J - one - activation
+    h = fma(lam, stretch, -(mu * two_thirds)) * inverse
+    S = stress_of(C, E, s, h, damping)
+
+    adj_s = Q[0] + Q[2]
+    adj_g = fma(C[2], Q[0], fma(C[0], Q[2], -(half * C[1] * Q[1]))) * inverse
+    adj_I = adj_s * mu * q * q
+    adj_I = adj_I + adj_I
+    t = (lam - h) * adj_g * inverse
+    h2 = h + h
+    twice_adj_C = (
+        fma(t, C[2], fma(h2, Q[2], adj_I)),
+        -fma(t * half, C[1], h * Q[1]),
+        fma(t, C[0], fma(h2, Q[0], adj_I)),
+    )
+    twice = damping + damping
+    adj_E = (twice * Q[0], damping * Q[1], twice * Q[2])
+    adj_mu = adj_s - fma(adj_s, q, adj_g * two_thirds)
+    EQ = fma(E[0], Q[0], E[2] * Q[2])
+    return S, twice_adj_C, adj_E, adj_mu, adj_g * stretch, fma(E[1], Q[1], EQ + EQ), -(adj_g * lam)
