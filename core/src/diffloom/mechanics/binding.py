@@ -48,7 +48,7 @@ class Compiled:
     @property
     def work(self) -> float:
         """Rough time of the largest pass on one core [ns], by which threads are chosen."""
-        return max([25.0 * sum(term.count for term in self.elements), 12.0 * self.law.count])
+        return 12.0 * max(sum(term.count for term in self.elements), self.law.count)
 
 
 class Binding:
