@@ -167,10 +167,25 @@ def reference_hinges(x, u, stiffness, damping, rest_angle, activation):
     return -elastic - spread(damping * hinge_weights() * rate)[0]
 
 
+def reference_airy(x, u, mu, lam, damping, activation, drag, lift, wind):
+    return reference_faces(x, u, mu, lam, damping, activation) + reference_air(x, u, drag, lift, wind)
+
+
+def undamped_forces(x, u, stiffness, rest_angle, activation):
+    """Damping that is zero and not asked for has kernels of its own."""
+    return hinge_forces(x, u, stiffness, torch.zeros((), dtype=torch.float64), rest_angle, activation)
+
+
+def reference_undamped(x, u, stiffness, rest_angle, activation):
+    return reference_hinges(x, u, stiffness, torch.zeros_like(stiffness), rest_angle, activation)
+
+
 CASES = {
     "faces": (face_forces, reference_faces, material),
+    "airy": (face_forces, reference_airy, lambda: {**material(), **air()}),
     "planar": (planar_forces, lambda *a: reference_faces(*a, normal=torch.tensor(UP)), material),
     "hinges": (hinge_forces, reference_hinges, bending),
+    "undamped": (undamped_forces, reference_undamped, lambda: {k: v for k, v in bending().items() if k != "damping"}),
 }
 
 

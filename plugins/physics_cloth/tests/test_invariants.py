@@ -171,10 +171,17 @@ def test_runs_are_equal_bit_for_bit(dtype, target, collides):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_lanes_equal_scalars_bit_for_bit(dtype):
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        (["airy_faces", "hinges"], {"drag": 1.0, "lift": 1.0}),
+        (["faces", "undamped_hinges"], {"bending_damping": 0.0}),
+    ],
+)
+def test_lanes_equal_scalars_bit_for_bit(names, values, dtype):
     model = ClothModel(SHEET)
-    system = model.dynamics(model.params(dtype, drag=1.0, lift=1.0), Control())
-    assert [t.name for t in system.terms] == ["airy_faces", "hinges"]
+    system = model.dynamics(model.params(dtype, **values), Control())
+    assert [t.name for t in system.terms] == names
     scalar = replace(system, terms=tuple(replace(term, simd=False) for term in system.terms))
     x, u = folded(SHEET).to(dtype), noise(*SHEET.vertices.shape, seed=1).to(dtype)
     results = []

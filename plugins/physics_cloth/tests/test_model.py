@@ -48,6 +48,7 @@ def scenario() -> dict[str, Tensor]:
         + 0.1 * torch.cos(torch.arange(3.0 * len(SHEET.vertices)).double()).view(-1, 3),
         "angular_velocity": f64([0.5, 0.3, -0.4]),
         "orientation": f64([1.0, 0.02, -0.01, 0.03]),
+        "position": f64([0.01, 0.001, -0.02]),
         "rest_shape": torch.tensor(SHEET.vertices),
         "density": f64(0.25).expand(faces).clone(),
         "gravity": f64([0.1, -9.81, 0.2]),
@@ -64,13 +65,16 @@ def scenario() -> dict[str, Tensor]:
         "bending_activation": f64(0.05).expand(hinges).clone(),
         "anchor_stiffness": f64(300.0),
         "anchor_damping": f64(0.2),
+        "anchor_place": f64([[0.2, 0.03, -0.14]]),
         "spring_stiffness": f64(50.0),
         "spring_damping": f64(0.1),
+        "spring_length": f64([0.2, 0.25]),
         "contact_stiffness": f64(800.0),
         "contact_damping": f64(0.4),
         "friction_stiffness": f64(0.4),
         "friction": f64(0.4),
         "ground_height": f64(0.001),
+        "ground_normal": f64([0.02, 1.0, -0.03]),
         "collision_stiffness": f64(300.0),
         "collision_damping": f64(0.05),
     }
@@ -79,7 +83,10 @@ def scenario() -> dict[str, Tensor]:
 def test_every_parameter_of_a_rollout_has_the_right_gradient():
     """Ground contact and contact with itself are active, as their own gradients show."""
     values = scenario()
-    moving = ("start_shape", "rest_shape", "orientation", "velocity", "angular_velocity")
+    assert {"mass", *values} == {s.name for s in FULL.specs}, "density stands for mass, which has a test of its own"
+    moving = (
+        "start_shape", "rest_shape", "orientation", "position", "velocity", "angular_velocity", "ground_normal",
+    )  # fmt: skip
     motion = {name: values.pop(name) for name in moving}
 
     def rollout(**changed: Tensor) -> Tensor:
