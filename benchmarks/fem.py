@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1000, 2000, 5000, 10000], choices=CELLS)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=2, help="processes of each, in turn")
     parser.add_argument(
         "--collide", choices=["every", "once"], default="every", help="how often the peer seeks contacts"
     )
@@ -118,7 +119,7 @@ def main() -> None:
     for tets in given.sizes:
         mine: dict[str, float] = {}
         theirs: dict[str, float] = {}
-        for _ in range(2):  # in turn, so that both see the machine's fast and slow phases
+        for _ in range(given.rounds):  # in turn, so that both see the machine's fast and slow phases
             again = [sys.executable, __file__, "--one", "--sizes", str(tets)]
             again += ["--threads", str(given.threads), "--repeats", str(given.repeats)]
             found = json.loads(subprocess.run(again, capture_output=True, text=True, check=True).stdout)

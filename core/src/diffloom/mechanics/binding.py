@@ -47,7 +47,7 @@ class Compiled:
 
     @property
     def work(self) -> float:
-        """Rough time of the largest pass on one core [ns], by which threads are chosen."""
+        """Rough time of the largest forward pass on one core [ns], by which threads are chosen."""
         return 12.0 * max(sum(term.count for term in self.elements), self.law.count)
 
 
