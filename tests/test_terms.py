@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from diffloom.interfaces import Control
 from diffloom.mechanics import ElementTerm, Mechanics
+from diffloom.mechanics.programs import program_of, samples
 from diffloom.plugins import get_model, models
 
 MECHANICAL = sorted(name for name in models() if hasattr(get_model(name), "example"))
@@ -51,6 +55,20 @@ def test_lanes_equal_scalars_bit_for_bit(name, dtype):
     lanes, scalars = answers(system, q, u), answers(in_scalars(system), q, u)
     assert all(torch.isfinite(a).all() for a in lanes)
     assert all(torch.equal(a, b) for a, b in zip(lanes, scalars, strict=True))
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 assembly")
+@pytest.mark.parametrize("name", MECHANICAL)
+def test_rollouts_are_packed_arithmetic_without_reference_counts(name):
+    model = get_model(name).example()
+    system = model.dynamics(model.params(), Control())
+    if not isinstance(system, Mechanics) or not any(isinstance(t, ElementTerm) and t.simd for t in system.terms):
+        pytest.skip(f"{name} has no term that runs in lanes")
+    arguments = samples(system.compiled, np.float32)["rollout"]
+    text = program_of(system.compiled).assembly("rollout", *arguments)
+    packed = re.findall(r"\bv?(?:mul|add|sub|fn?m(?:add|sub)\d*)ps\b.*[xyz]mm", text)
+    assert len(packed) > 30
+    assert "NRT_incref" not in text
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from diffloom.kernels import (
     device,
     exp,
     floor,
+    fma,
     launch,
     launch_lanes,
     ld3,
@@ -60,7 +61,7 @@ def arithmetic(e, a, b, c, out):
     t -= z
     t /= y
     out[e, 8] = t
-    out[e, 9] += x
+    out[e, 9] += fma(x, y, z)
 
 
 @device

@@ -15,6 +15,13 @@ from diffloom.kernels import (
     mul3,
     program,
     row_add,
+    row_at,
+    row_fma,
+    row_of,
+    row_plus,
+    row_scale,
+    row_store,
+    row_sum,
     row_vec3,
     row_zero,
     set_num_threads,
@@ -66,6 +73,20 @@ def rollout(steps, dt, X, stiffness, topology, work):
 chain = Program("test_chain", (rollout,))
 
 
+@device
+def drift(i, dt, x, slots, rows, x_next):
+    total = row_sum(rows, slots, 2 * i, 2 * i + 4)
+    speed = row_plus(row_of(ld3(x, i)), row_scale(total, dt))
+    row_store(x_next, i, row_fma(speed, dt, row_at(x, i)))
+
+
+def drifting(dt, x, slots, rows, x_next):
+    launch(x.shape[0], drift, dt, x, slots, rows, x_next)
+
+
+rowwise = Program("test_rows", (drifting,))
+
+
 def chain_args(real, count=203, steps=6):
     rng = np.random.default_rng(0)
     nodes = np.stack([np.arange(count - 1), np.arange(1, count)], 1).astype(np.int32)
@@ -113,6 +134,28 @@ def test_padded_and_plain_states_agree_bitwise():
     chain.run("rollout", *plain, target="serial")
     chain.run("rollout", *padded, target="serial")
     assert np.array_equal(plain[2], padded[2][..., :3])
+
+
+@pytest.mark.parametrize("width", [3, 4])
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_rows_in_registers_are_rows(real, width):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(9, width)).astype(real)
+    rows = rng.normal(size=(30, 4)).astype(real)
+    slots = rng.integers(0, 30, 20).astype(np.int32)
+    found, expected = np.full_like(x, 7.0), np.full_like(x, 7.0)
+    rowwise.run("drifting", real(0.1), x, slots, rows, found, target="serial")
+    drifting(real(0.1), x, slots, rows, expected)
+    np.testing.assert_allclose(found[:, :3], expected[:, :3], rtol=20 * np.finfo(real).eps)
+    by_hand = x[4, :3] + 0.1 * (x[4, :3] + 0.1 * rows[slots[8:12], :3].sum(0))
+    np.testing.assert_allclose(found[4, :3], by_hand, rtol=1e-5)
+
+
+def test_a_row_of_three_leaves_its_neighbour_alone():
+    x = np.arange(12.0).reshape(4, 3)
+    after = np.full((4, 3), -1.0)
+    rowwise.run("drifting", 0.0, x[:2], np.zeros(8, np.int32), np.zeros((1, 4)), after[:2], target="serial")
+    assert np.array_equal(after, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0], [-1.0] * 3, [-1.0] * 3])
 
 
 def test_tensors_are_used_in_place():

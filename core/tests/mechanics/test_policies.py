@@ -7,14 +7,14 @@ import torch
 
 from diffloom.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, InputError, NoGradient, State, StoreAll
-from diffloom.mechanics.rollout import segment_length
+from diffloom.mechanics.rollout import leaps, segment_length
 
 
-def run(net, leaves, save=(0, 40), gradient=None):
+def run(net, leaves, save=(0, 40), gradient=None, steps=40):
     system = net.system(**{k: v for k, v in leaves.items() if k not in ("q", "u")})
     state = State(leaves.get("q", net.inputs["q"]), leaves.get("u", net.inputs["u"]))
     return SemiImplicitEuler(target="serial").rollout(
-        system, state, dt=1 / 240, steps=40, save=save, gradient=gradient or StoreAll()
+        system, state, dt=1 / 240, steps=steps, save=save, gradient=gradient or StoreAll()
     )
 
 
@@ -30,6 +30,17 @@ def test_no_gradient_keeps_nothing(net):
     path = run(net, {"stiffness": leaf}, gradient=NoGradient())
     assert not path.q.requires_grad
     assert torch.equal(path.q, run(net, {"stiffness": leaf}).q)
+
+
+def test_states_that_nobody_keeps_are_leapt_over(net):
+    save = (0, 150, 151, 240)
+    assert leaps(240, save, 64) == [(0, 150), (150, 64), (214, 26)]
+    assert leaps(240, (), 64) == [(0, 240)]
+    assert sum(count for _, count in leaps(1000, tuple(range(0, 1000, 7)), 64)) == 1000
+    leaves = {"control": torch.cat([net.inputs["control"]] * 6), "u": net.inputs["u"].clone().requires_grad_()}
+    leapt = run(net, leaves, save=save, gradient=NoGradient(), steps=240)
+    kept = run(net, leaves, save=save, steps=240)
+    assert torch.equal(leapt.q, kept.q) and torch.equal(leapt.u, kept.u)
 
 
 def test_backward_twice_gives_the_same(net):

@@ -80,6 +80,9 @@ class Binding:
         self.common = (*common, *counts)
 
     def _zeros(self, *shape: int) -> Tensor:
+        if self.device.type == "cpu":
+            # Not torch.zeros: above some size it would start torch's threads, which then wait at the cost of ours.
+            return torch.from_numpy(np.zeros(shape, np.float32 if self.dtype == torch.float32 else np.float64))
         return torch.zeros(shape, dtype=self.dtype, device=self.device)
 
     def _index(self, array: np.ndarray[Any, Any]) -> Tensor:

@@ -140,9 +140,8 @@ def _run(
 def _copy_frames(plan: Plan, first: int, last: int, q: Tensor, u: Tensor, out_q: Tensor, out_u: Tensor) -> None:
     """Copy the saved ones of the states first..last, the rows of q and u."""
     here = slice(bisect_left(plan.save, first), bisect_right(plan.save, last))
-    if here.start < here.stop:
-        rows = torch.tensor(plan.save[here], device=q.device) - first
-        out_q[here], out_u[here] = q[rows], u[rows]
+    for frame in range(here.start, here.stop):
+        out_q[frame], out_u[frame] = q[plan.save[frame] - first], u[plan.save[frame] - first]
 
 
 def _run_back(
