@@ -20,7 +20,7 @@ def run(system, net, dt=1 / 240, steps=40, save=(40,), scheme=None):
 
 
 def test_a_blow_up_names_step_node_and_remedy(net):
-    stiff = net.system(stiffness=torch.tensor(1e9, dtype=torch.float64))
+    stiff = net.system(stiffness=torch.tensor(1e9, dtype=torch.float64), control=net.inputs["control"][:1])
     with pytest.raises(
         SimulationError, match=r"blew up in step \d+ .*node \d+ .*springs \d+.*smaller dt.*backward_euler"
     ):
@@ -68,6 +68,24 @@ def test_bad_states(net):
     bad[2, 1] = float("nan")
     with pytest.raises(InputError, match=r"index \(2, 1\) is nan"):
         scheme.rollout(system, State(bad, u), **common)
+
+
+@pytest.mark.parametrize("scheme", [SemiImplicitEuler(target="serial"), BackwardEuler()])
+def test_controls_must_reach_to_the_end(net, scheme):
+    """One row a step or one for all; anything between would be read beyond its end."""
+    short = net.system(control=net.inputs["control"][:7])
+    with pytest.raises(InputError, match=r"'applied', 'force': got values for 7 steps in a rollout of 40.*one for all"):
+        run(short, net, scheme=scheme)
+    run(net.system(control=net.inputs["control"][:1]), net, steps=2, save=(2,), scheme=scheme)
+    run(short, net, steps=7, save=(7,), scheme=scheme)
+
+
+def test_elements_controls_must_reach_to_the_end(net):
+    system = net.system()
+    stretch = ElementTerm("muscles", np.array([[0, 1]], np.int32), None, None,
+                          params=(("activation", torch.zeros(7, 1, dtype=torch.float64)),), per_step=("activation",))  # fmt: skip
+    with pytest.raises(InputError, match=r"'muscles', 'activation': got values for 7 steps in a rollout of 40"):
+        run(Mechanics(system.law, (*system.terms, stretch)), net)
 
 
 def test_bad_terms(net):

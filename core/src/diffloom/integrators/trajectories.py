@@ -8,6 +8,7 @@ from diffloom.integrators.diagnosis import explain_failure
 from diffloom.interfaces import Gradient, InputError, Integrator, NoGradient, State, Trajectory
 from diffloom.mechanics.rollout import MakeStepper, Plan, run_rollout
 from diffloom.mechanics.system import Mechanics
+from diffloom.mechanics.terms import ElementTerm, NodeTerm
 
 
 def roll(
@@ -27,6 +28,7 @@ def roll(
         raise InputError(reason)
     check_schedule(dt, steps, save)
     check_state(system, state)
+    check_rows_per_step(system, steps)
     tensors = system.tensors
     if not (torch.is_grad_enabled() and any(t.requires_grad for t in (state.q, state.u, *tensors))):
         gradient = NoGradient()
@@ -46,6 +48,19 @@ def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
         raise InputError(f"steps: got {steps}; expected 0 or more")
     if list(save) != sorted(set(save)) or (save and not 0 <= save[0] <= save[-1] <= steps):
         raise InputError(f"save: got {save}; expected increasing step counts between 0 and {steps}")
+
+
+def check_rows_per_step(system: Mechanics, steps: int) -> None:
+    """Raise unless what changes from step to step has a row for each step, or one for all."""
+    terms: tuple[ElementTerm | NodeTerm, ...] = (*system.compiled.elements, *system.compiled.nodes)
+    for term in terms:
+        for name, value in term.params:
+            stepped = name in term.per_step and (value.dim() == 2 or isinstance(term, NodeTerm))
+            if stepped and 1 < value.shape[0] < steps:
+                raise InputError(
+                    f"term {term.name!r}, {name!r}: got values for {value.shape[0]} steps in a rollout of {steps}; "
+                    "expected one row a step, or one for all"
+                )
 
 
 def check_state(system: Mechanics, state: State) -> None:

@@ -11,4 +11,6 @@ def applied(force: Tensor, name: str = "applied") -> NodeTerm:
     """force: (1 or steps, particles, 3) [N], differentiable."""
     from diffloom.mechanics.applied_kernels import applied_force, applied_force_adjoint
 
-    return NodeTerm(name, force=applied_force, adjoint=applied_force_adjoint, params=(("force", force),))
+    return NodeTerm(
+        name, force=applied_force, adjoint=applied_force_adjoint, params=(("force", force),), per_step=("force",)
+    )

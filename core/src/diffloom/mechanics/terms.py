@@ -71,7 +71,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class NodeTerm:
-    """A force law on single nodes.
+    """A force law on single nodes. Parameters listed in ``per_step`` have one row a step, or one for all.
 
     force(i, clock, q, u, *constants, *params, *work) returns the du numbers of the force on node i.
     adjoint(i, clock, q, u, *constants, *params, *work, adj_f, *adj_params) adds to its parameter rows and returns
@@ -89,6 +89,7 @@ class NodeTerm:
     adjoint: Device
     constants: tuple[NDArray[Any], ...] = ()
     params: tuple[Named, ...] = ()
+    per_step: tuple[str, ...] = ()
     work: tuple[tuple[tuple[int, ...], Literal["float", "int"]], ...] = ()
     stages: tuple[Stage, ...] = ()
     adjoint_stages: tuple[Stage, ...] = ()
