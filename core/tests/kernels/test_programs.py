@@ -259,6 +259,10 @@ def test_auto_chooses_by_work(monkeypatch):
     assert program._choose(None) == "serial"
     assert program._choose(program.PARALLEL_FROM / 2) == "serial"
     assert program._choose(program.PARALLEL_FROM * 2) == "parallel"
+    assert program._choose(program.PARALLEL_FROM / 2, passes=1000) == "parallel"
+    assert program._choose(program.PARALLEL_FROM_WHEN_RUNNING / 2, passes=1000) == "serial"
+    monkeypatch.setenv("DIFFLOOM_PARALLEL_FROM", "10")
+    assert program._choose(11) == "parallel"
     monkeypatch.setattr(program.threads, "num_threads", lambda: 1)
     assert program._choose(1e9) == "serial"
 

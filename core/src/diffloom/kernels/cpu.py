@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit, prange
 from numba.core.compiler_lock import global_compiler_lock
 
+from . import team
 from .cachefolder import cache_folder, locked, write_once
 from .device import DEVICE_OPTIONS, device
 from .lanes import element_at, lane_count, run_at
@@ -27,12 +28,16 @@ def namespace(cache: bool = True) -> dict[str, object]:
         "_dl_entry": njit(**_PASS, cache=cache, nogil=True),
         "_dl_inner": njit(**_PASS),
         "_dl_serial": njit(**_PASS),
-        "_dl_parallel": njit(**_PASS, parallel=True),
+        "_dl_parallel": njit(**_PASS, parallel=True, cache=cache, nogil=True),
         "_dl_prange": prange,
         "_dl_intp": np.intp,
         "_dl_lane_count": lane_count,
         "_dl_run_at": run_at,
         "_dl_element_at": element_at,
+        "_dl_enter_pass": team.enter_pass,
+        "_dl_take_tile": team.take_tile,
+        "_dl_leave_tile": team.leave_tile,
+        "_dl_wait_for_team": team.wait_for_team,
     }
 
 

@@ -1,7 +1,8 @@
 """Turning schedules into source for one target.
 
 A launch becomes a call of a function of its own, a *pass*: on the CPU a loop over elements, on CUDA a kernel. Loops
-out of line compile to better code than loops in the midst of a schedule.
+out of line compile to better code than loops in the midst of a schedule. On threads all of them run the schedule, and
+share each pass (see team.py): starting threads anew for every pass would take longer than many a pass.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import re
 from collections.abc import Callable
 
 from .schedules import Launch, Source, launches_in, local_names
+
+#: Arguments that schedules and passes hand on besides their own.
+_CARRIED = {"cuda": ("_dl_stream",), "parallel": ("_dl_team", "_dl_member")}
 
 HEADER = '"""Generated. {title}"""\n'
 
@@ -37,10 +41,14 @@ class _Writer(ast.NodeTransformer):
         if not self.source.is_schedule(name):
             return ast.unparse(tree)
         tree = self.generic_visit(tree)
+        tree.args.args[:0] = [ast.arg(extra) for extra in _CARRIED.get(self.target, ())]
         if self.target == "cuda":
-            tree.args.args.insert(0, ast.arg("_dl_stream"))
             return ast.unparse(tree)
-        return f"@{'_dl_entry' if name == self.entry else '_dl_inner'}\n{ast.unparse(tree)}"
+        if self.target == "serial":
+            return f"@{'_dl_entry' if name == self.entry else '_dl_inner'}\n{ast.unparse(tree)}"
+        arguments = [argument.arg for argument in tree.args.args[2:]]
+        tree.name = f"_dl_member_{name}"
+        return f"@_dl_inner\n{ast.unparse(tree)}" + (_team_entry(name, arguments) if name == self.entry else "")
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         return self._replace(node)
@@ -50,8 +58,10 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if self.target == "cuda" and isinstance(node.func, ast.Name) and self.source.is_schedule(node.func.id):
-            node.args.insert(0, ast.Name("_dl_stream", ast.Load()))
+        if self.target != "serial" and isinstance(node.func, ast.Name) and self.source.is_schedule(node.func.id):
+            node.args[:0] = [ast.Name(extra, ast.Load()) for extra in _CARRIED[self.target]]
+            if self.target == "parallel":
+                node.func.id = f"_dl_member_{node.func.id}"
         return node
 
     def _replace(self, node: ast.stmt) -> ast.stmt:
@@ -76,10 +86,15 @@ class _Writer(ast.NodeTransformer):
             taken += [f"_dl_n{k}", *args]
             chunks.append((k, ast.unparse(launch.body), args, launch.lanes and not self.scalar_only, launch.rest))
         call = _plain_call if self.scalar_only else _single_call
-        lines = _parallel_loop(chunks, call) if self.target == "parallel" else _serial_loops(chunks, call)
-        decorator = "_dl_parallel" if self.target == "parallel" else "_dl_serial"
-        self.passes.append(_indented(f"@{decorator}\ndef {name}({', '.join(taken)}):", lines))
-        return f"{name}({', '.join(given)})"
+        if self.target == "serial":
+            self.passes.append(_indented(f"@_dl_serial\ndef {name}({', '.join(taken)}):", _serial_loops(chunks, call)))
+            return f"{name}({', '.join(given)})"
+        carried = _CARRIED["parallel"]
+        head = f"@_dl_serial\ndef {name}_tile({', '.join(['_dl_tile', '_dl_tiles', *taken])}):"
+        self.passes.append(_indented(head, _tile_loops(chunks, call)))
+        head = f"@_dl_serial\ndef {name}({', '.join([*carried, *taken])}):"
+        self.passes.append(_indented(head, _team_loop(f"{name}_tile({', '.join(['_dl_tile', '_dl_tiles', *taken])})")))
+        return f"{name}({', '.join([*carried, *given])})"
 
     def _cuda(self, launches: list[Launch]) -> str:
         """Write a kernel for the launches; the statement that launches it.
@@ -130,31 +145,50 @@ def _serial_loops(chunks: list, call: Callable[[str, str, list[str]], str]) -> l
     return lines
 
 
-def _parallel_loop(chunks: list, call: Callable[[str, str, list[str]], str]) -> list[str]:
-    """One prange over the blocks of all chunks; a block is a run of lanes (or its scalar rest), or one element."""
-    lines, branches, start = [], [], "0"
+def _team_loop(call: str) -> list[str]:
+    """One member's way through a pass."""
+    return [
+        "_dl_pass = _dl_enter_pass(_dl_team, _dl_member)",
+        "_dl_tiles = _dl_team.shape[0]",
+        "for _dl_k in range(_dl_member, _dl_member + _dl_tiles):",
+        "    _dl_tile = _dl_k % _dl_tiles",
+        "    if _dl_take_tile(_dl_team, _dl_member, _dl_tile, _dl_pass):",
+        f"        {call}",
+        "        _dl_leave_tile(_dl_team, _dl_member, _dl_tile, _dl_pass)",
+        "_dl_wait_for_team(_dl_team, _dl_pass)",
+    ]
+
+
+def _tile_loops(chunks: list, call: Callable[[str, str, list[str]], str]) -> list[str]:
+    """A tile of a pass: the same share of each chunk, in whole runs of lanes."""
+    lines = []
     for k, body, args, lanes, rest in chunks:
         given = ", ".join(args)
-        width = f"_dl_w{k}"
-        lines.append(f"{width} = _dl_lane_count(({given},))" if lanes else f"{width} = 1")
-        lines.append(f"_dl_q{k} = {start} + (_dl_n{k} + {width} - 1) // {width}")
-        branches.append(f"{'if' if k == 0 else 'elif'} _dl_b < _dl_q{k}:")
+        lines += [
+            f"_dl_w{k} = _dl_lane_count(({given},))" if lanes else f"_dl_w{k} = 1",
+            f"_dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
+            f"_dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
+            f"_dl_e{k} = min((_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}, _dl_n{k})",
+        ]
         if lanes:
-            branches += [
-                f"    _dl_s{k} = (_dl_intp(_dl_b) - {start}) * {width}",
-                f"    if _dl_s{k} + {width} <= _dl_n{k}:",
-                f"        {body}(_dl_run_at(_dl_s{k}, ({given},)), {given})",
+            lines += [
+                f"_dl_m{k} = _dl_e{k} - (_dl_e{k} - _dl_s{k}) % _dl_w{k}",
+                f"for _dl_i in range(_dl_s{k}, _dl_m{k}, _dl_w{k}):",
+                f"    {body}(_dl_run_at(_dl_i, ({given},)), {given})",
             ]
-        if lanes and rest:
-            branches += [
-                "    else:",
-                f"        for _dl_e{k} in range(_dl_s{k}, _dl_n{k}):",
-                f"            {call(body, f'_dl_e{k}', args)}",
+        if rest or not lanes:
+            lines += [
+                f"for _dl_i in range({f'_dl_m{k}' if lanes else f'_dl_s{k}'}, _dl_e{k}):",
+                f"    {call(body, '_dl_i', args)}",
             ]
-        if not lanes:
-            branches.append(f"    {call(body, f'_dl_intp(_dl_b) - {start}', args)}")
-        start = f"_dl_q{k}"
-    return [*lines, f"for _dl_b in _dl_prange({start}):", *[f"    {line}" for line in branches]]
+    return lines
+
+
+def _team_entry(name: str, arguments: list[str]) -> str:
+    """The function that is called from outside: it starts the team."""
+    given = ", ".join(["_dl_team", "_dl_intp(_dl_member)", *arguments])
+    lines = ["for _dl_member in _dl_prange(_dl_team.shape[0]):", f"    _dl_member_{name}({given})"]
+    return _indented(f"\n\n@_dl_parallel\ndef {name}({', '.join([*arguments, '_dl_team'])}):", lines)
 
 
 def _indented(head: str, lines: list[str]) -> str:

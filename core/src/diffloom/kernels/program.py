@@ -15,11 +15,14 @@ from . import arguments, cpu, threads
 from .fingerprint import environment, fingerprint
 from .glue import generate
 from .schedules import Source, read_functions, read_text
+from .team import make_team
 
 TARGETS = ("auto", "serial", "parallel", "cuda")
 
-#: Nanoseconds of serial work in one pass from which threads pay for their barrier.
+#: Nanoseconds of serial work in one pass from which threads pay: for a schedule of a single pass, which has to start
+#: them, and for one of very many, where they only wait for each other.
 PARALLEL_FROM = 30_000.0
+PARALLEL_FROM_WHEN_RUNNING = 2_600.0
 
 
 class Program:
@@ -61,13 +64,14 @@ class Program:
         """Names of the schedules."""
         return tuple(name for name in self.source.functions if self.source.is_schedule(name))
 
-    def run(self, schedule: str, *args, target: str = "auto", work: float | None = None):
+    def run(self, schedule: str, *args, target: str = "auto", work: float | None = None, passes: int = 1):
         """Run a schedule.
 
         args: tensors or numpy arrays (used in place, never copied), tuples of them, numbers. Python floats take the
             dtype of the arrays, which must all have the same.
         target: auto, serial, parallel or cuda. auto is cuda for CUDA tensors; else parallel where it pays.
         work: rough time of the largest pass on one core [ns], by which auto decides; unknown means serial.
+        passes: how many such passes the schedule has.
         """
         if target not in TARGETS:
             raise ValueError(f"{self.name}: target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
@@ -81,15 +85,17 @@ class Program:
                 return self._run_on_gpu(schedule, args)
             raise TypeError(f"{self.name}: target {target!r} was asked for, but arguments are in GPU memory") from None
         if target == "auto":
-            target = _choose(work)
+            target = _choose(work, passes)
         key = (schedule, target, arguments.host_key(host, arrays))
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = self._build(schedule, target, host)
+        function, real, floats = entry
+        typed = arguments.with_real_scalars_at(floats, host, real)
         if target == "parallel":
             threads.prepare()
-        function, real, floats = entry
-        return function(*arguments.with_real_scalars_at(floats, host, real))
+            typed.append(make_team(threads.num_threads()))
+        return function(*typed)
 
     def _run_on_gpu(self, schedule: str, args: tuple):
         from . import gpu
@@ -104,6 +110,7 @@ class Program:
         module = cpu.load_module(stem, text, {**cpu.namespace(), **names})
         if target == "parallel":
             threads.prepare()
+            typed = (*typed, make_team(1))
         title = f"{self.name}.{schedule} for {target} CPU, {real.__name__}"
         floats = tuple(k for k, value in enumerate(host) if arguments.has_floats(value))
         return cpu.compiled(module, schedule, typed, title), real, floats
@@ -140,10 +147,15 @@ class Program:
 REGISTERED: dict[str, Program] = {}
 
 
-def _choose(work: float | None) -> str:
+def _choose(work: float | None, passes: int = 1) -> str:
     if work is None or threads.num_threads() == 1:
         return "serial"
-    return "parallel" if work >= float(os.environ.get("DIFFLOOM_PARALLEL_FROM", PARALLEL_FROM)) else "serial"
+    if (told := os.environ.get("DIFFLOOM_PARALLEL_FROM")) is not None:
+        enough = float(told)
+    else:
+        start = PARALLEL_FROM - PARALLEL_FROM_WHEN_RUNNING
+        enough = PARALLEL_FROM_WHEN_RUNNING + start / max(passes, 1)
+    return "parallel" if work >= enough else "serial"
 
 
 def _machine() -> str:

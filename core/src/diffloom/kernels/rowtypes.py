@@ -62,6 +62,10 @@ def assume_columns(context, builder, kind, value) -> None:
             assume_columns(context, builder, entry, builder.extract_value(value, k))
     elif isinstance(kind, KnownRows):
         shape = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, value).shape)
-        told = builder.icmp_unsigned("==", shape[-1], ir.Constant(shape[-1].type, kind.columns))
-        assume = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
-        builder.call(cgutils.get_or_insert_function(builder.module, assume, "llvm.assume"), [told])
+        assume(builder, builder.icmp_unsigned("==", shape[-1], ir.Constant(shape[-1].type, kind.columns)))
+
+
+def assume(builder, told) -> None:
+    """Tell the optimiser that this holds."""
+    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.assume"), [told])

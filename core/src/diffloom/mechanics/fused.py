@@ -33,7 +33,7 @@ class FusedStepper(Stepper):
             rows = (segment.q, segment.u)
             self._program.run(
                 "rollout", segment.count, segment.k0, self._dt, *rows, *self._binding.common,
-                target=self._target, work=self._system.work,
+                target=self._target, work=self._system.work, passes=segment.count,
             )  # fmt: skip
 
     def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensor, adj_u: Tensor) -> None:
@@ -43,9 +43,11 @@ class FusedStepper(Stepper):
             self._gradients = self._binding.gradients()
         pair_q, pair_u = self._pair(adj_q), self._pair(adj_u)
         of_step = frames.of_step[segment.k0 : segment.k0 + segment.count + 1]
-        self._run_adjoint(
-            segment.count, segment.k0, self._dt, segment.q, segment.u, of_step, frames.q, frames.u,
+        # Twice the work of a step forward, but less of it gains by a second thread.
+        self._program.run(
+            self._adjoint, segment.count, segment.k0, self._dt, segment.q, segment.u, of_step, frames.q, frames.u,
             pair_q, pair_u, torch.zeros_like(pair_u[0]), *self._binding.common, *self._gradients.args,
+            target=self._target, work=1.6 * self._system.work, passes=segment.count,
         )  # fmt: skip
         adj_q.copy_(pair_q[segment.count % 2, :, : adj_q.shape[1]])
         adj_u.copy_(pair_u[segment.count % 2, :, : adj_u.shape[1]])
@@ -61,7 +63,3 @@ class FusedStepper(Stepper):
         if self._gradients is None:
             return [None] * len(self._system.tensors)
         return list(self._gradients.flat())
-
-    def _run_adjoint(self, *args: object) -> None:
-        # Twice the work of a step forward, but less of it gains by a second thread.
-        self._program.run(self._adjoint, *args, target=self._target, work=1.6 * self._system.work)

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
+from diffloom.mechanics.state_memory import states_like
 from diffloom.mechanics.stepper import FrameCotangents, Segment, Stepper
 
 #: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
@@ -114,8 +115,8 @@ def _run(
     everything = isinstance(plan.gradient, StoreAll)
     length = segment_length(plan.gradient, plan.steps, state_bytes(q, u))
     longest = min(length, max((n for _, n in segments), default=0))
-    hold_q = q.new_empty((plan.steps + 1 if everything else longest + 1, *q.shape))
-    hold_u = u.new_empty((hold_q.shape[0], *u.shape))
+    rows = plan.steps + 1 if everything else longest + 1
+    hold_q, hold_u = states_like(q, rows), states_like(u, rows)
     starts = isinstance(plan.gradient, Checkpointed)
     kept_q = q.new_empty((len(segments) if starts else 0, *q.shape))
     kept_u = u.new_empty((kept_q.shape[0], *u.shape))
@@ -159,8 +160,7 @@ def _run_back(
         stepper.pull_back(Segment(0, kept_q, kept_u), frames, adj_q, adj_u)
         return
     longest = max(n for _, n in segments)
-    hold_q = adj_q.new_empty((longest + 1, *adj_q.shape))
-    hold_u = adj_u.new_empty((longest + 1, *adj_u.shape))
+    hold_q, hold_u = states_like(adj_q, longest + 1), states_like(adj_u, longest + 1)
     for number, (k0, count) in reversed(list(enumerate(segments))):
         part = Segment(k0, hold_q[: count + 1], hold_u[: count + 1])
         part.q[0], part.u[0] = kept_q[number], kept_u[number]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from llvmlite import ir
 from numba.core import errors, types
 from numba.extending import intrinsic, overload
 
 from ..device import DEVICE_OPTIONS
-from ..rowtypes import assume_columns
+from ..rowtypes import assume, assume_columns
 from .types import Run
 
 #: One AVX register. Narrower processors split it; wider ones gain nothing from more (register pressure).
@@ -53,9 +54,10 @@ def run_at(typingctx, start, args):
 
 @intrinsic
 def element_at(typingctx, i, args):
-    """The element ``i`` on its own, for a body with these arguments."""
+    """The element ``i``, not negative, on its own, for a body with these arguments."""
 
     def codegen(context, builder, signature, values):
+        assume(builder, builder.icmp_signed(">=", values[0], ir.Constant(values[0].type, 0)))
         assume_columns(context, builder, args, values[1])
         return values[0]
 
