@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.mechanics.gather import gather_of, padded
+from diffloom.mechanics.gather import gather_of, pad_rows, padded
 from diffloom.mechanics.law import NodeLaw
 from diffloom.mechanics.terms import ElementTerm, NodeTerm
 
@@ -64,8 +64,9 @@ class Binding:
         parts = system.split([t.detach() for t in tensors])
         self.law = tuple(t.contiguous() for t in parts[0])
         common: list[Any] = [(self._index(gather.starts), self._index(gather.slots)), rows, self.law]
-        for term, offset, params in zip(system.elements, gather.offsets, parts[1:], strict=False):
-            common.append(self._element(term, params))
+        for k, (term, params) in enumerate(zip(system.elements, parts[1:], strict=False)):
+            offset = gather.offsets[k]
+            common.append((self._index(gather.nodes[k]), *self._element(term, params)))
             size = padded(term.count) * term.nodes.shape[1]
             shape = (padded(term.count), term.nodes.shape[1], width)
             common.append(tuple(r[offset : offset + size].view(shape) for r in rows))
@@ -98,16 +99,15 @@ class Binding:
     def _element(self, term: ElementTerm, params: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         names = [name for name, _ in term.params]
         return (
-            pad_rows(self._index(term.nodes), term.count),
-            *(by_column(pad_rows(self._constant(c), term.count)) for c in term.constants),
+            *(by_column(pad(self._constant(c), term.count)) for c in term.constants),
             *(self._param(term, name, t) for name, t in zip(names, params, strict=True)),
         )
 
     @staticmethod
     def _param(term: ElementTerm, name: str, value: Tensor) -> Tensor:
         if name in term.per_step and value.dim() == 2:
-            return pad_rows(value.t(), term.count).t().contiguous()
-        return by_column(pad_rows(value, term.count))
+            return pad(value.t(), term.count).t().contiguous()
+        return by_column(pad(value, term.count))
 
     def gradients(self) -> Gradients:
         """Zeroed cotangents of every tensor."""
@@ -148,11 +148,11 @@ class Gradients:
         return result
 
 
-def pad_rows(value: Tensor, count: int) -> Tensor:
-    """Rows repeated at the end up to whole lane runs; the extra elements are computed and never gathered."""
-    extra = padded(count) - count
-    if not extra or not count:
-        return value.contiguous()
+def pad(value: Tensor, count: int) -> Tensor:
+    """As pad_rows for a tensor."""
+    if value.device.type == "cpu":
+        return torch.from_numpy(pad_rows(value.numpy(), count))
+    extra = padded(count) - count if count else 0
     return torch.cat([value, value[-1:].expand(extra, *value.shape[1:])])
 
 

@@ -15,6 +15,8 @@ from diffloom.mechanics.stepper import FrameCotangents, Segment, Stepper
 class FusedStepper(Stepper):
     """Runs the generated rollout of a compiled system."""
 
+    keeps_nothing = True
+
     def __init__(
         self, system: Compiled, tensors: Sequence[Tensor], dt: float, needed: Sequence[bool] = (), target: str = "auto"
     ) -> None:

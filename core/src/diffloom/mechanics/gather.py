@@ -25,13 +25,15 @@ class Gather:
     """Slot rows by node: node i owns ``slots[starts[i]:starts[i + 1]]``. ``offsets`` are the first row of each term.
 
     Rows are ordered by term, element and corner, so sums always run in the same order. A node with an odd number of
-    them also names row ``rows``, which is always zero: sums then take two rows at a time.
+    them also names row ``rows``, which is always zero: sums then take two rows at a time. ``nodes`` are the corners of
+    each term's elements, padded to whole lane runs.
     """
 
     starts: NDArray[np.int32]
     slots: NDArray[np.int32]
     offsets: tuple[int, ...]
     rows: int
+    nodes: tuple[NDArray[np.int32], ...]
 
 
 _KEPT: OrderedDict[tuple[int, ...], tuple[Gather, list[NDArray[Any]]]] = OrderedDict()
@@ -74,4 +76,15 @@ def build_gather(terms: tuple[ElementTerm, ...], nodes: int) -> Gather:
     order = np.argsort(owner, kind="stable")
     starts = np.zeros(nodes + 1, np.int32)
     np.cumsum(np.bincount(owner, minlength=nodes), out=starts[1:])
-    return Gather(starts, row[order].astype(np.int32), tuple(offsets), start)
+    corners = tuple(pad_rows(term.nodes, term.count) for term in terms)
+    return Gather(starts, row[order].astype(np.int32), tuple(offsets), start, corners)
+
+
+def pad_rows(value: NDArray[Any], count: int) -> NDArray[Any]:
+    """Rows repeated at the end up to whole lane runs; the extra elements are computed and never gathered."""
+    if padded(count) == count or not count:
+        return np.ascontiguousarray(value)
+    filled = np.empty((padded(count), *value.shape[1:]), value.dtype)
+    filled[:count] = value
+    filled[count:] = value[-1]
+    return filled

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -87,6 +88,7 @@ class _Rollout(torch.autograd.Function):
         frames_u = u.new_empty((len(plan.save), *u.shape))
         kept_q, kept_u = _run(stepper, plan, segments, q.detach(), u.detach(), frames_q, frames_u)
         ctx.plan, ctx.segments = plan, segments
+        ctx.stepper = stepper if needed and stepper.keeps_nothing else None
         ctx.save_for_backward(q, u, kept_q, kept_u, *tensors)
         return frames_q, frames_u
 
@@ -95,10 +97,13 @@ class _Rollout(torch.autograd.Function):
     def backward(ctx: Any, adj_frames_q: Tensor, adj_frames_u: Tensor) -> tuple[Any, ...]:
         plan: Plan = ctx.plan
         q, u, kept_q, kept_u, *tensors = ctx.saved_tensors
-        stepper = plan.make(tensors, ctx.needs_input_grad[3:])
-        of_step = torch.full((plan.steps + 1,), -1, dtype=torch.int32)
-        of_step[list(plan.save)] = torch.arange(len(plan.save), dtype=torch.int32)
-        frames = FrameCotangents(of_step.to(q.device), adj_frames_q.contiguous(), adj_frames_u.contiguous())
+        stepper = ctx.stepper or plan.make(tensors, ctx.needs_input_grad[3:])
+        ctx.stepper = None  # it sums up gradients: once
+        of_step = np.full(plan.steps + 1, -1, np.int32)
+        of_step[list(plan.save)] = np.arange(len(plan.save))
+        frames = FrameCotangents(
+            torch.from_numpy(of_step).to(q.device), adj_frames_q.contiguous(), adj_frames_u.contiguous()
+        )
         adj_q, adj_u = torch.zeros_like(q), torch.zeros_like(u)
         if plan.save and plan.save[-1] == plan.steps:
             adj_q += frames.q[-1]

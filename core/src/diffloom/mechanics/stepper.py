@@ -43,6 +43,9 @@ class FrameCotangents:
 class Stepper(ABC):
     """A time-stepping scheme bound to one system and step length; owns its workspaces and gradient sums."""
 
+    #: Whether one that has advanced is as good as a new one for pulling back.
+    keeps_nothing = False
+
     @abstractmethod
     def advance(self, segment: Segment) -> None:
         """Fill states 1.. of the segment from state 0."""
