@@ -4,8 +4,9 @@
 
 --newton (or the variable DIFFLOOM_BENCH_NEWTON) names a Python with `pip install newton warp-lang`; its
 SolverSemiImplicit then runs the same sheet with the same step in turn with ours. Without it ours is measured alone.
-Rates are steps per second of whole calls, set-up included, the best of several; float32. "both" is a rollout and
-its gradient with respect to the material of every triangle and all start velocities.
+Rates are steps per second of whole calls of simulate and backward on a scene that is built, the best of several;
+float32; the peer's are of its graph alone, replayed. "both" is a rollout and its gradient with respect to the
+material of every triangle and all start velocities.
 """
 
 import argparse
@@ -56,8 +57,8 @@ def ours(faces: int, threads: int, repeats: int, target: str) -> dict[str, float
         mu = torch.full((model.axes["faces"],), SCENE["mu"], requires_grad=grad)
         lam = torch.full((model.axes["faces"],), SCENE["lam"], requires_grad=grad)
         velocity = torch.zeros(model.axes["particles"], 3, requires_grad=grad)
-        start = time.perf_counter()
         params = model.params(shear_modulus=mu, lame_modulus=lam, velocity=velocity, **constants)
+        start = time.perf_counter()
         policy = StoreAll() if grad else NoGradient()
         scheme = SemiImplicitEuler(target)  # type: ignore[arg-type]
         end = simulate(model, params, dt=DT, steps=count, save=[count], gradient=policy, integrator=scheme).last

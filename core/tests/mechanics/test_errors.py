@@ -82,8 +82,9 @@ def test_controls_must_reach_to_the_end(net, scheme):
 
 def test_elements_controls_must_reach_to_the_end(net):
     system = net.system()
-    stretch = ElementTerm("muscles", np.array([[0, 1]], np.int32), None, None,
-                          params=(("activation", torch.zeros(7, 1, dtype=torch.float64)),), per_step=("activation",))  # fmt: skip
+    activation = ("activation", torch.zeros(7, 1, dtype=torch.float64))
+    pair = np.array([[0, 1]], np.int32)
+    stretch = ElementTerm("muscles", pair, None, None, params=(activation,), per_step=("activation",))
     with pytest.raises(InputError, match=r"'muscles', 'activation': got values for 7 steps in a rollout of 40"):
         run(Mechanics(system.law, (*system.terms, stretch)), net)
 
