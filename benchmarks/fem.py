@@ -4,32 +4,24 @@
 
 --newton (or the variable DIFFLOOM_BENCH_NEWTON) names a Python with `pip install newton warp-lang`; its
 SolverSemiImplicit then runs the same block with the same step in turn with ours. Without it ours is measured alone.
-Rates are steps per second of whole calls of simulate and backward on a scene that is built, the best of several;
-float32; the peer's are of its graph alone, replayed. "both" is a rollout and its gradient with respect to the
-material of every tetrahedron and all start velocities.
+How rates are taken is said in peers/race.py; the gradient is that with respect to the material of every tetrahedron and
+all start velocities.
 """
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-import time
-from pathlib import Path
+from collections.abc import Callable
+
+from peers.race import DT, Race, timed
 
 CELLS = {
     100: (5, 2, 2), 200: (5, 4, 2), 400: (5, 4, 4), 1000: (5, 5, 8), 2000: (10, 8, 5), 5000: (10, 10, 10),
     10000: (20, 10, 10),
 }  # fmt: skip
-DT = 1.0 / 60 / 32
 SCENE = {
     "edge": 0.1, "gap": 0.02, "density": 100.0, "mu": 1e4, "lam": 1e4, "damping": 1.0,
     "ke": 1e4, "kd": 10.0, "kf": 10.0, "friction": 0.5,
 }  # fmt: skip
 # Forward and backward rates [Hz] of the gradSim paper's GPU implementation, by tetrahedra (appendix, Table 5).
 PAPER = {100: (9057, 3721), 1000: (4174, 1644), 10000: (3721, 1429)}
-GOAL = {"forward": 8.0, "both": 10.0}
-PEER = Path(__file__).parent / "peers" / "newton_fem.py"
 
 
 def steps_for(tets: int) -> int:
@@ -37,17 +29,16 @@ def steps_for(tets: int) -> int:
     return 3840 if tets <= 400 else 960 if tets <= 2000 else 320
 
 
-def ours(tets: int, threads: int, repeats: int) -> dict[str, float]:
-    """Rates and the lowest point reached, in this process."""
-    os.environ["DIFFLOOM_NUM_THREADS"] = str(threads)
+def ours(tets: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
+    """The block of so many tetrahedra, ready to run in this process."""
     import torch
 
+    from diffloom.integrators.semi_implicit import SemiImplicitEuler
     from diffloom.interfaces import NoGradient, StoreAll
     from diffloom.simulation import simulate
     from diffloom_physics_fem.model import FemModel
 
-    torch.set_num_threads(threads)
-    cells, steps = CELLS[tets], steps_for(tets)
+    cells, scheme = CELLS[tets], SemiImplicitEuler(target)  # type: ignore[arg-type]
     model = FemModel("box", size=[SCENE["edge"] * n for n in cells], cells=cells)
     constants = {
         "density": SCENE["density"], "damping": SCENE["damping"], "contact_stiffness": SCENE["ke"],
@@ -55,83 +46,38 @@ def ours(tets: int, threads: int, repeats: int) -> dict[str, float]:
         "position": (0.0, 0.5 * SCENE["edge"] * cells[1] + SCENE["gap"], 0.0),
     }  # fmt: skip
 
-    def run(grad: bool, count: int) -> tuple[float, float]:
+    def run(grad: bool, steps: int) -> tuple[float, float]:
         mu = torch.full((model.axes["tets"],), SCENE["mu"], requires_grad=grad)
         lam = torch.full((model.axes["tets"],), SCENE["lam"], requires_grad=grad)
         velocity = torch.zeros(model.axes["particles"], 3, requires_grad=grad)
         params = model.params(shear_modulus=mu, lame_modulus=lam, velocity=velocity, **constants)
-        start = time.perf_counter()
         policy = StoreAll() if grad else NoGradient()
-        end = simulate(model, params, dt=DT, steps=count, save=[count], gradient=policy).last
-        if grad:
-            (end.q**2).sum().backward()
-        return time.perf_counter() - start, float(end.q[:, 1].min())
 
-    found: dict[str, float] = {}
-    for name, grad in (("forward", False), ("both", True)):
-        run(grad, 2)
-        times = [run(grad, steps) for _ in range(repeats)]
-        found |= {name: steps / min(t for t, _ in times), "lowest": times[-1][1]}
-    return found
+        def work() -> torch.Tensor:
+            end = simulate(model, params, dt=DT, steps=steps, save=[steps], gradient=policy, integrator=scheme).last
+            if grad:
+                (end.q**2).sum().backward()
+            return end.q.detach()
 
+        seconds, q = timed(work)
+        return seconds, float(q[:, 1].min())
 
-def newtons(python: str, tets: int, mode: str, collide: str, repeats: int) -> dict[str, float]:
-    """The peer's rate, from a process of its own."""
-    case = {"cells": CELLS[tets], "steps": steps_for(tets), "dt": DT, "scene": SCENE}
-    command = [python, str(PEER), "--case", json.dumps(case), "--mode", mode, "--collide", collide]
-    done = subprocess.run([*command, "--repeats", str(repeats)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{python} could not run the comparison:\n{done.stderr[-2000:]}")
-    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    return run
 
 
-def report(tets: int, mine: dict[str, float], theirs: dict[str, float]) -> None:
-    cells = [f"{tets:6d}"]
-    for mode in ("forward", "both"):
-        cells.append(f"{mine[mode]:9.0f}")
-        if theirs:
-            ratio = mine[mode] / theirs[mode]
-            goal = 30.0 if tets == 100 else GOAL[mode]
-            cells.append(f"{theirs[mode]:9.0f} {ratio:6.1f}x{' ' if ratio >= goal else '<'}{goal:<3.0f}")
-    paper = PAPER.get(tets)
-    cells.append(f"{paper[0]:6d}/{paper[1]}" if paper else f"{'-':>6}")
-    print(" | ".join(cells), flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--newton", default=os.environ.get("DIFFLOOM_BENCH_NEWTON"), help="a Python with newton in it")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 400, 1000, 2000, 5000, 10000], choices=CELLS)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=2, help="processes of each, in turn")
-    parser.add_argument(
-        "--collide", choices=["every", "once"], default="every", help="how often the peer seeks contacts"
-    )
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(ours(given.sizes[0], given.threads, given.repeats)))
-        return
-    peer = f" | {'newton':>9} {'ratio goal':>11}" if given.newton else ""
-    print(f"float32, {given.threads} threads, dt {DT:.3e} s; steps per second; load {os.getloadavg()[0]:.1f}")
-    print(f"  tets | {'forward':>9}{peer} | {'both':>9}{peer} | paper's GPU forward/backward")
-    for tets in given.sizes:
-        mine: dict[str, float] = {}
-        theirs: dict[str, float] = {}
-        for _ in range(given.rounds):  # in turn, so that both see the machine's fast and slow phases
-            again = [sys.executable, __file__, "--one", "--sizes", str(tets)]
-            again += ["--threads", str(given.threads), "--repeats", str(given.repeats)]
-            found = json.loads(subprocess.run(again, capture_output=True, text=True, check=True).stdout)
-            mine = {k: max(v, mine.get(k, v)) for k, v in found.items()}
-            for mode in ("forward", "both") if given.newton else ():
-                rate = newtons(given.newton, tets, mode, given.collide, given.repeats)["rate"]
-                theirs[mode] = max(rate, theirs.get(mode, 0.0))
-        report(tets, mine, theirs)
-    if not given.newton:
-        print("Newton was not measured: name a Python that has it with --newton or DIFFLOOM_BENCH_NEWTON.")
-
+RACE = Race(
+    script=__file__,
+    peer="newton_fem.py",
+    unit="tets",
+    sizes=tuple(CELLS),
+    default=(100, 400, 1000, 2000, 5000, 10000),
+    steps=steps_for,
+    case=lambda tets: {"cells": CELLS[tets], "scene": SCENE},
+    ours=ours,
+    goal=lambda tets, mode: 30.0 if tets == 100 else {"forward": 8.0, "both": 10.0}[mode],
+    beside=lambda tets: "{:6d}/{}".format(*PAPER[tets]) if tets in PAPER else f"{'-':>6}",
+    beside_title=" | paper's GPU forward/backward",
+)
 
 if __name__ == "__main__":
-    main()
+    RACE.run(__doc__)

@@ -4,12 +4,9 @@ Run by a Python that has newton and warp-lang installed; prints one line of JSON
 captured once and replayed; how rollouts are captured is shared with newton_fem.py.
 """
 
-import argparse
-import json
-
 import newton
 import warp as wp
-from newton_fem import Rollout
+from newton_fem import measure
 
 
 def falling_sheet(cells, scene, grad):
@@ -33,24 +30,5 @@ def falling_sheet(cells, scene, grad):
     return model
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--case", required=True, help="JSON: cells, steps, dt, scene")
-    parser.add_argument("--mode", choices=["forward", "both"], required=True)
-    parser.add_argument("--collide", choices=["every", "once"], default="every")
-    parser.add_argument("--repeats", type=int, default=5)
-    given = parser.parse_args()
-    case = json.loads(given.case)
-    wp.config.log_level = 30
-    wp.init()
-    grad = given.mode == "both"
-    model = falling_sheet(case["cells"], case["scene"], grad)
-    rollout = Rollout(model, case["steps"], case["dt"], grad, given.collide)
-    rate = rollout.rate(given.repeats)
-    lowest = float(rollout.states[case["steps"] % len(rollout.states)].particle_q.numpy()[:, 1].min())
-    found = {"rate": rate, "faces": model.tri_count, "hinges": model.edge_count, "particles": model.particle_count}
-    print(json.dumps({**found, "lowest": lowest, "newton": newton.__version__, "warp": wp.__version__}))
-
-
 if __name__ == "__main__":
-    main()
+    measure(__doc__, falling_sheet)

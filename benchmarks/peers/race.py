@@ -1,0 +1,131 @@
+"""What the comparisons with Newton share: its semi-implicit solver and ours run the same scene in turn, in one run.
+
+Rates are steps per second of whole calls of simulate and backward on a scene that is built, the best of several;
+float32. The peer's are of its captured graph alone, replayed. "both" is a rollout and its gradient.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DT = 1.0 / 60 / 32
+#: What is quick is repeated for at least so long [s], so that a passing disturbance does not cover all of it.
+AT_LEAST = 0.4
+
+
+@dataclass(frozen=True)
+class Race:
+    """One comparison.
+
+    script: the benchmark itself, which measures ours in processes of their own. peer: Newton's script, in this folder.
+    sizes: the sizes there are. default: those that are run. case(size): what the peer's script needs to know.
+    ours(size, target): a function run(grad, steps) that runs the scene and returns its seconds and lowest point.
+    goal(size, mode): how many times the peer's rate is hoped for. beside(size): a last column.
+    """
+
+    script: str
+    peer: str
+    unit: str
+    sizes: tuple[int, ...]
+    default: tuple[int, ...]
+    steps: Callable[[int], int]
+    case: Callable[[int], dict[str, Any]]
+    ours: Callable[[int, str], Callable[[bool, int], tuple[float, float]]]
+    goal: Callable[[int, str], float]
+    beside: Callable[[int], str] = lambda _: ""
+    beside_title: str = ""
+
+    def run(self, description: str | None) -> None:
+        """Read the command line and race."""
+        given = self._options(description)
+        if given.one:
+            os.environ["DIFFLOOM_NUM_THREADS"] = str(given.threads)
+            print(json.dumps(self._own_rates(given.sizes[0], given)))
+            return
+        peer = f" | {'newton':>9} {'ratio goal':>11}" if given.newton else ""
+        print(f"float32, {given.threads} threads, dt {DT:.3e} s; steps per second; load {os.getloadavg()[0]:.1f}")
+        print(f"{self.unit:>6} | {'forward':>9}{peer} | {'both':>9}{peer}{self.beside_title}")
+        for size in given.sizes:
+            mine: dict[str, float] = {}
+            theirs: dict[str, float] = {}
+            for _ in range(given.rounds):  # in turn, so that both see the machine's fast and slow phases
+                _keep_best(mine, self._own_process(size, given))
+                for mode in ("forward", "both") if given.newton else ():
+                    _keep_best(theirs, {mode: self._peer_process(size, mode, given)})
+            self._report(size, mine, theirs)
+        if not given.newton:
+            print("Newton was not measured: name a Python that has it with --newton or DIFFLOOM_BENCH_NEWTON.")
+
+    def _options(self, description: str | None) -> argparse.Namespace:
+        parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        newton = os.environ.get("DIFFLOOM_BENCH_NEWTON")
+        parser.add_argument("--newton", default=newton, help="a Python with newton in it")
+        parser.add_argument("--sizes", type=int, nargs="+", default=self.default, choices=self.sizes)
+        parser.add_argument("--threads", type=int, default=2)
+        parser.add_argument("--repeats", type=int, default=5)
+        parser.add_argument("--rounds", type=int, default=2, help="processes of each, in turn")
+        parser.add_argument("--target", choices=["auto", "serial", "parallel"], default="auto", help="how ours runs")
+        every = "how often the peer seeks contacts"
+        parser.add_argument("--collide", choices=["every", "once"], default="every", help=every)
+        parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+        return parser.parse_args()
+
+    def _own_rates(self, size: int, given: argparse.Namespace) -> dict[str, float]:
+        run, steps = self.ours(size, given.target), self.steps(size)
+        found: dict[str, float] = {}
+        for mode, grad in (("forward", False), ("both", True)):
+            run(grad, 2)  # compiles
+            times: list[float] = []
+            lowest = 0.0
+            while len(times) < given.repeats or sum(times) < AT_LEAST:
+                seconds, lowest = run(grad, steps)
+                times.append(seconds)
+            found |= {mode: steps / min(times), "lowest": lowest}
+        return found
+
+    def _own_process(self, size: int, given: argparse.Namespace) -> dict[str, float]:
+        command = [sys.executable, self.script, "--one", "--sizes", str(size), "--target", given.target]
+        command += ["--threads", str(given.threads), "--repeats", str(given.repeats)]
+        return _json_of(command)
+
+    def _peer_process(self, size: int, mode: str, given: argparse.Namespace) -> float:
+        case = {**self.case(size), "steps": self.steps(size), "dt": DT}
+        script = Path(__file__).with_name(self.peer)
+        command = [given.newton, str(script), "--case", json.dumps(case), "--mode", mode, "--collide", given.collide]
+        return float(_json_of([*command, "--repeats", str(given.repeats), "--at-least", str(AT_LEAST)])["rate"])
+
+    def _report(self, size: int, mine: dict[str, float], theirs: dict[str, float]) -> None:
+        cells = [f"{size:6d}"]
+        for mode in ("forward", "both"):
+            cells.append(f"{mine[mode]:9.0f}")
+            if theirs:
+                ratio, goal = mine[mode] / theirs[mode], self.goal(size, mode)
+                cells.append(f"{theirs[mode]:9.0f} {ratio:6.1f}x{' ' if ratio >= goal else '<'}{goal:<3.0f}")
+        print(" | ".join(filter(None, [*cells, self.beside(size)])), flush=True)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and what came out."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def _keep_best(best: dict[str, float], found: dict[str, float]) -> None:
+    for name, value in found.items():
+        best[name] = max(value, best.get(name, value))
+
+
+def _json_of(command: list[str]) -> dict[str, float]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{command[0]} could not run the comparison:\n{done.stderr[-2000:]}")
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
