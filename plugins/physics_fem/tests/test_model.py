@@ -95,7 +95,7 @@ def test_regions_by_every_description() -> None:
             "some": {"tets": [0, 1, 5]},
             "rows": {"vertices": [0, 1, 2]},
         },
-        fixed=["left", 7],
+        fixed=["left", 20],
     )
     assert model.regions["half"].tets.sum() == 40
     assert model.regions["half"].vertices.sum() == 27

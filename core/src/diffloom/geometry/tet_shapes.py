@@ -22,13 +22,13 @@ def box(size: Sequence[float] = (1.0, 1.0, 1.0), cells: Sequence[int] = (2, 2, 2
 
     size: three edge lengths [m]. cells: how many cells along each. split: tetrahedra per cell: 5 (better shaped,
     neighbouring cells mirrored) or 6 (all cells alike). Vertex groups: left, right (-x, +x), bottom, top (-y, +y),
-    back, front (-z, +z).
+    back, front (-z, +z). Numbers run along the axis with the fewest cells first, along that with the most last.
     """
     lengths, counts = _checked(size, cells, split)
     axes = [np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(lengths, counts, strict=True)]
-    z, y, x = np.meshgrid(axes[2], axes[1], axes[0], indexing="ij")
-    vertices = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
-    tets = _cell_tets(counts, split)
+    order = _slowest_last(counts)
+    vertices = np.stack([axes[a][c] for a, c in enumerate(_places([n + 1 for n in counts], order))], axis=1)
+    tets = _cell_tets(counts, split, order)
     return TetMesh(vertices, oriented(vertices, tets), vertex_groups=_sides(axes, vertices), name="box")
 
 
@@ -52,16 +52,33 @@ def _checked(size: Sequence[float], cells: Sequence[int], split: int) -> tuple[l
     return lengths, counts
 
 
-def _cell_tets(counts: list[int], split: int) -> Ints:
-    nx, ny, nz = counts
-    cell = np.arange(nx * ny * nz)
-    i, j, k = cell % nx, cell // nx % ny, cell // (nx * ny)
+def _slowest_last(counts: list[int]) -> list[int]:
+    """The axes in the order in which vertices and cells are numbered, that with the most cells changing last.
+
+    Two halves of the numbers are then two halves of the box with few corners in common: threads that take one each
+    have little to tell one another.
+    """
+    return sorted(range(3), key=lambda axis: counts[axis])
+
+
+def _places(counts: list[int], order: list[int]) -> list[Ints]:
+    """The places along x, y and z of everything in a grid of these counts, in the order of its numbers."""
+    number = np.arange(np.prod(counts))
+    places: list[Ints] = [number, number, number]
+    for axis in order:
+        places[axis], number = number % counts[axis], number // counts[axis]
+    return places
+
+
+def _cell_tets(counts: list[int], split: int, order: list[int]) -> Ints:
+    places = _places(counts, order)
     corner = np.arange(8)
-    x = i[:, None] + (corner & 1)
-    y = j[:, None] + (corner >> 1 & 1)
-    z = k[:, None] + (corner >> 2)
-    corners: Ints = x + (nx + 1) * (y + (ny + 1) * z)
-    odd = ((i + j + k) % 2 == 1)[:, None, None]
+    corners: Ints = np.zeros((int(np.prod(counts)), 8), np.int64)
+    stride = 1
+    for axis in order:
+        corners += stride * (places[axis][:, None] + (corner >> axis & 1))
+        stride *= counts[axis] + 1
+    odd = ((places[0] + places[1] + places[2]) % 2 == 1)[:, None, None]
     tets = corners[:, _SIX] if split == 6 else np.where(odd, corners[:, _FIVE_ODD], corners[:, _FIVE_EVEN])
     return np.asarray(tets, dtype=np.int64).reshape(-1, 4)
 

@@ -22,7 +22,7 @@ TARGETS = ("auto", "serial", "parallel", "cuda")
 #: Nanoseconds of serial work in one pass from which threads pay: for a schedule of a single pass, which has to start
 #: them, and for one of very many, where they only wait for each other.
 PARALLEL_FROM = 30_000.0
-PARALLEL_FROM_WHEN_RUNNING = 2_600.0
+PARALLEL_FROM_WHEN_RUNNING = 1_100.0
 
 
 class Program:
