@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diffloom.kernels import num_threads, set_num_threads, threads
-from diffloom.kernels.threads import _chosen
+from diffloom.kernels.threads import _chosen, _granted
 
 KERNELS = """
 import sys
@@ -105,3 +105,20 @@ def test_wrong_environment_is_explained(monkeypatch):
     monkeypatch.setenv("DIFFLOOM_NUM_THREADS", "many")
     with pytest.raises(ValueError, match="DIFFLOOM_NUM_THREADS is 'many'; expected a whole number"):
         num_threads()
+
+
+@pytest.mark.parametrize(
+    ("files", "granted"),
+    [
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({}, None),
+    ],
+)
+def test_no_more_threads_than_a_container_may_use(tmp_path, files, granted):
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert _granted(tmp_path) == granted

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import sys
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def num_threads() -> int:
 def _from_environment(text: str) -> int:
     limit = numba.config.NUMBA_NUM_THREADS
     if not text:
-        return limit
+        return min(limit, _granted() or limit)
     try:
         count = int(text)
     except ValueError:
@@ -57,6 +58,18 @@ def _from_environment(text: str) -> int:
     if count < 1:
         raise ValueError(f"DIFFLOOM_NUM_THREADS is {text!r}; expected a whole number of 1 or more")
     return min(count, limit)
+
+
+def _granted(control: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Processors whose time a container may use, if that is limited: threads beyond would spend it on waiting."""
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
+        try:
+            quota, period = " ".join((control / name).read_text() for name in files).split()
+            if int(quota) > 0:
+                return max(1, math.ceil(int(quota) / int(period)))
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+    return None
 
 
 def threads() -> Threads:
