@@ -9,7 +9,8 @@ import warp as wp
 from newton_fem import measure
 
 
-def falling_sheet(cells, scene, grad):
+def falling_sheet(case, grad):
+    cells, scene = case["cells"], case["scene"]
     builder = newton.ModelBuilder(up_axis=newton.Axis.Y)
     builder.default_particle_radius = 0.0
     edge = scene["edge"]

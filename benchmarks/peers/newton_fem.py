@@ -1,7 +1,8 @@
 """Steps per second of Newton's SolverSemiImplicit on the falling block, for benchmarks/fem.py to compare with.
 
 Run by a Python that has newton and warp-lang installed; prints one line of JSON. Warp's CPU graph, its fastest way, is
-captured once and replayed. Surface triangles, which its grid builder adds with zero stiffness, are switched off.
+captured once and replayed. Surface triangles, which its grid builder adds with zero stiffness, are switched off unless
+the case asks for them.
 """
 
 import argparse
@@ -18,7 +19,8 @@ def sum_of_squares(q: wp.array[wp.vec3], total: wp.array[float]):
     wp.atomic_add(total, 0, wp.dot(q[i], q[i]))
 
 
-def falling_block(cells, scene, grad):
+def falling_block(case, grad):
+    cells, scene = case["cells"], case["scene"]
     builder = newton.ModelBuilder(up_axis=newton.Axis.Y)
     builder.default_particle_radius = 0.0
     edge = scene["edge"]
@@ -35,7 +37,8 @@ def falling_block(cells, scene, grad):
     model.particle_grid = None  # particles do not collide with each other
     model.soft_contact_ke, model.soft_contact_kd = scene["ke"], scene["kd"]
     model.soft_contact_kf, model.soft_contact_mu = scene["kf"], scene["friction"]
-    model.tri_count = 0
+    if not case["triangles"]:
+        model.tri_count = 0
     return model
 
 
@@ -93,7 +96,7 @@ class Rollout:
 
 
 def measure(description, scene):
-    """Read the command line, build ``scene(cells, constants, grad)``, and print its rate."""
+    """Read the command line, build ``scene(case, grad)``, and print its rate."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--case", required=True, help="JSON: cells, steps, dt, scene")
     parser.add_argument("--mode", choices=["forward", "both"], required=True)
@@ -105,7 +108,7 @@ def measure(description, scene):
     wp.config.log_level = 30
     wp.init()
     grad = given.mode == "both"
-    model = scene(case["cells"], case["scene"], grad)
+    model = scene(case, grad)
     rollout = Rollout(model, case["steps"], case["dt"], grad, given.collide)
     rate = rollout.rate(given.repeats, given.at_least)
     lowest = float(rollout.states[case["steps"] % len(rollout.states)].particle_q.numpy()[:, 1].min())

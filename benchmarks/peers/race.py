@@ -10,8 +10,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ class Race:
     script: the benchmark itself, which measures ours in processes of their own. peer: Newton's script, in this folder.
     sizes: the sizes there are. default: those that are run. case(size): what the peer's script needs to know.
     ours(size, target): a function run(grad, steps) that runs the scene and returns its seconds and lowest point.
-    goal(size, mode): how many times the peer's rate is hoped for. beside(size): a last column.
+    goal(size, mode): how many times the peer's rate is hoped for. beside(size): a last column. peer_flags: options that
+    are handed to the peer as part of its case, with their help.
     """
 
     script: str
@@ -41,6 +42,7 @@ class Race:
     goal: Callable[[int, str], float]
     beside: Callable[[int], str] = lambda _: ""
     beside_title: str = ""
+    peer_flags: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, description: str | None) -> None:
         """Read the command line and race."""
@@ -74,6 +76,8 @@ class Race:
         parser.add_argument("--target", choices=["auto", "serial", "parallel"], default="auto", help="how ours runs")
         every = "how often the peer seeks contacts"
         parser.add_argument("--collide", choices=["every", "once"], default="every", help=every)
+        for name, text in self.peer_flags.items():
+            parser.add_argument(f"--{name}", action="store_true", help=text)
         parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
         return parser.parse_args()
 
@@ -97,6 +101,7 @@ class Race:
 
     def _peer_process(self, size: int, mode: str, given: argparse.Namespace) -> float:
         case = {**self.case(size), "steps": self.steps(size), "dt": DT}
+        case |= {name: getattr(given, name) for name in self.peer_flags}
         script = Path(__file__).with_name(self.peer)
         command = [given.newton, str(script), "--case", json.dumps(case), "--mode", mode, "--collide", given.collide]
         return float(_json_of([*command, "--repeats", str(given.repeats), "--at-least", str(AT_LEAST)])["rate"])

@@ -12,7 +12,7 @@ from diffloom.kernels import team as shared
 from diffloom.kernels.team import make_team
 
 
-def member(team, me, passes, done):
+def member(team, me, passes, done, impatient):
     """One member's way through a schedule, stopping wherever another thread could act in between."""
     for _ in range(passes):
         number = shared.enter_pass.py_func(team, me)
@@ -25,7 +25,9 @@ def member(team, me, passes, done):
                 done[number, tile] += 1
                 yield
                 shared.leave_tile.py_func(team, me, tile, number)
-        while not all(shared.read_word(team, tile) >= 2 * number + 2 for tile in range(len(team))):
+        while behind := [tile for tile in range(len(team)) if shared.read_word(team, tile) < 2 * number + 2]:
+            if impatient():
+                team[behind, shared._SLOW] = 1
             yield
 
 
@@ -34,7 +36,8 @@ def member(team, me, passes, done):
 def test_every_tile_is_done_once_in_any_order_of_events(members, seed):
     passes, rng = 12, random.Random(seed)
     team, done = make_team(members), np.zeros((passes, members), int)
-    running = {me: member(team, me, passes, done) for me in range(members)}
+    patience = rng.choice([0.0, 0.01, 0.3])
+    running = {me: member(team, me, passes, done, lambda: rng.random() < patience) for me in range(members)}
     late = {me: rng.choice([0, 0, 40, 200, 10_000]) for me in running if me}  # some come late, some after the end
     for now in range(100_000):
         ready = [me for me in running if late.get(me, 0) <= now] or list(running)

@@ -7,6 +7,10 @@ thread to give, that one does everything and nobody waits. Which member computes
 A tile has one word of memory, which only grows. In pass p it is 2 p while the tile is free for anyone, 2 p + 1 while
 somebody works on it, and more when it is done: 2 p + 2, which is free in pass p + 1, if another member did it, and
 2 p + 3, which is taken in pass p + 1, if its own member did, which from its first tile on does all of them.
+
+That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at any
+time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a processor
+does what there is to do.
 """
 
 from __future__ import annotations
@@ -21,11 +25,12 @@ from numba.extending import intrinsic, overload
 from .device import DEVICE_OPTIONS, device
 
 _WORD = 0  # of the tile; written and read by all
+_SLOW = 1  # whether somebody has waited long for this member; in the same cache line
 _PASSES = 16  # that the member has been through; its own, two cache lines from what others look at
 _HAS_BEGUN = 17
 _ROW = 32
-#: How often a thread looks before it lets others have its processor.
-_PATIENCE = 2000
+#: How often a thread looks before it lets others have its processor: some microseconds, about two changes of thread.
+_PATIENCE = 150
 
 
 def make_team(members: int) -> np.ndarray:
@@ -58,7 +63,12 @@ def take_tile(team, member, tile, number):
 @device
 def leave_tile(team, member, tile, number):
     """Say that the tile is done."""
-    write_word(team, tile, 2 * number + (3 if tile == member else 2))
+    if tile == member and team[member, _SLOW] == 0:
+        write_word(team, tile, 2 * number + 3)
+    else:
+        if tile == member:
+            team[member, _HAS_BEGUN] = 0
+        write_word(team, tile, 2 * number + 2)
 
 
 @device
@@ -69,6 +79,8 @@ def wait_for_team(team, number):
         while read_word(team, tile) < 2 * number + 2:
             pause(looks)
             looks += 1
+            if looks == _PATIENCE:
+                team[tile, _SLOW] = 1
 
 
 def read_word(team, tile):
