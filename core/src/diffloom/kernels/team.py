@@ -8,9 +8,9 @@ A tile has one word of memory, which only grows. In pass p it is 2 p while the t
 somebody works on it, and more when it is done: 2 p + 2, which is free in pass p + 1, if another member did it, and
 2 p + 3, which is taken in pass p + 1, if its own member did, which from its first tile on does all of them.
 
-That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at any
-time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a processor
-does what there is to do.
+That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at
+any time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a
+processor does what there is to do.
 """
 
 from __future__ import annotations
