@@ -8,6 +8,7 @@ PLUGINS := $(sort $(wildcard plugins/*/))
 INPUTS := constraints.txt requirements-dev.txt pyproject.toml core/pyproject.toml $(addsuffix pyproject.toml,$(PLUGINS))
 # The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
 STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | sha256sum | cut -c1-16)
+WORKERS ?= 2
 BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
 
 .DEFAULT_GOAL := help
@@ -28,8 +29,8 @@ $(STAMP): $(INPUTS)
 demo: $(STAMP) ## Fit a bundled clip and write its report
 	$(BIN)/diffloom demo $(ARGS)
 
-test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them, WORKERS=4 for more at once)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-slow: $(STAMP) ## Run the tests that take long
 	$(BIN)/python -m pytest -m slow $(ARGS)
