@@ -256,6 +256,7 @@ def test_lanes_refuse_what_would_go_wrong_in_silence():
 
 def test_auto_chooses_by_work(monkeypatch):
     monkeypatch.setattr(program.threads, "num_threads", lambda: 2)
+    monkeypatch.delenv("DIFFLOOM_PARALLEL_FROM", raising=False)
     assert program._choose(None) == "serial"
     assert program._choose(program.PARALLEL_FROM / 2) == "serial"
     assert program._choose(program.PARALLEL_FROM * 2) == "parallel"
