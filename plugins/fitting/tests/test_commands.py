@@ -124,6 +124,26 @@ def test_a_sweep_may_have_sections_of_its_own(toy):
     assert "expected LABEL:KEY=VALUE" in told
 
 
+def test_a_sweep_compares_with_baselines(toy):
+    asked = ("toy.toml", "--seeds", "0:3", "--out", "t.md", "--baseline", "state", "--baseline", "cma:0:2")
+    output = invoke(sweep.sweep, *asked, "--baseline", "differences:1:2")
+    assert output.count("seed") == 3 + 3 + 2 + 1
+    figures = {}
+    for figure in json.loads((toy / "t.json").read_text()):
+        figures.setdefault(figure["pair"], []).append(figure)
+    assert list(figures) == ["as in the file", "3D states", "CMA-ES", "finite differences"]
+    for label in ("3D states", "finite differences"):
+        assert all(e["error"] < 1e-5 for f in figures[label] for e in f["estimates"])
+    ours = figures["as in the file"]
+    for mine, theirs in zip(ours, figures["CMA-ES"], strict=False):
+        assert theirs["evaluations"] <= mine["evaluations"] + 1
+        assert theirs["loss"] > mine["loss"]
+    assert "render" not in figures["3D states"][0]["seconds_by_part"]
+    assert "render backward" not in figures["finite differences"][0]["seconds_by_part"]
+    told = invoke(sweep.sweep, "toy.toml", "--baseline", "guess", code=2)
+    assert "expected one of state, cma, differences" in told
+
+
 def test_every_command_is_registered_where_it_is(toy_registry):
     from diffloom.plugins.kinds import COMMANDS
 

@@ -170,3 +170,37 @@ def test_a_scene_needs_no_target(toy_file):
     assert build_scene(load_file(toy_file)).steps == 10
     with pytest.raises(InputError, match="nothing is unknown"):
         build_experiment(load_file(toy_file))
+
+
+FOREIGN = """
+[foreign]
+[[foreign.stages]]
+optimiser = "gauss_newton"
+iterations = 5
+[foreign.stages.loss]
+name = "interior"
+level = 0.3
+scale = { first = 0.1, last = 1e-3, shape = "exponential" }
+[quick]
+"""
+
+
+def test_what_another_renderers_film_changes(toy_file):
+    changed(toy_file, "[quick]\n", FOREIGN.lstrip())
+    own = load_file(toy_file, changes={"target.renderer": "spots"})
+    assert own.content.stages[0].iterations == 12
+    other = load_file(toy_file, changes={"target.renderer": "soft_spots"}, settings=["stages.0.iterations=3"])
+    (last,) = build_experiment(other).stages
+    assert last.iterations == 3
+    assert last.loss.level == 0.3
+    assert last.settings(0) == (1.0, {"loss.scale": 0.1})
+    assert last.settings(2) == (1.0, {"loss.scale": pytest.approx(1e-3)})
+    history = run_fit(build_experiment(other)).history
+    assert [r.renderer.get("loss.scale") for r in history][-1] == pytest.approx(1e-3)
+
+
+def test_a_row_may_be_added_at_the_end_only(toy_file):
+    stage = "{ optimiser = 'adam', iterations = 2 }"
+    assert len(load_file(toy_file, settings=[f"stages.1={stage}"]).content.stages) == 2
+    with pytest.raises(InputError, match="counts rows of a list"):
+        load_file(toy_file, settings=[f"stages.2={stage}"])

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from diffloom_fitting.files import build_experiment, build_scene, load_file
     from diffloom_fitting.fits import fit, run_fit
     from diffloom_fitting.gradient_check import check_gradient
-    from diffloom_fitting.losses import Loss, MultiScale, Overlap, PixelError, SilhouetteError, StateError
+    from diffloom_fitting.losses import (
+        InteriorError,
+        Loss,
+        MultiScale,
+        Overlap,
+        PixelError,
+        SilhouetteError,
+        StateError,
+    )
     from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Hops, Lbfgs, Sgd
     from diffloom_fitting.report import write_report
     from diffloom_fitting.result import Estimate, Result
@@ -33,7 +41,7 @@ _HOMES = {
     "files": ("build_experiment", "build_scene", "load_file"),
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
-    "losses": ("Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"),
+    "losses": ("InteriorError", "Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"),
     "optimisers": ("Adam", "CmaEs", "FitError", "GaussNewton", "Hops", "Lbfgs", "Sgd"),
     "report": ("write_report",),
     "result": ("Estimate", "Result"),
@@ -53,6 +61,7 @@ __all__ = [
     "FitError",
     "GaussNewton",
     "Hops",
+    "InteriorError",
     "Lbfgs",
     "Look",
     "Loss",

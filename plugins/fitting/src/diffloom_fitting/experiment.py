@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from torch import Tensor
@@ -13,7 +13,7 @@ from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.stages import Stage
+from diffloom_fitting.stages import LOSS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
@@ -27,7 +27,8 @@ class Experiment:
     one after another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0
     each start gets that many iterations of the first stage and only the best goes on, else all are fitted and the
     best is kept; a start that ends with a loss below ``enough`` makes the others
-    needless. prior: a further term of the loss, values by name -> scalar. seed: for every draw.
+    needless. prior: a further term of the loss, values by name -> scalar. seed: for every draw. differences: gradients
+    from differences instead of the adjoint, for comparison.
     """
 
     scene: Scene
@@ -42,6 +43,7 @@ class Experiment:
     prior: Callable[[Mapping[str, Tensor]], Tensor] | None = None
     seed: int = 0
     title: str = "A fit"
+    differences: bool = False
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,14 +72,24 @@ class Experiment:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
-            self.stopwatch,
+            self.stopwatch, self.differences,
         )  # fmt: skip
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
         """What a stage minimises at one of its iterations."""
         horizon, changes = stage.settings(iteration)
-        base = Objective(self.scene, self.target, stage.loss or self.loss, self.layout, tie, self.prior, self.stopwatch)
-        return base.with_renderer_settings(changes).with_horizon(horizon)
+        loss = stage.loss or self.loss
+        of_loss = {name.removeprefix(LOSS): value for name, value in changes.items() if name.startswith(LOSS)}
+        if of_loss:
+            loss = replace(loss, **of_loss)  # type: ignore[type-var]
+        base = Objective(self.scene, self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences)
+        of_renderer = {name: value for name, value in changes.items() if not name.startswith(LOSS)}
+        return base.with_renderer_settings(of_renderer).with_horizon(horizon)
+
+    def last_objective(self) -> Objective:
+        """What the last stage minimises in the end, for all unknowns: by this one start is better than another."""
+        stage = self.stages[-1]
+        return self.stage_objective(stage, None, stage.iterations - 1)
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
         """The tie of a stage that moves only part of the unknowns."""

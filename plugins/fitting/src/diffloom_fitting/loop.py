@@ -14,12 +14,12 @@ from diffloom_fitting.optimisers import FitError, Progress
 from diffloom_fitting.stages import Stage
 
 Settings = tuple[float, dict[str, float]]
-"""What a schedule decides: the horizon, and settings of the renderer."""
+"""What a schedule decides: the horizon, and settings of the renderer and the loss."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one start ended: its vector, its loss on the whole target, and why it stopped."""
+    """How one start ended: its vector, the loss of its last stage (of the whole, when probed), and why it stopped."""
 
     start: int
     z: Tensor
@@ -112,7 +112,8 @@ def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
             progress = state.progress
             if settings != state.settings:
                 progress, best, losses = stage.optimiser.renew(objective, replace(progress, done=None)), None, ()
-            progress = stage.optimiser.step(objective, progress, stage.rate.at(iteration - 1, stage.iterations))
+            if best is not None or not stage.stop.low_enough(progress.value):
+                progress = stage.optimiser.step(objective, progress, stage.rate.at(iteration - 1, stage.iterations))
     except FitError as error:
         if len(tasks(experiment)) == 1:
             raise
@@ -179,7 +180,8 @@ def _next(experiment: Experiment, state: FitState, task: Task, reason: str) -> F
     )  # fmt: skip
     if not task.probe and state.stage + 1 < len(experiment.stages):
         return replace(fresh, stage=state.stage + 1)
-    seen = experiment.objective().value(z)
+    # Starts are compared by what their last stage minimised; probed ones, which have not come so far, by the whole.
+    seen = (experiment.objective() if task.probe else experiment.last_objective()).value(z)
     start = task.start if task.start is not None else _best(state.outcomes).start
     outcomes = (*state.outcomes, Outcome(start, z, seen.value, reason))
     fresh = replace(fresh, stage=0, outcomes=outcomes, task=state.task + 1)

@@ -38,7 +38,8 @@ class Objective:
     """A scene seen against a target, as a function of the unknowns' vector z.
 
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
-    name -> scalar, added to the loss.
+    name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
+    instead of the adjoint: what that is worth, for comparison.
     """
 
     scene: Scene
@@ -48,6 +49,7 @@ class Objective:
     tie: Tie | None = None
     prior: Callable[[Mapping[str, Tensor]], Tensor] | None = None
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
+    differences: bool = False
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
         """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
@@ -90,6 +92,8 @@ class Objective:
 
     def evaluate(self, z: Tensor) -> Evaluation:
         """Loss and gradient."""
+        if self.differences:
+            return self._evaluate_by_differences(z)
         point = z.detach().clone().requires_grad_(True)
         try:
             view = self.view(point)
@@ -113,8 +117,25 @@ class Objective:
                 return Evaluation(math.inf, None, str(error))
         return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
 
+    def _evaluate_by_differences(self, z: Tensor) -> Evaluation:
+        here = self.value(z)
+        step = math.sqrt(torch.finfo(z.dtype).eps)
+        gradient = torch.zeros_like(z)
+        for i in range(z.numel() if here.finite else 0):
+            ahead = z.detach().clone()
+            ahead[i] += step
+            seen = self.value(ahead)
+            if not seen.finite:
+                return Evaluation(math.inf, None, seen.trouble)
+            gradient[i] = (seen.value - here.value) / step
+        return replace(here, gradient=gradient) if here.finite else here
+
     def residuals(self, z: Tensor) -> Tensor:
         """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated."""
+        return self.residual_field(z).reshape(-1)
+
+    def residual_field(self, z: Tensor) -> Tensor:
+        """The same as the loss gives them: (frames, height, width, channels) where they are pictures."""
         with torch.no_grad():
             found = self.loss.residuals(self.view(z, gradient=False), self.target)
         if found is None:
@@ -122,7 +143,7 @@ class Objective:
                 f"the loss {type(self.loss).__name__} is not a mean of squares, which this optimiser needs; choose "
                 "adam, sgd or lbfgs, or the loss mse, silhouette or multiscale"
             )
-        return found.reshape(-1)
+        return found
 
     def _total(self, view: View, z: Tensor) -> Tensor:
         with self.stopwatch.timing("loss"):

@@ -30,5 +30,6 @@ def diffloom_register_losses(register: Register) -> None:
     register("mse", "diffloom_fitting.losses:PixelError", summary="Mean squared difference of pixels")
     register("silhouette", "diffloom_fitting.losses:SilhouetteError", summary="Mean squared difference of outlines")
     register("iou", "diffloom_fitting.losses:Overlap", summary="One minus the overlap of outlines")
+    register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
     register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
     register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")

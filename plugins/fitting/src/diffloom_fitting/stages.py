@@ -10,6 +10,8 @@ from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.schedules import Schedule, constant
 
+LOSS = "loss."
+
 
 @dataclass(frozen=True)
 class Stop:
@@ -29,9 +31,13 @@ class Stop:
         if self.patience < 1:
             raise InputError(f"stop: got patience={self.patience}; expected 1 or more iterations")
 
+    def low_enough(self, loss: float) -> bool:
+        """Whether a loss needs no further step."""
+        return self.loss is not None and loss <= self.loss
+
     def reason(self, losses: Sequence[float], gradient: float | None, seconds: float) -> str | None:
         """Why to stop, given the stage's losses so far, or None to go on."""
-        if self.loss is not None and losses[-1] <= self.loss:
+        if self.low_enough(losses[-1]):
             return f"the loss is below {self.loss:g}"
         if self.gradient is not None and gradient is not None and gradient <= self.gradient:
             return f"the gradient is below {self.gradient:g}"
@@ -50,8 +56,9 @@ class Stage:
 
     rate: factor on the optimiser's own rate. horizon: part (0..1] of the target's time that is seen. renderer:
     settings of the renderer that change, such as {"sigma": Schedule(1e-3, 1e-5, "exponential")}. loss: instead of the
-    experiment's. only: unknowns that move; None for all. shared: unknowns whose rows take one value. together: unknowns
-    whose rows move by the same amount, keeping their differences.
+    experiment's; loss_settings: those of its settings that change. only: unknowns that move; None for all. shared:
+    unknowns whose rows take one value. together: unknowns whose rows move by the same amount, keeping their
+    differences.
     """
 
     optimiser: Optimiser
@@ -60,6 +67,7 @@ class Stage:
     horizon: Schedule = field(default_factory=lambda: constant(1.0))
     renderer: Mapping[str, Schedule] = field(default_factory=dict)
     loss: Loss | None = None
+    loss_settings: Mapping[str, Schedule] = field(default_factory=dict)
     only: tuple[str, ...] | None = None
     shared: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
@@ -73,6 +81,8 @@ class Stage:
                 raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")
 
     def settings(self, iteration: int) -> tuple[float, dict[str, float]]:
-        """(horizon, renderer settings) at an iteration."""
+        """(horizon, settings of the renderer and, as "loss.<name>", of the loss) at an iteration."""
         changes = {name: schedule.at(iteration, self.iterations) for name, schedule in self.renderer.items()}
+        for name, schedule in self.loss_settings.items():
+            changes[LOSS + name] = schedule.at(iteration, self.iterations)
         return self.horizon.at(iteration, self.iterations), changes

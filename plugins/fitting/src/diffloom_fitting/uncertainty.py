@@ -1,4 +1,4 @@
-"""How sure a fit can be of what it found: the curvature of the loss at its end."""
+"""How sure a fit can be of what it found: the curvature of the loss at its end, and the noise it met."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
+from diffloom_fitting.correlated_noise import Noise
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.jacobian import jacobian
 
@@ -21,31 +22,37 @@ class Uncertainty:
 
     deviation: each of its slot's shape. noise: the residuals' standard deviation that was assumed. condition: largest
     over smallest eigenvalue of the curvature, scaled to a unit diagonal: large when unknowns can stand in for each
-    other. correlation: (n, n) between the entries of the vector.
+    other. correlation: (n, n) between the entries of the vector. inflation: the largest factor by which pixels that err
+    together widen a deviation over that of independent ones.
     """
 
     deviation: dict[str, Tensor]
     noise: float
     condition: float
     correlation: Tensor
+    inflation: float = 1.0
 
 
 def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
     """The uncertainty at ``z``, or the reason why there is none.
 
-    Gauss-Newton: covariance = noise^2 (J'J)^-1 in the searched space, carried to the unknowns by their maps'
-    derivatives. noise^2 is the residuals' mean square, but at least that of the target's grey levels. Neighbouring
-    pixels err together, so this is a lower bound for real films.
+    With J the slopes of the residuals r in the searched space, independent pixels would give the covariance
+    noise^2 (J'J)^-1, where noise^2 is the mean square of the residuals that are not exactly zero, but at least that of
+    the target's grey levels. Real pixels err together with their neighbours, channels and the frames after, so the
+    residuals' own correlation is measured (`Noise`), and (J'J)^-1 J R J' (J'J)^-1 counts where it is larger. Both are
+    carried to the unknowns by their maps' derivatives. It is assumed that the residuals are noise, alike all over the
+    film, and not a model that cannot show what is seen.
     """
     if z.numel() > LIMIT:
         return f"not computed for {z.numel()} unknowns (at most {LIMIT})"
     try:
-        residuals = objective.residuals(z)
+        field = objective.residual_field(z)
+        residuals = field.reshape(-1)
         slopes = jacobian(objective, z, residuals, central=True)
     except (InputError, SimulationError) as error:
         return str(error)
     curvature = slopes @ slopes.T
-    freedom = max(1, residuals.numel() - z.numel())
+    freedom = max(1, int((residuals != 0.0).sum()) - z.numel())
     level = objective.target.step / math.sqrt(12.0)
     noise = math.sqrt(max(float(residuals.square().sum()) / freedom, level * level))
     size = curvature.diagonal().sqrt()
@@ -58,12 +65,25 @@ def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
     if float(spectrum[0]) <= 1e-13 * float(spectrum[-1]):
         return "the unknowns cannot be told apart from these frames (the curvature is singular)"
     inverse = torch.linalg.inv(scaled)
-    spread = inverse.diagonal().sqrt()
-    deviation_z = noise * spread / size
-    slope = _slopes(objective, z)
-    parts = objective.layout.split(deviation_z * slope.abs())
+    alone = noise * inverse.diagonal().sqrt()
+    scatter = correlated_scatter(slopes / size[:, None], field)
+    spread = torch.maximum(alone, (inverse @ scatter @ inverse).diagonal().clamp(min=0.0).sqrt())
+    parts = objective.layout.split(spread / size * _slopes(objective, z).abs())
     deviation = {s.name: p.reshape(s.shape) for s, p in zip(objective.layout.slots, parts, strict=True)}
-    return Uncertainty(deviation, noise, float(spectrum[-1] / spectrum[0]), inverse / torch.outer(spread, spread))
+    root = inverse.diagonal().sqrt()
+    return Uncertainty(
+        deviation, noise, float(spectrum[-1] / spectrum[0]), inverse / torch.outer(root, root),
+        float((spread / alone).max()),
+    )  # fmt: skip
+
+
+def correlated_scatter(slopes: Tensor, field: Tensor) -> Tensor:
+    """(n, n): covariance of J r for noise like the residuals ``field``; zero for what are not pictures, (frames,
+    height, width) with or without channels, or when nothing is left over."""
+    if field.dim() not in (3, 4) or not bool(field.any()):
+        return slopes.new_zeros((len(slopes), len(slopes)))
+    film = field[..., None] if field.dim() == 3 else field
+    return Noise.of(film).scatter(slopes.to(film.dtype).reshape(len(slopes), *film.shape))
 
 
 def _slopes(objective: Objective, z: Tensor) -> Tensor:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-Variant = tuple[str | None, str | None, tuple[str, ...]]
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the table: a heading, the folder of its finished runs, and what it changes."""
+
+    label: str
+    folder: str
+    seeds: range
+    renderer: str | None = None
+    target: str | None = None
+    settings: tuple[str, ...] = ()
+    baseline: str | None = None
 
 
 @click.command()
@@ -23,6 +35,11 @@ Variant = tuple[str | None, str | None, tuple[str, ...]]
     "--also", "others", multiple=True, metavar="LABEL:KEY=VALUE",
     help="One more section with a value changed, such as '3D states:loss=state'; the same LABEL joins several.",
 )  # fmt: skip
+@click.option(
+    "--baseline", "baselines", multiple=True, metavar="NAME[:FIRST:END]",
+    help="One more section to compare with, for these seeds: state (true states instead of pictures), cma (a search "
+    "without gradients, as many simulations as ours) or differences (instead of the adjoint).",
+)  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
 @click.option("--quick", is_flag=True, help="The file's own reduced version.")
 @click.option("--finished", is_flag=True, help="Fit nothing: write the table of the fits that are finished.")
@@ -31,8 +48,8 @@ Variant = tuple[str | None, str | None, tuple[str, ...]]
 @click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
 @click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
 def sweep(
-    file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], settings: tuple[str, ...], quick: bool,
-    finished: bool, jobs: int, note: str, work: str | None, out: str | None,
+    file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], baselines: tuple[str, ...],
+    settings: tuple[str, ...], quick: bool, finished: bool, jobs: int, note: str, work: str | None, out: str | None,
 ) -> None:  # fmt: skip
     """Fit FILE with many seeds, and write a table of errors, times and memory, with the figures beside it as JSON.
 
@@ -45,17 +62,23 @@ def sweep(
     store = Path(work) if work is not None else Path("runs") / "sweeps" / stem
     table = Path(out) if out is not None else Path(file).parent / "results" / f"{stem}.md"
     sections = []
-    for label, folder, (fit, target, changed) in _sections(pairs, others):
-        cases = [Case(file, seed, fit, target, (*settings, *changed), quick) for seed in _seeds(seeds)]
+    spent: dict[int, int] = {}
+    for s in _sections(_seeds(seeds), pairs, others, baselines):
+        cases = [
+            Case(file, seed, s.renderer, s.target, (*settings, *s.settings), quick, s.baseline, spent.get(seed))
+            for seed in s.seeds
+        ]
         if finished:
-            cases = [case for case in cases if place_of(case, str(store / folder))[0].exists()]
+            cases = [case for case in cases if place_of(case, str(store / s.folder))[0].exists()]
         outcomes = []
-        for outcome in _outcomes(cases, str(store / folder), jobs):
+        for outcome in _outcomes(cases, str(store / s.folder), jobs):
             errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
-            click.echo(f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s)")
+            click.echo(f"{s.label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s)")
             outcomes.append(outcome)
         if outcomes:
-            sections.append((label, outcomes))
+            sections.append((s.label, outcomes))
+        # A search without gradients may simulate as often as the first section's fits did.
+        spent = spent or {o["seed"]: o["evaluations"] for o in outcomes}
     if not sections:
         raise click.ClickException(f"no fit is finished in {store}; leave out --finished to make some")
     with explained(table):
@@ -65,13 +88,14 @@ def sweep(
     click.echo(f"table: {table}")
 
 
-def _sections(pairs: Sequence[str], others: Sequence[str]) -> list[tuple[str, str, Variant]]:
-    """(label, folder, (renderer, target's renderer, settings)) of each section."""
-    found: list[tuple[str, str, Variant]] = []
+def _sections(seeds: range, pairs: Sequence[str], others: Sequence[str], baselines: Sequence[str]) -> list[Section]:
+    from diffloom_fitting.sweeps import BASELINES
+
+    found: list[Section] = []
     for pair in pairs or (() if others else ("",)):
         fit, _, target = pair.partition(":")
         label = f"{fit} <- {target or fit}" if fit else "as in the file"
-        found.append((label, pair.replace(":", "-") or "file", (fit or None, target or None, ())))
+        found.append(Section(label, pair.replace(":", "-") or "file", seeds, fit or None, target or None))
     changes: dict[str, list[str]] = {}
     for other in others:
         label, sign, setting = other.partition(":")
@@ -79,7 +103,12 @@ def _sections(pairs: Sequence[str], others: Sequence[str]) -> list[tuple[str, st
             raise click.BadParameter(f"--also {other!r}: expected LABEL:KEY=VALUE, such as '3D states:loss=state'")
         changes.setdefault(label.strip(), []).append(setting.strip())
     for label, settings in changes.items():
-        found.append((label, label.replace(" ", "-"), (None, None, tuple(settings))))
+        found.append(Section(label, label.replace(" ", "-"), seeds, settings=tuple(settings)))
+    for text in baselines:
+        name, sign, span = text.partition(":")
+        if name not in BASELINES:
+            raise click.BadParameter(f"--baseline {text!r}: expected one of {', '.join(BASELINES)}")
+        found.append(Section(BASELINES[name], name, _seeds(span) if sign else seeds, baseline=name))
     return found
 
 

@@ -150,18 +150,33 @@ def _stage(table: StageTable, place: str, renderer: str) -> Stage:
         raise InputError(
             f"{place}.optimiser: got {name!r}; expected one of {', '.join(OPTIMISERS)}{nearest(name, OPTIMISERS)}"
         )
+    loss, changing = _stage_loss(table.loss, f"{place}.loss")
     return Stage(
         make(f"{place}.optimiser", name, OPTIMISERS[name], table.optimiser.settings),
         table.iterations,
         _schedule(table.rate, 1.0),
         _schedule(table.horizon, 1.0),
         {key: _schedule(value, 0.0) for key, value in table.renderer.get(renderer, {}).items()},
-        None if table.loss is None else _loss(table.loss, f"{place}.loss"),
+        loss,
+        changing,
         None if table.only is None else tuple(table.only),
         tuple(table.shared),
         tuple(table.together),
         Stop(**table.stop.model_dump()),
     )
+
+
+def _stage_loss(named: Named | None, place: str) -> tuple[Loss | None, dict[str, Schedule]]:
+    """The loss of a stage, and those of its settings that are schedules."""
+    if named is None:
+        return None, {}
+    changing = {
+        key: _schedule(ScheduleTable.model_validate(value), 0.0)
+        for key, value in named.settings.items()
+        if isinstance(value, Mapping) and "first" in value
+    }
+    begun = {key: schedule.first for key, schedule in changing.items()}
+    return _loss(Named(name=named.name, **{**named.settings, **begun}), place), changing
 
 
 def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:

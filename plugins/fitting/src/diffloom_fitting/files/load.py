@@ -14,7 +14,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.files.draws import resolve_draws
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.overrides import override, parse_setting
-from diffloom_fitting.files.schema import ExperimentFile
+from diffloom_fitting.files.schema import ExperimentFile, RendererTable
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ def load_file(
     """Read and check an experiment file.
 
     settings: texts such as "camera.size=[64,64]". changes: the same as values by place. quick: put the file's own
-    [quick] table in first, a reduced version for a try.
+    [quick] table in first, a reduced version for a try. Its [foreign] table is put in when another renderer than the
+    fit's draws the film.
     """
     place = Path(path)
     try:
@@ -55,13 +56,14 @@ def load_data(
 ) -> Loaded:  # fmt: skip
     """The same from data at hand."""
     data = dict(raw)
-    short = data.pop("quick", {})
-    if not isinstance(short, Mapping):
-        raise InputError(f'{name}: quick: got {short!r}; expected a table such as {{"camera.size" = [64, 64]}}')
+    short, foreign = _asides(data, name)
     try:
         if quick:
             data = override(data, short)
-        data = override(data, {**dict(parse_setting(text) for text in settings), **dict(changes or {})})
+        wanted = {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
+        if foreign and _is_foreign(data, wanted):
+            data = override(data, foreign)
+        data = override(data, wanted)
         seed = data.get("seed", 0)
         data = resolve_draws(data, seed if isinstance(seed, int) else 0)
     except InputError as error:
@@ -71,3 +73,25 @@ def load_data(
     except ValidationError as error:
         raise InputError(f"{name} cannot be used:\n{explain(error, ExperimentFile)}") from error
     return Loaded(content, data, folder, name)
+
+
+def _asides(data: dict[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The tables of changes that a file brings along, taken out of it: [quick] and [foreign]."""
+    found: list[Mapping[str, Any]] = []
+    for table in ("quick", "foreign"):
+        changes = data.pop(table, {})
+        if not isinstance(changes, Mapping):
+            raise InputError(f'{name}: {table}: got {changes!r}; expected a table such as {{"camera.size" = [64, 64]}}')
+        found.append(changes)
+    return found
+
+
+def _is_foreign(data: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+    """Whether, with these changes, another renderer than the fit's draws the film."""
+    said = override(data, {place: value for place, value in changes.items() if place in ("target", "renderer")})
+    named = {}
+    for table, key, otherwise in (("target", "renderer", None), ("renderer", "name", RendererTable().name)):
+        found = said.get(table)
+        own = found.get(key, otherwise) if isinstance(found, Mapping) else otherwise
+        named[table] = changes.get(f"{table}.{key}", own)
+    return named["target"] is not None and named["target"] != named["renderer"]

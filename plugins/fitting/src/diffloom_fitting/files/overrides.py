@@ -23,7 +23,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def override(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the file's data with values put in at dotted places; a number in a place counts rows of a list."""
+    """A copy of the file's data with values put in at dotted places; a number in a place counts rows of a list, and
+    one beyond its end adds a row."""
     changed: dict[str, Any] = copy.deepcopy(dict(raw))
     for place, value in changes.items():
         _put(changed, place.split("."), value, place)
@@ -41,7 +42,9 @@ def _put(at: Any, path: list[str], value: Any, place: str) -> None:
             raise InputError(
                 f"{place}: {where.rpartition('.')[0]} is {at!r}, not a table; nothing can be set inside it"
             )
-    if isinstance(at, list):
+    if isinstance(at, list) and path[-1] == str(len(at)):
+        at.append(value)
+    elif isinstance(at, list):
         at[_row(at, path[-1], place)] = value
     elif isinstance(at, dict):
         at[path[-1]] = value

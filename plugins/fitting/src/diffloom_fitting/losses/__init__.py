@@ -1,5 +1,6 @@
 """Losses: how far what is seen is from what was to be seen."""
 
+from diffloom_fitting.losses.interior import InteriorError
 from diffloom_fitting.losses.iou import Overlap
 from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.losses.mse import PixelError
@@ -7,4 +8,4 @@ from diffloom_fitting.losses.multiscale import MultiScale
 from diffloom_fitting.losses.silhouette import SilhouetteError
 from diffloom_fitting.losses.state import StateError
 
-__all__ = ["Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"]
+__all__ = ["InteriorError", "Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"]

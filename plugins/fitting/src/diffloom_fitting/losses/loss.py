@@ -21,9 +21,10 @@ class Loss(ABC):
 
     @abstractmethod
     def residuals(self, view: View, target: Target) -> Tensor | None:
-        """Differences (frames, ...) whose mean square is the loss; None when the loss is not a mean of squares.
+        """Differences whose mean square is the loss; None when the loss is not a mean of squares.
 
-        Gauss-Newton and the uncertainty of what was found need them.
+        Gauss-Newton and the uncertainty of what was found need them. Given as pictures, (frames, height, width) with or
+        without channels, the uncertainty knows which of them are neighbours, and how they err together.
         """
 
     def value(self, view: View, target: Target) -> Tensor:

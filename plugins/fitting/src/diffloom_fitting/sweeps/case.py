@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """An experiment with one seed, one renderer and one renderer of the target (None: the fit's own). Plain, so that
-    it can be handed to another process."""
+    """An experiment with one seed, one renderer and one renderer of the target (None: the fit's own). baseline: one of
+    `BASELINES` instead of the fit itself; budget: how often it may simulate. Plain, so that it can be handed to another
+    process."""
 
     file: str
     seed: int
@@ -23,6 +24,8 @@ class Case:
     target_renderer: str | None = None
     settings: tuple[str, ...] = ()
     quick: bool = False
+    baseline: str | None = None
+    budget: int | None = None
 
     def changes(self) -> dict[str, Any]:
         """What it changes in the file."""
@@ -40,7 +43,8 @@ def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
     from diffloom_fitting.run_folder.versions import versions
 
     loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
-    digest = hashlib.sha256(json.dumps([loaded.raw, versions()], sort_keys=True).encode()).hexdigest()[:16]
+    other = [] if case.baseline is None else [case.baseline, case.budget]
+    digest = hashlib.sha256(json.dumps([loaded.raw, versions(), *other], sort_keys=True).encode()).hexdigest()[:16]
     return Path(store) / f"seed{case.seed}-{digest}.json", loaded
 
 
@@ -55,6 +59,7 @@ def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, An
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.report.results_file import result_data
     from diffloom_fitting.run_folder.writing import explained, write_text
+    from diffloom_fitting.sweeps.baselines import as_baseline
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -63,6 +68,8 @@ def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, An
         found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return found
     experiment = build_experiment(loaded)
+    if case.baseline is not None:
+        experiment = as_baseline(experiment, case.baseline, case.budget)
     unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.target.truth]
     if unjudged:
         raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")

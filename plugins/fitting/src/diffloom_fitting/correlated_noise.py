@@ -1,0 +1,91 @@
+"""Noise of pixels that err together: how far its correlation reaches, and what it does to a sum over pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import conv2d
+
+NEGLIGIBLE = 0.05  # correlation below which errors count as independent
+FARTHEST = 12  # [px] beyond which no correlation is looked for
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Covariance of the residuals r of a film: in_time[|t - t'|] in_space[c, c', dy, dx], the same everywhere.
+
+    in_time: (lags,), 1 for lag 0. in_space: (channels, channels, 2 reach - 1, 2 reach - 1), lag 0 in its middle.
+    """
+
+    in_time: Tensor
+    in_space: Tensor
+
+    @staticmethod
+    def of(residuals: Tensor) -> Noise:
+        """Measured on residuals (frames, height, width, channels); zeros, where nothing is compared, do not count."""
+        counted = (residuals != 0.0).to(residuals.dtype)
+        spatial = _correlated(residuals) / _correlated(counted).clamp(min=1.0)
+        own = spatial.diagonal(dim1=0, dim2=1).sum(-1)
+        middle = len(own) // 2
+        beside = 0.5 * (own[middle, middle:] + own[middle:, middle]) / own[middle, middle]
+        reach = _first_below(beside)
+        near = slice(middle - reach + 1, middle + reach)
+        return Noise(_in_time(residuals, counted), spatial[:, :, near, near])
+
+    def scatter(self, slopes: Tensor) -> Tensor:
+        """(n, n): covariance of the sums of r x slopes, for slopes (n, frames, height, width, channels)."""
+        n, frames, channels = slopes.shape[0], slopes.shape[1], slopes.shape[4]
+        total = slopes.new_zeros((n, n))
+        lasting = torch.eye(frames, dtype=slopes.dtype)
+        for lag in range(1, min(len(self.in_time), frames)):
+            beside = torch.ones(frames - lag, dtype=slopes.dtype) * self.in_time[lag]
+            lasting = lasting + torch.diag(beside, lag) + torch.diag(beside, -lag)
+        seen = slopes[:, :, *_seen(slopes)].permute(0, 1, 4, 2, 3)
+        for j in range(n):
+            later = (lasting @ seen[j].reshape(frames, -1)).reshape(seen[j].shape)
+            spread = conv2d(later, self.in_space, padding=self.in_space.shape[2] // 2)
+            total[:, j] = (seen * spread).reshape(n, -1).sum(dim=1)
+        assert channels == self.in_space.shape[0]
+        return 0.5 * (total + total.T)
+
+
+def _correlated(field: Tensor) -> Tensor:
+    """(channels, channels, k, k): sum over frames and pixels of field[c, p] field[c', p + lag], lag 0 in the middle."""
+    height, width, channels = field.shape[1:]
+    size = (height + FARTHEST, width + FARTHEST)
+    power = torch.zeros((channels, channels, size[0], size[1] // 2 + 1), dtype=torch.complex128)
+    for frame in field:
+        wave = torch.fft.rfft2(frame.double().permute(2, 0, 1), s=size)
+        power += wave.conj()[:, None] * wave[None]
+    sums = torch.fft.irfft2(power, s=size)
+    reach = min(FARTHEST, height, width) - 1
+    return torch.roll(sums, (reach, reach), (2, 3))[:, :, : 2 * reach + 1, : 2 * reach + 1].to(field.dtype)
+
+
+def _in_time(residuals: Tensor, counted: Tensor) -> Tensor:
+    variance = float(residuals.square().sum() / counted.sum())
+    lags = [1.0]
+    for lag in range(1, len(residuals) // 2):
+        pairs = float((counted[lag:] * counted[:-lag]).sum())
+        found = float((residuals[lag:] * residuals[:-lag]).sum()) / max(pairs, 1.0) / variance
+        if found < NEGLIGIBLE:
+            break
+        lags.append(found)
+    return torch.tensor(lags, dtype=residuals.dtype)
+
+
+def _first_below(correlation: Tensor) -> int:
+    below = (correlation < NEGLIGIBLE).nonzero()
+    return int(below[0]) if len(below) else len(correlation)
+
+
+def _seen(slopes: Tensor) -> tuple[slice, slice]:
+    """Rows and columns in which any slope is not zero: most pixels see nothing of the scene."""
+    used = (slopes != 0.0).any(dim=4).any(dim=1).any(dim=0)
+    found = []
+    for axis in (1, 0):
+        lines = used.any(dim=axis).nonzero()[:, 0]
+        found.append(slice(int(lines[0]), int(lines[-1]) + 1))
+    return found[0], found[1]

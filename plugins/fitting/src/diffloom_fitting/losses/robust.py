@@ -1,0 +1,19 @@
+"""Differences that count less the larger they are."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+SMALL = 1e-8  # squared ratio below which the series is exact in double precision
+
+
+def tamed(difference: Tensor, scale: float) -> Tensor:
+    """t with t^2 = scale^2 log(1 + (difference / scale)^2), Cauchy's loss, and the difference's sign.
+
+    Small differences stay as they are; far beyond ``scale`` the square hardly grows, so that a pixel which shows
+    something else pulls little.
+    """
+    ratio = (difference / scale).square()
+    safe = ratio.clamp(min=SMALL)
+    return difference * torch.where(ratio < SMALL, 1.0 - 0.25 * ratio, (torch.log1p(safe) / safe).sqrt())
