@@ -32,7 +32,7 @@ def report(tmp_path, toy_registry, monkeypatch):
 class Balance(HTMLParser):
     """Counts tags left open, and collects what is loaded from elsewhere."""
 
-    VOID = ("meta", "link", "img", "br", "hr", "input")
+    VOID = ("meta", "link", "img", "br", "hr", "input", "wbr")
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ def test_the_report_is_whole_and_self_contained(report):
     assert found.open == []
     assert all(source.startswith(("data:", "#")) for source in found.sources)
     assert "A &lt;thrown&gt; triangle" in page
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
     for text in ("What was found", "gravity", "m/s²", "gradient checked", "Where the time went", "kept aside"):
         assert text in page
 
@@ -90,6 +90,7 @@ def test_the_report_opens_in_a_browser(report, tmp_path, width):
         overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
         image: image.naturalWidth, video: video.readyState, error: video.error ? video.error.message : null,
         seconds: video.duration,
+        table: document.querySelector('.found').scrollWidth - document.querySelector('.wide').clientWidth,
         drawings: [...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width),
         inside: window.innerWidth });
     }, 800); });</script>"""
@@ -110,6 +111,7 @@ def test_the_report_opens_in_a_browser(report, tmp_path, width):
     seen = json.loads(title[1])
     assert seen["inside"] == width
     assert seen["overflow"] <= 0
+    assert seen["table"] <= 0
     assert seen["image"] > 0
     assert seen["error"] is None
     assert seen["video"] >= 1

@@ -84,3 +84,13 @@ def test_other_residuals_count_as_independent():
     target = synthesise(scene, TRUTH)
     noisy = replace(target, frames=target.frames + 0.02 * lasting_blotches(target.frames.shape, 0))
     assert fit(scene, noisy, TRUTH, loss=MultiScale()).uncertainty.inflation == 1.0
+
+
+def test_a_fit_that_has_not_come_to_rest_is_told():
+    scene = scene_of(6)
+    target = synthesise(scene, TRUTH, levels=255)
+    rested, hasty = (fit(scene, target, {"gravity": 9.0, "drag": 0.4}, iterations=n) for n in (20, 1))
+    assert rested.uncertainty.unrest < 0.1
+    assert hasty.uncertainty.unrest > 1.0
+    assert "has not come to rest" in str(hasty).replace("\n", " ")
+    assert "has not come to rest" not in str(rested).replace("\n", " ")

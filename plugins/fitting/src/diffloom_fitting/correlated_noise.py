@@ -36,18 +36,19 @@ class Noise:
 
     def scatter(self, slopes: Tensor) -> Tensor:
         """(n, n): covariance of the sums of r x slopes, for slopes (n, frames, height, width, channels)."""
-        n, frames, channels = slopes.shape[0], slopes.shape[1], slopes.shape[4]
-        total = slopes.new_zeros((n, n))
+        frames = slopes.shape[1]
         lasting = torch.eye(frames, dtype=slopes.dtype)
         for lag in range(1, min(len(self.in_time), frames)):
-            beside = torch.ones(frames - lag, dtype=slopes.dtype) * self.in_time[lag]
+            beside = torch.full((frames - lag,), float(self.in_time[lag]), dtype=slopes.dtype)
             lasting = lasting + torch.diag(beside, lag) + torch.diag(beside, -lag)
-        seen = slopes[:, :, *_seen(slopes)].permute(0, 1, 4, 2, 3)
-        for j in range(n):
-            later = (lasting @ seen[j].reshape(frames, -1)).reshape(seen[j].shape)
+        rows, columns = _seen(slopes)
+        seen = slopes[:, :, rows, columns].permute(0, 1, 4, 2, 3).contiguous()
+        flat = seen.reshape(len(seen), -1)
+        total = slopes.new_zeros((len(seen), len(seen)))
+        for j, one in enumerate(seen):
+            later = (lasting @ one.reshape(frames, -1)).reshape(one.shape)
             spread = conv2d(later, self.in_space, padding=self.in_space.shape[2] // 2)
-            total[:, j] = (seen * spread).reshape(n, -1).sum(dim=1)
-        assert channels == self.in_space.shape[0]
+            total[:, j] = flat @ spread.reshape(-1)
         return 0.5 * (total + total.T)
 
 

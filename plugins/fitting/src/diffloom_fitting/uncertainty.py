@@ -23,7 +23,8 @@ class Uncertainty:
     deviation: each of its slot's shape. noise: the residuals' standard deviation that was assumed. condition: largest
     over smallest eigenvalue of the curvature, scaled to a unit diagonal: large when unknowns can stand in for each
     other. correlation: (n, n) between the entries of the vector. inflation: the largest factor by which pixels that err
-    together widen a deviation over that of independent ones.
+    together widen a deviation over that of independent ones. unrest: how far the next Gauss-Newton step would move an
+    unknown, in its deviations: above 1 the fit has not come to rest, and the deviations say little.
     """
 
     deviation: dict[str, Tensor]
@@ -31,6 +32,7 @@ class Uncertainty:
     condition: float
     correlation: Tensor
     inflation: float = 1.0
+    unrest: float = 0.0
 
 
 def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
@@ -66,14 +68,15 @@ def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
         return "the unknowns cannot be told apart from these frames (the curvature is singular)"
     inverse = torch.linalg.inv(scaled)
     alone = noise * inverse.diagonal().sqrt()
-    scatter = correlated_scatter(slopes / size[:, None], field)
+    scaled_slopes = slopes.to(residuals.dtype) / size[:, None]
+    scatter = correlated_scatter(scaled_slopes, field)
     spread = torch.maximum(alone, (inverse @ scatter @ inverse).diagonal().clamp(min=0.0).sqrt())
     parts = objective.layout.split(spread / size * _slopes(objective, z).abs())
     deviation = {s.name: p.reshape(s.shape) for s, p in zip(objective.layout.slots, parts, strict=True)}
     root = inverse.diagonal().sqrt()
     return Uncertainty(
         deviation, noise, float(spectrum[-1] / spectrum[0]), inverse / torch.outer(root, root),
-        float((spread / alone).max()),
+        float((spread / alone).max()), float(((inverse @ (scaled_slopes @ residuals)).abs() / spread).max()),
     )  # fmt: skip
 
 

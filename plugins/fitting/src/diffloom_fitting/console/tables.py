@@ -38,11 +38,21 @@ def result_lines(result: Result) -> list[str]:
     if result.held_loss is not None and result.held_start is not None:
         lines.append(f"on frames kept aside: {number(result.held_start, 4)} -> {number(result.held_loss, 4)}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9:
-        lines.append(f"± is one standard deviation, for noise of {number(result.uncertainty.noise, 3)} per pixel")
+        lines.append(sureness(result.uncertainty))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty: {result.uncertainty}")
     lines += gradient_lines(result)
     return lines
+
+
+def sureness(found: Uncertainty) -> str:
+    """What ± means, and what it assumes."""
+    told = f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
+    if found.inflation > 1.05:
+        told += f" that lasts and spreads as measured, which makes it up to {number(found.inflation, 2)} times wider"
+    if found.unrest > 1.0:
+        return told + f"; but the fit has not come to rest: its next step would be {number(found.unrest, 2)} times that"
+    return told + "; it assumes that what is left over is noise, alike all over the film, and not an error of the model"
 
 
 def gradient_lines(result: Result) -> list[str]:

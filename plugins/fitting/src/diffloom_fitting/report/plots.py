@@ -21,6 +21,7 @@ STYLE = {
     "svg.fonttype": "path", "svg.hashsalt": "diffloom", "axes.axisbelow": True,
 }  # fmt: skip
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9632b", "#777777"
+MOST = 9  # unknowns that are drawn
 
 
 def loss_plot(result: Result) -> str:
@@ -45,12 +46,22 @@ def loss_plot(result: Result) -> str:
 
 
 def parameter_plot(result: Result) -> str:
-    """Each unknown over the iterations, with the truth where it is known."""
-    shown = result.estimates[:9]
+    """Each unknown over the iterations, with the truth where it is known, in one drawing."""
+    shown = result.estimates[:MOST]
     figure, axes = _figure(len(shown))
     for estimate, at in zip(shown, axes, strict=False):
         _one_parameter(at, estimate, result.history)
     return svg(figure)
+
+
+def parameter_plots(result: Result) -> list[str]:
+    """The same, a drawing each, so that a page can lay them out for any width."""
+    drawings = []
+    for estimate in result.estimates[:MOST]:
+        figure, axes = _figure(1, width=4.0)
+        _one_parameter(axes[0], estimate, result.history)
+        drawings.append(svg(figure))
+    return drawings
 
 
 def _one_parameter(at: Axes, estimate: Estimate, history: Sequence[Record]) -> None:
@@ -78,14 +89,14 @@ def _flat(value: Any) -> list[float]:
     return [x for item in value for x in _flat(item)] if isinstance(value, list) else [float(value)]
 
 
-def _figure(count: int) -> tuple[Figure, list[Axes]]:
+def _figure(count: int, width: float = 6.4) -> tuple[Figure, list[Axes]]:
     import matplotlib
     from matplotlib.figure import Figure
 
     columns = min(count, 3)
     rows = -(-count // columns)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.0 * columns if count > 1 else 6.4, 2.7 * rows), layout="constrained")
+        figure = Figure(figsize=(4.0 * columns if count > 1 else width, 2.7 * rows), layout="constrained")
         axes = [figure.add_subplot(rows, columns, n + 1) for n in range(count)]
     return figure, axes
 

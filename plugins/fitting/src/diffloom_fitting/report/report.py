@@ -18,7 +18,7 @@ from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.report.film import film_rate, write_film
 from diffloom_fitting.report.panels import render_panels, side_by_side, strip
-from diffloom_fitting.report.plots import loss_plot, parameter_plot
+from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_plots
 from diffloom_fitting.result import Result
 from diffloom_fitting.run_folder.versions import versions
 from diffloom_fitting.run_folder.writing import write_bytes, write_text
@@ -32,9 +32,9 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
     picture = io.BytesIO()
     Image.fromarray(strip(panels)).save(picture, format="PNG")
     write_bytes(folder / "strip.png", picture.getvalue())
-    plots = {"loss": loss_plot(result), "parameters": parameter_plot(result)}
-    for name, drawing in plots.items():
-        write_text(folder / f"{name}.svg", drawing)
+    loss = loss_plot(result)
+    write_text(folder / "loss.svg", loss)
+    write_text(folder / "parameters.svg", parameter_plot(result))
     page = _template().render(
         title=experiment.title,
         text=text,
@@ -45,7 +45,8 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
         lines=result_lines(result),
         film=_embedded(folder / "film.mp4", "video/mp4"),
         strip=_embedded(folder / "strip.png", "image/png"),
-        plots=plots,
+        loss=loss,
+        drawings=parameter_plots(result),
         shares=shares(result),
         check=result.gradient if isinstance(result.gradient, GradientCheck) else None,
         source=Path(experiment.target.source).name,

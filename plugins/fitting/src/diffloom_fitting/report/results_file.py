@@ -53,7 +53,12 @@ def result_data(result: Result) -> dict[str, Any]:
             else check
         ),
         "uncertainty": (
-            {"noise": sure.noise, "condition": sure.condition, "correlation": sure.correlation.tolist()}
+            {
+                "noise": sure.noise,
+                "inflation": sure.inflation,
+                "condition": sure.condition,
+                "correlation": sure.correlation.tolist(),
+            }
             if isinstance(sure, Uncertainty)
             else sure
         ),
