@@ -47,7 +47,9 @@ def test_the_summary_is_that_of_the_results():
     summary = importlib.util.spec_from_file_location("summary", FOLDER / "summary.py")
     module = importlib.util.module_from_spec(summary)
     summary.loader.exec_module(module)
-    assert module.table() in (FOLDER / "README.md").read_text()
+    page = (FOLDER / "README.md").read_text()
+    assert module.table() in page
+    assert module.comparison() in page
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)

@@ -24,7 +24,7 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
         f"Pictures {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
         "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
         "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
-        "that of guessing the mean truth. Seconds are of one processor core.",
+        "that of guessing their mean. Seconds are of one processor core.",
         "",
         *_summary(names, pairs),
         "",
@@ -51,8 +51,8 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
                     f"{max(o['peak_memory_bytes'] for o in outcomes) / 2**20:.0f} MB",
                 ]
             figures = [
-                _average(outcomes, name), statistics.mean(starts), statistics.mean(errors), statistics.pstdev(errors),
-                statistics.median(errors), max(errors),
+                statistics.mean(average_errors(outcomes, name)), statistics.mean(starts), statistics.mean(errors),
+                statistics.pstdev(errors), statistics.median(errors), max(errors),
             ]  # fmt: skip
             begin = [label, str(len(outcomes))] if number == 0 else ["", ""]
             rows.append(_row([*begin, name, *(short(f) for f in figures), *cost]))
@@ -60,35 +60,51 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
 
 
 def _shares(outcomes: Sequence[Outcome]) -> str:
-    """The parts of the fits' time in percent, the largest first."""
-    total: dict[str, float] = {}
+    """The parts of a fit's time in percent, the largest first: the median over fits, for a machine that others use may
+    stop one of them for a while."""
+    parts = {part for outcome in outcomes for part in outcome["seconds_by_part"]}
+    usual = {part: statistics.median(_share(outcome, part) for outcome in outcomes) for part in parts}
+    whole = sum(usual.values()) or 1.0
+    order = sorted(usual.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{part} {100.0 * share / whole:.0f} %" for part, share in order)
+
+
+def _share(outcome: Outcome, part: str) -> float:
+    spent: dict[str, float] = outcome["seconds_by_part"]
+    return spent.get(part, 0.0) / (sum(spent.values()) or 1.0)
+
+
+def average_errors(outcomes: Sequence[Outcome], name: str) -> list[float]:
+    """For each fit, the error of guessing the mean of all fits' starts instead: the middle of what was thought
+    possible."""
+    starts = [_flat(_estimate(o, name)["start"]) for o in outcomes]
+    guess = [statistics.mean(column) for column in zip(*starts, strict=True)]
+    errors = []
     for outcome in outcomes:
-        for part, spent in outcome["seconds_by_part"].items():
-            total[part] = total.get(part, 0.0) + spent
-    whole = sum(total.values()) or 1.0
-    order = sorted(total.items(), key=lambda item: -item[1])
-    return ", ".join(f"{part} {100.0 * spent / whole:.0f} %" for part, spent in order)
-
-
-def _average(outcomes: Sequence[Outcome], name: str) -> float | None:
-    """Mean relative error of always guessing the mean of the truths; None for what is not one number."""
-    truths = [_estimate(o, name)["truth"] for o in outcomes]
-    if not all(isinstance(truth, (int, float)) for truth in truths):
-        return None
-    guess = statistics.mean(truths)
-    return float(statistics.mean(abs(guess - truth) / abs(truth) if truth else abs(guess) for truth in truths))
+        truth = _flat(_estimate(outcome, name)["truth"])
+        wanted = truth * (len(guess) // len(truth))
+        size = statistics.mean(abs(t) for t in wanted)
+        errors.append(statistics.mean(abs(g - t) for g, t in zip(guess, wanted, strict=True)) / (size or 1.0))
+    return errors
 
 
 def sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
     """The figures of every fit, one plain record each; values only of unknowns that are one number."""
-    return [_record(label, outcome) for label, outcomes in pairs for outcome in outcomes]
+    return [record for label, outcomes in pairs for record in _records(label, outcomes)]
 
 
-def _record(label: str, o: Outcome) -> Outcome:
+def _records(label: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    names = [e["name"] for e in outcomes[0]["estimates"]]
+    guessed = {name: average_errors(outcomes, name) for name in names}
+    return [_record(label, o, {name: guessed[name][k] for name in names}) for k, o in enumerate(outcomes)]
+
+
+def _record(label: str, o: Outcome, guessed: dict[str, float]) -> Outcome:
     kept = ("seed", "loss", "start_loss", "held_loss", "reason", "iterations", "evaluations", "seconds",
             "processor_seconds", "seconds_by_part", "peak_memory_bytes")  # fmt: skip
     estimates = [
         {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _many(e[k])}
+        | {"average_error": guessed[e["name"]]}
         for e in o["estimates"]
     ]
     return {"pair": label, **{name: o[name] for name in kept}, "estimates": estimates}
