@@ -204,3 +204,34 @@ def test_a_row_may_be_added_at_the_end_only(toy_file):
     assert len(load_file(toy_file, settings=[f"stages.1={stage}"]).content.stages) == 2
     with pytest.raises(InputError, match="counts rows of a list"):
         load_file(toy_file, settings=[f"stages.2={stage}"])
+
+
+POLICY = """
+[policy]
+drives = "push"
+phases = 4
+frequency = 2.0
+hidden = [3]
+scale = 2.0
+[unknowns.policy]
+[[stages]]
+optimiser = "lbfgs"
+"""
+
+
+def test_a_network_learns_to_drive_a_control(toy_file):
+    """The goal is the last frame under a steady push; a network of two layers finds pushes that lead there."""
+    text = TOY.replace("gravity = { uniform = [5.0, 8.0] }\ndrag = 0.8", "push = 0.9").replace(
+        "frames = { every = 2 }", 'frames = { use = [-1], held = "none" }'
+    )
+    begin, end = text.index("[unknowns.gravity]"), text.index("iterations = 12")
+    toy_file.write_text(text[:begin] + POLICY.lstrip() + text[end:].replace("iterations = 12", "iterations = 30"))
+    experiment = build_experiment(load_file(toy_file))
+    assert [slot.shape for slot in experiment.layout.slots] == [(3, 4), (3,), (1, 3), (1,)]
+    result = run_fit(experiment)
+    assert result.loss < 1e-4 * result.start_loss
+    again = build_experiment(load_file(toy_file))
+    assert torch.equal(again.start(), experiment.start())
+    changed(toy_file, 'drives = "push"', 'drives = "pull"')
+    with pytest.raises(InputError, match="policy.drives: got 'pull'; this model's controls are: push"):
+        build_scene(load_file(toy_file))

@@ -26,6 +26,7 @@ from diffloom_fitting.files.make import make, with_paths
 from diffloom_fitting.files.quantities import quantity
 from diffloom_fitting.files.schema import LightTable, TimeTable
 from diffloom_fitting.scene import Look, Orbit, Scene
+from diffloom_fitting.scene.network import network_policy
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -55,12 +56,13 @@ def _scene(loaded: Loaded) -> Scene:
         "time.integrator", content.time.integrator.name, get_integrator(content.time.integrator.name),
         content.time.integrator.settings,
     )  # fmt: skip
-    camera, look = content.camera, content.look
+    camera, look, policy = content.camera, content.look, content.policy
     return Scene(
         model, build_renderer(loaded, content.renderer.name), Orbit(**camera.model_dump()),
         model.params(dtype, **values), content.time.dt, steps_of(content.time), integrator,
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
+        policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
     )  # fmt: skip
 
 

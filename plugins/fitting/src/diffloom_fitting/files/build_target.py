@@ -57,6 +57,8 @@ def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: 
     if not truth:
         raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
     drawn = scene if table.renderer is None else scene.with_renderer(build_renderer(loaded, table.renderer))
+    # What is to be learned is shown by true values, not by the network that has yet to learn it.
+    drawn = replace(drawn, policy=None)
     return synthesise(drawn, truth, rate=table.rate, levels=table.levels)
 
 

@@ -98,6 +98,16 @@ class UnknownTable(Table):
     scale: float = Field(1.0, gt=0.0, description="size of a natural change, in the free space")
 
 
+class PolicyTable(Table):
+    """A small network that drives a control; seek its weights with [unknowns.policy]."""
+
+    drives: str = Field(description="the control: a parameter of the model that may change per step")
+    phases: int = Field(8, ge=1, description="how many sines of the time it is told, evenly apart in phase")
+    frequency: Number = Field(1.0, gt=0.0, description="of these sines [Hz]")
+    hidden: list[int] = Field([], description="widths of hidden layers; none makes it linear")
+    scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
+
+
 class StageTable(Table):
     """One optimiser's turn."""
 
@@ -149,6 +159,7 @@ class ExperimentFile(Table):
     target: TargetTable | None = Field(None, description="absent in a file that is only simulated")
     truth: dict[str, Any] = Field({}, description="true values: the target is synthesised with them, or judged by them")
     unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
+    policy: PolicyTable | None = Field(None, description="a network that drives a control")
     loss: Named = Named(name="mse")
     prior: PriorTable = PriorTable()
     stages: list[StageTable] = Field(
