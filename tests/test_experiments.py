@@ -36,8 +36,8 @@ def test_every_experiment_is_named_here_and_in_the_index():
 @pytest.mark.parametrize("name", NAMES)
 def test_results_hold_ten_seeds_and_their_table(name):
     records = json.loads((FOLDER / "results" / f"{name}.json").read_text())
-    seeds = {record["seed"] for record in records if record["pair"] == "softras <- softras"}
-    assert len(seeds) >= 10
+    for pair in ("softras <- softras", "dibr <- dibr", "dibr <- softras", "softras <- dibr", "3D states", "CMA-ES"):
+        assert len({record["seed"] for record in records if record["pair"] == pair}) >= 10, pair
     table = (FOLDER / "results" / f"{name}.md").read_text()
     for pair in {record["pair"] for record in records}:
         assert f"## {pair}" in table
@@ -61,3 +61,13 @@ def test_the_reduced_version_finds_what_it_seeks(name, renderer):
     for sought, bound in REDUCED[name].items():
         assert errors[sought] < bound, errors
     assert result.loss < 1e-2 * result.start_loss
+
+
+@pytest.mark.parametrize("fit, film", [("softras", "dibr"), ("dibr", "softras")])
+@pytest.mark.parametrize("name, bound", [("rigid-mass", 1e-5), ("fem-material", 1e-5)])
+def test_films_of_the_other_renderer_are_explained_too(name, bound, fit, film):
+    """Whole pictures would end at errors of 1e-3 to 1e-2 here."""
+    changes = {"renderer.name": fit, "target.renderer": film, "seed": 1}
+    result = run_fit(build_experiment(load_file(FOLDER / f"{name}.toml", quick=True, changes=changes)), sure=False)
+    assert max(estimate.error for estimate in result.estimates) < bound
+    assert result.loss > 1e-6

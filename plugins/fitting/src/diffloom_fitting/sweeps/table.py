@@ -24,7 +24,8 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
         f"Pictures {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
         "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
         "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
-        "that of guessing their mean. Seconds are of one processor core.",
+        "that of guessing their mean. Seconds are of one processor core; memory is the "
+        "peak of the process, whose fits ran one after another.",
         "",
         *_summary(names, pairs),
         "",
