@@ -84,7 +84,8 @@ def sweep(
     with explained(table):
         table.parent.mkdir(parents=True, exist_ok=True)
     write_text(table, sweep_table(sections[0][1][0]["title"], sections, note))
-    write_text(table.with_suffix(".json"), json.dumps(sweep_data(sections), indent=1) + "\n")
+    records = ",\n".join(json.dumps(record) for record in sweep_data(sections))
+    write_text(table.with_suffix(".json"), f"[\n{records}\n]\n")
     click.echo(f"table: {table}")
 
 
