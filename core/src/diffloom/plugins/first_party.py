@@ -11,7 +11,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {
         COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "schema", "demo"),
-        LOSSES: ("mse", "silhouette", "iou", "multiscale", "state"),
+        LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
     },
 }
 
