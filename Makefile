@@ -8,7 +8,8 @@ PLUGINS := $(sort $(wildcard plugins/*/))
 INPUTS := constraints.txt requirements-dev.txt pyproject.toml core/pyproject.toml $(addsuffix pyproject.toml,$(PLUGINS))
 # The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
 STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | sha256sum | cut -c1-16)
-WORKERS ?= 2
+# A worker that has to compile everything anew grows to some 6 GB, so that two need a machine of 16.
+WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)
 BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
 
 .DEFAULT_GOAL := help

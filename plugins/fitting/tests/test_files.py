@@ -199,6 +199,22 @@ def test_what_another_renderers_film_changes(toy_file):
     assert [r.renderer.get("loss.scale") for r in history][-1] == pytest.approx(1e-3)
 
 
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        (
+            "{ first = 'abc', last = 1.0 }",
+            r"stages\.0\.loss\.scale: not a schedule\n  first: got 'abc'; expected a number",
+        ),
+        ("{ first = 0.3, lst = 1.0 }", r"lst: unknown key; did you mean 'last'\?"),
+    ],
+)
+def test_a_wrong_schedule_of_a_loss_is_explained(toy_file, scale, said):
+    stage = f"stages.0={{ optimiser = 'adam', loss = {{ name = 'interior', scale = {scale} }} }}"
+    with pytest.raises(InputError, match=said):
+        build_experiment(load_file(toy_file, settings=[stage]))
+
+
 def test_a_row_may_be_added_at_the_end_only(toy_file):
     stage = "{ optimiser = 'adam', iterations = 2 }"
     assert len(load_file(toy_file, settings=[f"stages.1={stage}"]).content.stages) == 2

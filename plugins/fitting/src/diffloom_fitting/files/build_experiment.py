@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
@@ -16,6 +17,7 @@ from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build import build_scene, known_value
 from diffloom_fitting.files.build_target import build_target, choose_frames
 from diffloom_fitting.files.draws import draw, generator_for, is_draw
+from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make
 from diffloom_fitting.files.schema import ExperimentFile, StageTable, UnknownTable
@@ -171,12 +173,19 @@ def _stage_loss(named: Named | None, place: str) -> tuple[Loss | None, dict[str,
     if named is None:
         return None, {}
     changing = {
-        key: _schedule(ScheduleTable.model_validate(value), 0.0)
+        key: _schedule(_schedule_table(value, f"{place}.{key}"), 0.0)
         for key, value in named.settings.items()
         if isinstance(value, Mapping) and "first" in value
     }
     begun = {key: schedule.first for key, schedule in changing.items()}
     return _loss(Named(name=named.name, **{**named.settings, **begun}), place), changing
+
+
+def _schedule_table(value: Mapping[str, Any], place: str) -> ScheduleTable:
+    try:
+        return ScheduleTable.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"{place}: not a schedule\n{explain(error, ScheduleTable)}") from error
 
 
 def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
