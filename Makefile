@@ -65,7 +65,7 @@ lock: $(STAMP) ## Resolve the pinned set anew into constraints.txt, within const
 	$(BIN)/python tools/lock.py
 
 cuda-check: $(STAMP) ## Compile every kernel for CUDA without a GPU; print registers and spills
-	$(BIN)/python -m diffloom.kernels.cuda_check $(ARGS)
+	$(BIN)/python -m diffloom.kernels.backends.cuda_check $(ARGS)
 
 clean: ## Remove what was built; .venv stays
 	rm -rf wheels site .coverage htmlcov $(BUILD_LEFTOVERS)

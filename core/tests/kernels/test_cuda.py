@@ -14,7 +14,6 @@ from diffloom.kernels import (
     atan2,
     clamp,
     constant,
-    cuda_check,
     device,
     exp,
     floor,
@@ -28,7 +27,6 @@ from diffloom.kernels import (
     mul3,
     neg3,
     notl,
-    ptx,
     reciprocal,
     row_add,
     row_vec3,
@@ -40,6 +38,7 @@ from diffloom.kernels import (
     together,
     where,
 )
+from diffloom.kernels.backends import cuda_check, ptx
 
 needs_ptxas = pytest.mark.skipif(bool(ptx.why_unavailable()), reason=str(ptx.why_unavailable()))
 

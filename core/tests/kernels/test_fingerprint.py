@@ -3,7 +3,7 @@
 import numpy as np
 
 from diffloom.kernels import device
-from diffloom.kernels.fingerprint import fingerprint
+from diffloom.kernels.compile.fingerprint import fingerprint
 
 
 def made(source: str, **names: object) -> str:

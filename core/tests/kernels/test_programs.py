@@ -1,4 +1,4 @@
-"""Programs: schedules run alike on every CPU target; what is wrong with arguments is said."""
+"""Programs: pipelines run alike on every CPU target; what is wrong with arguments is said."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from diffloom.kernels import (
     launch_runs,
     ld3,
     mul3,
-    program,
     row_add,
     row_at,
     row_fma,
@@ -31,7 +30,8 @@ from diffloom.kernels import (
     sub3,
     together,
 )
-from diffloom.kernels.threads import _chosen
+from diffloom.kernels.backends.threads import _chosen
+from diffloom.kernels.compile import program
 
 SCALE = 0.5
 
@@ -119,7 +119,7 @@ def test_serial_and_parallel_agree_bitwise(real):
             assert args[3].tobytes() == reference[3].tobytes()
 
 
-def test_schedules_also_run_as_plain_python():
+def test_pipelines_also_run_as_plain_python():
     args = chain_args(np.float64, count=8, steps=2)
     other = chain_args(np.float64, count=8, steps=2)
     rollout(*args)
@@ -167,24 +167,6 @@ def test_tensors_are_used_in_place():
     assert np.array_equal(tensor.detach().numpy(), X)
 
 
-def test_from_source():
-    text = '''
-@device
-def both(e, a, out):
-    double(e, a, out)
-    out[e] += a[e]
-
-def tripled(a, out):
-    launch_lanes(a.shape[0], both, a, out)
-'''
-    made = Program.from_source("test_made", text, {"double": double})
-    a, out = np.arange(11.0), np.zeros(11)
-    made.run("tripled", a, out)
-    assert np.array_equal(out, 3 * a)
-    with pytest.raises(NameError, match="both refers to double"):
-        Program.from_source("test_made_2", text, {}).run("tripled", a, out)
-
-
 @device
 def double(e, a, out):
     out[e] = a[e] + a[e]
@@ -201,7 +183,7 @@ def test_wrong_use_is_explained():
     a = np.zeros(3, np.float32)
     with pytest.raises(TypeError, match=r"a is float32, out is float64.*same dtype"):
         doubling.run("doubled", a, a.astype(np.float64))
-    with pytest.raises(ValueError, match="no schedule 'halved'; it has doubled"):
+    with pytest.raises(ValueError, match="no pipeline 'halved'; it has doubled"):
         doubling.run("halved", a, a)
     with pytest.raises(TypeError, match=r"takes 2 arguments \(a, out\), 1 given"):
         doubling.run("doubled", a)
@@ -210,7 +192,7 @@ def test_wrong_use_is_explained():
 
 
 def starred(a, out):
-    launch(a.shape[0], double, *(a, out))
+    launch(a.shape[0], double, *a)
 
 
 def loose(a, out):
@@ -219,11 +201,11 @@ def loose(a, out):
     launch(a.shape[0], double, b, out)
 
 
-@pytest.mark.parametrize(("schedule", "words"), [(starred, "by position, one by one"), (loose, "only launches")])
-def test_wrong_schedules_are_explained(schedule, words):
+@pytest.mark.parametrize(("pipeline", "words"), [(starred, "by position, one by one"), (loose, "only launches")])
+def test_wrong_pipelines_are_explained(pipeline, words):
     a = np.zeros(3)
     with pytest.raises(TypeError, match=words):
-        Program(f"test_{schedule.__name__}", (schedule,)).run(schedule.__name__, a, a)
+        Program(f"test_{pipeline.__name__}", (pipeline,)).run(pipeline.__name__, a, a)
 
 
 @device
@@ -268,10 +250,10 @@ def test_auto_chooses_by_work(monkeypatch):
     assert program._choose(1e9) == "serial"
 
 
-def test_schedules_without_source_are_explained():
+def test_pipelines_without_source_are_explained():
     namespace = {"launch": launch, "double": double}
     exec("def hidden(a, out):\n    launch(3, double, a, out)\n", namespace)
-    with pytest.raises(TypeError, match="schedule hidden: its source cannot be read"):
+    with pytest.raises(TypeError, match="pipeline hidden: its source cannot be read"):
         Program("test_hidden", (namespace["hidden"],)).run("hidden", np.zeros(3), np.zeros(3))
 
 
@@ -286,9 +268,9 @@ def whole_runs(n, x, y):
 @pytest.mark.parametrize("real", [np.float32, np.float64])
 def test_whole_runs_leave_no_rest_to_compile(target, real):
     runs = Program("test_whole_runs", (whole_runs,))
-    text = runs.generated("whole_runs", target, "")[0]
-    assert text.count(" fade(") == 3
     x, y = np.arange(24, dtype=real), np.ones(24, real)
+    text = runs.generated("whole_runs", target, (16, x, y), "")[0]
+    assert text.count(" fade(") == 3
     runs.run("whole_runs", 16, x, y, target=target)
     assert (x == np.arange(24) * np.where(np.arange(24) < 16, 0.25, 1.0)).all()
     assert (y == np.where(np.arange(24) < 16, 0.5, 1.0)).all()

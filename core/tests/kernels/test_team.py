@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from diffloom.kernels import team as shared
-from diffloom.kernels.team import make_team
+from diffloom.kernels.backends import thread_team as shared
+from diffloom.kernels.backends.thread_team import make_team
 
 
 def member(team, me, passes, done, impatient):

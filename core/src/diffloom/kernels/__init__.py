@@ -5,7 +5,12 @@ See README.md next to this file for how to write a kernel.
 
 from __future__ import annotations
 
-from .access import (
+import os
+
+if os.environ.get("DIFFLOOM_INTERPRET", "") not in ("", "0"):
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # before numba is imported: device functions stay plain functions too
+
+from .memory import (
     add_to3,
     ld2,
     ld3,
@@ -26,10 +31,9 @@ from .access import (
     st43,
     strow3,
 )
-from .device import device
 from .functions import absolute, atan2, constant, cos, exp, floor, fma, log, reciprocal, sin, sqrt
-from .launches import launch, launch_lanes, launch_runs, together
-from .mat22 import (
+from .language import Const, device, generic, launch, launch_lanes, launch_runs, static, together
+from .algebra.mat22 import (
     Tmatmul32,
     add2,
     add22,
@@ -57,7 +61,7 @@ from .mat22 import (
     trace22,
     transpose22,
 )
-from .mat33 import (
+from .algebra.mat33 import (
     Tmatmul33,
     add33,
     cof33,
@@ -80,8 +84,9 @@ from .mat33 import (
     trace33,
     transpose33,
 )
-from .program import REGISTERED, Program
-from .quaternions import (
+from .compile.arguments import Bound
+from .compile.program import REGISTERED, Program
+from .algebra.quaternions import (
     quat_add,
     quat_conj,
     quat_dot,
@@ -110,10 +115,12 @@ from .rows import (
     row_zero,
 )
 from .selection import anyl, clamp, maximum, minimum, notl, where
-from .threads import Threads, num_threads, set_num_threads, threads
-from .vec3 import add3, cross3, dot3, fma3, had3, length3, mul3, neg3, outer3, sub3, where3
+from .backends.threads import Threads, num_threads, set_num_threads, threads
+from .algebra.vec3 import add3, cross3, dot3, fma3, had3, length3, mul3, neg3, outer3, sub3, where3
 
 __all__ = [
+    "Bound",
+    "Const",
     "Program",
     "REGISTERED",
     "Threads",
@@ -150,6 +157,7 @@ __all__ = [
     "fma",
     "fma3",
     "fma33",
+    "generic",
     "had3",
     "inverse22",
     "inverse33",
@@ -227,6 +235,7 @@ __all__ = [
     "st43",
     "st6",
     "st7",
+    "static",
     "strow3",
     "sub2",
     "sub22",

@@ -12,12 +12,12 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from .device import DEVICE_OPTIONS
+from .language import DEVICE_OPTIONS
 from .functions import fma
-from .lanes.arrays import address
-from .lanes.models import pack
-from .lanes.rows import load_row, store_row
-from .lanes.types import FloatLanes
+from .simd.arrays import address
+from .simd.models import pack
+from .simd.rows import load_row, store_row
+from .simd.types import FloatLanes
 from .rowtypes import KnownRows
 
 

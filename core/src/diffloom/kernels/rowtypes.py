@@ -48,7 +48,11 @@ def known_columns(value: np.ndarray) -> int:
 def type_of(value):
     """The compiler's type of an argument of a run."""
     if isinstance(value, tuple):
-        return types.Tuple([type_of(entry) for entry in value])
+        return types.BaseTuple.from_types([type_of(entry) for entry in value], type(value))
+    if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
+        return types.none  # for the compiler only: code was written for it
+    if isinstance(value, int) and not isinstance(value, bool):
+        return types.int64
     kind = numba.typeof(value)
     if isinstance(value, np.ndarray) and (columns := known_columns(value)):
         return KnownRows(kind.dtype, kind.ndim, columns, not kind.mutable, kind.aligned)

@@ -8,17 +8,15 @@ from diffloom.cli.doctor.finding import Finding, Health, Section, cause, guarded
 
 _VARIABLES = (
     "DIFFLOOM_NUM_THREADS",
-    "DIFFLOOM_THREADING_LAYER",
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
-    "NUMBA_THREADING_LAYER",
     "OMP_NUM_THREADS",
 )
 
 
 def runtime() -> Section:
     """Everything that any computation needs."""
-    looks = {"threads": _threads, "thread layer": _thread_layer, "compiled code": _compiled_code}
+    looks = {"threads": _threads, "compiled code": _compiled_code}
     libraries = (_python(), _torch(), _numba())
     return Section("Runtime", (*libraries, *(guarded(subject, look) for subject, look in looks.items())))
 
@@ -63,24 +61,14 @@ def _threads() -> Finding:
     if "torch" in sys.modules:
         parts.append(f"PyTorch {sys.modules['torch'].get_num_threads()}")
     if "numba" in sys.modules:
-        from diffloom.kernels.threads import num_threads
+        from diffloom.kernels.backends.threads import num_threads
 
         parts.append(f"kernels {num_threads()}")
     parts += [f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ]
     return Finding("threads", Health.OK, ", ".join(parts))
 
 
-def _thread_layer() -> Finding:
-    from diffloom.kernels.threads import threads
-
-    layer = threads().layer
-    if layer == "tbb":
-        return Finding("thread layer", Health.OK, "TBB: safe with fork and with Python threads")
-    advice = "pip install tbb, for threads that are safe with fork and with Python threads"
-    return Finding("thread layer", Health.ABSENT, f"{layer}: TBB was not found or not asked for", advice)
-
-
 def _compiled_code() -> Finding:
-    from diffloom.kernels.cachefolder import cache_folder
+    from diffloom.kernels.compile.cache import cache_folder
 
     return Finding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")

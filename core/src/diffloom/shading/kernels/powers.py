@@ -14,8 +14,8 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 from diffloom.kernels import constant, device, floor, maximum, minimum, where
-from diffloom.kernels.device import DEVICE_OPTIONS
-from diffloom.kernels.lanes.types import FloatLanes
+from diffloom.kernels.language import DEVICE_OPTIONS
+from diffloom.kernels.simd.types import FloatLanes
 
 
 def two_to(n):

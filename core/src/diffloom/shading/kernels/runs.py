@@ -9,9 +9,9 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from diffloom.kernels.device import DEVICE_OPTIONS
-from diffloom.kernels.lanes.models import pack_indices, unpack
-from diffloom.kernels.lanes.types import FloatLanes, IndexLanes, MaskLanes, Run
+from diffloom.kernels.language import DEVICE_OPTIONS
+from diffloom.kernels.simd.models import pack_indices, unpack
+from diffloom.kernels.simd.types import FloatLanes, IndexLanes, MaskLanes, Run
 
 
 def first_of(e):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .device import device
-from .functions import fma, sqrt
-from .selection import where
+from ..language import device
+from ..functions import fma, sqrt
+from ..selection import where
 
 
 @device

@@ -10,7 +10,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload
 
 from .. import functions, selection
-from ..device import DEVICE_OPTIONS
+from ..language import DEVICE_OPTIONS
 from .models import call_intrinsic, pack, unpack
 from .types import FloatLanes, IndexLanes, MaskLanes
 

@@ -6,7 +6,7 @@ from llvmlite import ir
 from numba.core import errors, types
 from numba.extending import intrinsic, overload
 
-from ..device import DEVICE_OPTIONS
+from ..language import DEVICE_OPTIONS
 from ..rowtypes import assume, assume_columns
 from .types import Run
 

@@ -1,4 +1,4 @@
-"""``python -m diffloom.kernels.cuda_check``: compile the CUDA kernels of every program without a GPU.
+"""``python -m diffloom.kernels.backends.cuda_check``: compile the CUDA kernels of every program without a GPU.
 
 Programs are found by importing ``<package>.programs`` (else ``<package>.kernels``) of the core and of every installed
 plugin. A module ``programs`` may define ``programs()``, which returns programs that are made on demand. Only programs
@@ -15,11 +15,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from typing import Any
 
 import numpy as np
 
-from . import gpu, ptx
-from .program import REGISTERED, Program
+from ..compile.arguments import structured, with_real_scalars
+from ..compile.program import REGISTERED, Program
+from . import cuda, ptx
 
 CAPABILITIES = ((8, 0), (9, 0))
 
@@ -50,25 +52,32 @@ class Finding:
         return f"{self.program + '.' + self.kernel:50s} {self.dtype} {sm} {said}  {self.fault or 'ok'}"
 
 
-def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, object, tuple]]:
-    """Every kernel of a program with example arguments: the schedules run on samples, launches are only noted."""
+def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    """Every kernel of a program with example arguments: the pipelines run on samples, launches are only noted."""
     seen = set()
-    for schedule, args in program.samples(dtype).items():
-        noted: list[tuple[object, tuple]] = []
+    for pipeline, args in program.samples(dtype).items() if program.samples else ():
+        noted: list[tuple[Any, tuple[Any, ...]]] = []
 
-        def note(kernel, stream, counts, given, noted=noted):
+        def note(
+            kernel: Any, stream: Any, counts: tuple[int, ...], given: tuple[Any, ...], noted: list[Any] = noted
+        ) -> None:
             noted.append((kernel, (*[np.int64(n) for n in counts], *given)))
 
-        function = gpu.host_schedule(program, schedule, ("check", dtype.__name__), note)
-        function(0, *[gpu.arguments.with_real_scalars(arg, dtype) for arg in args])
+        sample = tuple(structured(arg) for arg in args)
+        function = cuda.host_pipeline(program, pipeline, sample, note)
+        function(0, *[with_real_scalars(cuda.without_functions(arg), dtype) for arg in sample])
         for kernel, given in noted:
-            name = f"{schedule}.{kernel.py_func.__name__.removeprefix('_dl_kernel_')}"
+            name = f"{pipeline}.{kernel.py_func.__name__.removeprefix('_dl_kernel_')}"
             if name not in seen:
                 seen.add(name)
                 yield name, kernel, given
 
 
-def check(programs: Iterable[Program], dtypes=(np.float32, np.float64), capabilities=CAPABILITIES) -> Iterator[Finding]:
+def check(
+    programs: Iterable[Program],
+    dtypes: tuple[type, ...] = (np.float32, np.float64),
+    capabilities: tuple[tuple[int, int], ...] = CAPABILITIES,
+) -> Iterator[Finding]:
     """Compile every kernel of the programs for every float type and architecture."""
     for program in programs:
         for dtype in dtypes:
@@ -106,7 +115,7 @@ def _program_modules(package: str) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print one line per kernel; 1 when a float32 kernel spills or holds float64 instructions."""
-    parser = argparse.ArgumentParser(prog="python -m diffloom.kernels.cuda_check", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0])
     parser.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
     options = parser.parse_args(arguments)
     if missing := ptx.why_unavailable():

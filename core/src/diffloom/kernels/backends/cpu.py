@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
 import numba
-import numpy as np
-from numba import njit, prange
+from numba import njit
 from numba.core.compiler_lock import global_compiler_lock
 
-from . import team
-from .cachefolder import cache_folder, locked, write_once
-from .device import DEVICE_OPTIONS, device
-from .lanes import element_at, lane_count, run_at
-from .notices import notice
-from .rowtypes import type_of
+from . import thread_team as team
+from ..compile.cache import cache_folder, locked, write_once
+from ..language import DEVICE_OPTIONS, device
+from ..simd import element_at, lane_count, run_at
+from ..compile.notices import notice
 
 _PASS = {**DEVICE_OPTIONS, "forceinline": False}
 
@@ -28,9 +28,6 @@ def namespace(cache: bool = True) -> dict[str, object]:
         "_dl_entry": njit(**_PASS, cache=cache, nogil=True),
         "_dl_inner": njit(**_PASS),
         "_dl_serial": njit(**_PASS),
-        "_dl_parallel": njit(**_PASS, parallel=True, cache=cache, nogil=True),
-        "_dl_prange": prange,
-        "_dl_intp": np.intp,
         "_dl_lane_count": lane_count,
         "_dl_run_at": run_at,
         "_dl_element_at": element_at,
@@ -54,36 +51,34 @@ def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
     return module
 
 
-def compiled(module: ModuleType, entry: str, args: tuple, title: str):
-    """Function ``entry`` of the module, compiled for the types of args or loaded from disk.
+def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str) -> Callable[..., Any]:
+    """Function ``entry`` of the module, compiled for arguments of these types or loaded from disk.
 
     What is returned unpacks its arguments as those types without looking: call it with such arguments only.
     """
     function = getattr(module, entry)
     if numba.config.DISABLE_JIT:
-        return function
-    kinds = tuple(type_of(arg) for arg in args)
+        return cast("Callable[..., Any]", function)
     if (stored := _load(function, kinds)) is not None:
         return stored
-    path = Path(module.__file__)
+    path = Path(str(module.__file__))
     with locked(path):
         if (stored := _load(function, kinds)) is not None:  # compiled by another process meanwhile
             return stored
         notice(f"compiling {title} (once; kept in {path.parent})")
         function.compile(kinds)
-    return function.overloads[kinds].entry_point
+    return cast("Callable[..., Any]", function.overloads[kinds].entry_point)
 
 
-def assembly(module: ModuleType, entry: str, args: tuple) -> str:
+def assembly(module: ModuleType, entry: str, kinds: tuple[Any, ...]) -> str:
     """Machine code of function ``entry`` as text."""
     function = getattr(module, entry)
-    kinds = tuple(type_of(arg) for arg in args)
     function.compile(kinds)
-    return function.inspect_asm(kinds)
+    return str(function.inspect_asm(kinds))
 
 
-@global_compiler_lock
-def _load(function, kinds: tuple):
+@global_compiler_lock  # type: ignore[untyped-decorator]
+def _load(function: Any, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Compiled code from disk, or None.
 
     numba would first load all it knows about compiling, which takes longer than everything else here together;
@@ -98,4 +93,4 @@ def _load(function, kinds: tuple):
     if found is None:
         return None
     function.add_overload(found)  # keeps the code alive
-    return found.entry_point
+    return cast("Callable[..., Any]", found.entry_point)

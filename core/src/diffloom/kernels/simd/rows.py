@@ -6,8 +6,8 @@ from llvmlite import ir
 from numba.core import cgutils, errors, types
 from numba.extending import intrinsic, overload
 
-from .. import access
-from ..device import DEVICE_OPTIONS
+from .. import memory
+from ..language import DEVICE_OPTIONS
 from ..rowtypes import KnownRows
 from .arrays import address
 from .models import unpack_indices
@@ -97,22 +97,22 @@ def _is_slots(slots, e) -> bool:
     return _can_transpose(slots.dtype, e.count)
 
 
-@overload(access.st13, jit_options=DEVICE_OPTIONS)
+@overload(memory.st13, jit_options=DEVICE_OPTIONS)
 def _st13(slots, e, f):
     return (lambda slots, e, f: _store_slots(slots, e, (f,))) if _is_slots(slots, e) else None
 
 
-@overload(access.st23, jit_options=DEVICE_OPTIONS)
+@overload(memory.st23, jit_options=DEVICE_OPTIONS)
 def _st23(slots, e, f0, f1):
     return (lambda slots, e, f0, f1: _store_slots(slots, e, (f0, f1))) if _is_slots(slots, e) else None
 
 
-@overload(access.st33, jit_options=DEVICE_OPTIONS)
+@overload(memory.st33, jit_options=DEVICE_OPTIONS)
 def _st33(slots, e, f0, f1, f2):
     return (lambda slots, e, f0, f1, f2: _store_slots(slots, e, (f0, f1, f2))) if _is_slots(slots, e) else None
 
 
-@overload(access.st43, jit_options=DEVICE_OPTIONS)
+@overload(memory.st43, jit_options=DEVICE_OPTIONS)
 def _st43(slots, e, f0, f1, f2, f3):
     if _is_slots(slots, e):
         return lambda slots, e, f0, f1, f2, f3: _store_slots(slots, e, (f0, f1, f2, f3))
@@ -193,15 +193,15 @@ def _is_rows(a, i) -> bool:
     return isinstance(a, KnownRows) and a.ndim == 2 and _can_transpose(a.dtype, i.count)
 
 
-@overload(access.ld3, jit_options=DEVICE_OPTIONS)
+@overload(memory.ld3, jit_options=DEVICE_OPTIONS)
 def _ld3(a, i):
     if not isinstance(i, IndexLanes | Run):
         return None
-    return (lambda a, i: _load_vec3(a, i)) if _is_rows(a, i) else access.ld3
+    return (lambda a, i: _load_vec3(a, i)) if _is_rows(a, i) else memory.ld3
 
 
-@overload(access.strow3, jit_options=DEVICE_OPTIONS)
+@overload(memory.strow3, jit_options=DEVICE_OPTIONS)
 def _strow3(a, i, v):
     if not isinstance(i, Run):
         return None
-    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) and a.columns == 4 else access.strow3
+    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) and a.columns == 4 else memory.strow3

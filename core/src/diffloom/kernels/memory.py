@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba.core import types
 from numba.extending import overload
 
-from .device import DEVICE_OPTIONS, device
+from .language import DEVICE_OPTIONS, device
 
 
 def ld3(a, i):

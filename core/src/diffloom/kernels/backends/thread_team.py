@@ -1,6 +1,6 @@
-"""Threads that go through a schedule together: how they share the work of a pass and wait for its end.
+"""Threads that go through a pipeline together: how they share the work of a pass and wait for its end.
 
-Every thread runs the whole schedule, and each pass is cut into as many tiles as there are threads, its *members*. No
+Every thread runs the whole pipeline, and each pass is cut into as many tiles as there are threads, its *members*. No
 member is waited for before it has begun: until then the others do its tile too. So where the system has a single
 thread to give, that one does everything and nobody waits. Which member computes what changes no result.
 
@@ -11,18 +11,27 @@ somebody works on it, and more when it is done: 2 p + 2, which is free in pass p
 That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at
 any time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a
 processor does what there is to do.
+
+Threads are Python's own, which survive a fork (the child starts new ones) and any number of callers at once: compiled
+code runs without the interpreter's lock. A thread that comes when all is done walks through passes whose tiles are all
+taken, and touches nothing; so nobody waits for the others to leave either.
 """
 
 from __future__ import annotations
 
+import os
+import queue
 import sys
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-from .device import DEVICE_OPTIONS, device
+from ..language import DEVICE_OPTIONS, device
 
 _WORD = 0  # of the tile; written and read by all
 _SLOW = 1  # whether somebody has waited long for this member; in the same cache line
@@ -34,10 +43,54 @@ _PATIENCE = 150
 
 
 def make_team(members: int) -> np.ndarray:
-    """The shared memory of a team at the start of a schedule: a row for each member, on cache lines of its own."""
+    """The shared memory of a team at the start of a pipeline: a row for each member, on cache lines of its own."""
     memory = np.zeros((members + 1) * _ROW, np.int64)
     skip = -memory.__array_interface__["data"][0] // 8 % _ROW
     return memory[skip : skip + members * _ROW].reshape(members, _ROW)
+
+
+class _Workers:
+    """Threads that wait for work."""
+
+    def __init__(self) -> None:
+        self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.count = 0
+
+    def start(self, count: int) -> None:
+        """Have this many threads."""
+        while self.count < count:
+            self.count += 1
+            threading.Thread(target=self._work, name=f"diffloom-{self.count}", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            function, team, member, args, finished = self.tasks.get()
+            if not finished:
+                function(team, member, *args)
+            del function, team, member, args, finished  # nothing is held while waiting
+
+
+_workers = _Workers()
+
+
+def _start_anew() -> None:
+    global _workers
+    _workers = _Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+def run_team(function: Callable[..., Any], args: list[Any], members: int) -> None:
+    """Run ``function(team, member, *args)`` on this thread and on others that are free."""
+    team = make_team(members)
+    finished: list[bool] = []
+    _workers.start(members - 1)
+    for member in range(1, members):
+        _workers.tasks.put((function, team, member, args, finished))
+    function(team, 0, *args)
+    finished.append(True)
 
 
 @device

@@ -17,34 +17,20 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import numba
 import numpy as np
 
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = "diffloom.kernels"
 #: Libraries whose version stands for their content.
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda")
-#: Modules of this package that do not shape compiled code other than through the generated text, itself hashed.
-_HOST_ONLY = (
-    "__init__",
-    "arguments",
-    "cachefolder",
-    "cuda_check",
-    "fingerprint",
-    "glue",
-    "gpu",
-    "launches",
-    "notices",
-    "program",
-    "ptx",
-    "schedules",
-    "threads",
-)
+#: What of this package does not shape compiled code other than through the generated text, itself hashed.
+_HOST_ONLY = ("__init__", "arguments", "cache", "cuda", "cuda_check", "fingerprint", "notices", "program", "ptx", "read",
+              "specialise", "threads", "write")  # fmt: skip
 
 
 @functools.cache
 def environment() -> str:
     """What compiled code depends on besides its source: this package, the compilers and Python."""
     digest = hashlib.sha256()
-    folder = Path(__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        if path.parent != folder or path.stem not in _HOST_ONLY:
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        if path.stem not in _HOST_ONLY:
             digest.update(path.read_bytes())
     digest.update(repr(sys.version_info[:3]).encode())
     for name in _VERSIONED:
@@ -84,6 +70,8 @@ class _Walk:
             self._visit_function(function, compiled=function is not value)
         elif isinstance(value, ModuleType):
             self.add(("module", value.__name__, getattr(value, "__version__", None)))
+        elif isinstance(value, type) and hasattr(value, "_fields"):
+            self.add(("record", str(value), value._fields))
         elif isinstance(value, type | np.dtype | numba.types.Type | BuiltinFunctionType | np.ufunc):
             self.add(("named", str(value)))
         elif isinstance(value, np.ndarray):

@@ -4,49 +4,64 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 
-from . import arguments
+from ..compile import arguments
 from .cpu import load_module
-from .device import device
+
+if TYPE_CHECKING:
+    from ..compile.program import Program
+from ..language import Const, device
 
 #: Threads in a block. Kernels are bound by registers and memory, not by block size.
 BLOCK = 128
 
 
-def run(program, schedule: str, args: tuple):
-    """Run a schedule of a program on arrays in GPU memory (or, in the simulator, on host arrays)."""
+def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
+    """Run a pipeline of a program on arrays in GPU memory (or, in the simulator, on host arrays)."""
     cuda = _cuda()
     simulated = bool(numba.config.ENABLE_CUDASIM)
-    names = program.parameters(schedule, len(args))
+    names = program.parameters(pipeline, len(args))
+    loose = tuple(arg.record if type(arg) is arguments.Bound else arg for arg in args)
     if not simulated:
-        for name, value in zip(names, args, strict=True):
+        for name, value in zip(names, loose, strict=True):
             _check_on_gpu(program.name, name, value)
-    given = tuple(_as_device(cuda, arg, simulated) for arg in args)
-    key = ("cuda", schedule, tuple(map(arguments.device_key, given)))
+    given = tuple(_as_device(cuda, arg, simulated) for arg in loose)
+    key = ("cuda", pipeline, tuple(map(arguments.device_key, given)))
     entry = program.entries.get(key)
     if entry is None:
         real = arguments.real_type(program.name, names, given)
-        entry = program.entries[key] = (host_schedule(program, schedule, key, kernel_launcher(cuda)), real)
+        entry = program.entries[key] = (host_pipeline(program, pipeline, given, kernel_launcher(cuda)), real)
     function, real = entry
-    return function(_stream(cuda, simulated), *[arguments.with_real_scalars(arg, real) for arg in given])
+    return function(_stream(cuda, simulated), *[arguments.with_real_scalars(without_functions(arg), real) for arg in given])
 
 
-def host_schedule(program, schedule: str, key: object, start):
-    """The schedule as a Python function whose launches call ``start(kernel, stream, counts, args)``."""
+def host_pipeline(program: Program, pipeline: str, given: tuple[Any, ...], start: Callable[..., None]) -> Any:
+    """The pipeline as a Python function whose launches call ``start(kernel, stream, counts, args)``."""
     cuda = _cuda()
-    text, names, stem = program.generated(schedule, "cuda", key)
+    text, names, stem = program.generated(pipeline, "cuda", given, tuple(map(arguments.device_key, given)))
     options = {} if numba.config.ENABLE_CUDASIM else {"cache": True}
     tools = {"device": device, "_dl_kernel": cuda.jit(**options), "_dl_cuda": cuda, "_dl_start": start}
-    return getattr(load_module(stem, text, {**tools, **names}), schedule)
+    return getattr(load_module(stem, text, {**tools, **names}), pipeline)
 
 
-def kernel_launcher(cuda):
+def without_functions(value: Any) -> Any:
+    """A record with nothing in place of what only the compiler needs."""
+    if isinstance(value, tuple):
+        return arguments.rebuilt(value, [without_functions(entry) for entry in value])
+    if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
+        return None
+    return int(value) if isinstance(value, Const) else value
+
+
+def kernel_launcher(cuda: Any) -> Callable[..., None]:
     """What ``start`` does in a real run."""
 
-    def start(kernel, stream, counts, args):
+    def start(kernel: Any, stream: Any, counts: tuple[int, ...], args: tuple[Any, ...]) -> None:
         ends = tuple(itertools.accumulate(counts))
         if ends[-1] > 0:
             kernel[(ends[-1] + BLOCK - 1) // BLOCK, BLOCK, stream](*ends, *args)
@@ -54,7 +69,7 @@ def kernel_launcher(cuda):
     return start
 
 
-def _cuda():
+def _cuda() -> Any:
     try:
         from numba import cuda
     except ImportError as error:
@@ -64,7 +79,7 @@ def _cuda():
     return cuda
 
 
-def _check_on_gpu(program: str, name: str, value) -> None:
+def _check_on_gpu(program: str, name: str, value: Any) -> None:
     if isinstance(value, tuple):
         for k, entry in enumerate(value):
             _check_on_gpu(program, f"{name}[{k}]", entry)
@@ -72,11 +87,11 @@ def _check_on_gpu(program: str, name: str, value) -> None:
         raise TypeError(f"{program}: {name} is in host memory but the run is on CUDA; move it with .to('cuda')")
 
 
-def _as_device(cuda, value, simulated: bool):
+def _as_device(cuda: Any, value: Any, simulated: bool) -> Any:
     if isinstance(value, tuple):
-        return tuple(_as_device(cuda, entry, simulated) for entry in value)
+        return arguments.rebuilt(value, [_as_device(cuda, entry, simulated) for entry in value])
     if simulated:
-        (host,) = arguments.as_host((value,))
+        host = arguments.structured(value)
         if isinstance(host, np.ndarray):
             from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
@@ -88,7 +103,7 @@ def _as_device(cuda, value, simulated: bool):
     return value
 
 
-def _stream(cuda, simulated: bool):
+def _stream(cuda: Any, simulated: bool) -> Any:
     torch = sys.modules.get("torch")
     if simulated or torch is None or not torch.cuda.is_available():
         return 0

@@ -1,0 +1,1 @@
+"""Small vectors, matrices and quaternions as tuples."""

@@ -1,0 +1,1 @@
+"""Where compiled code runs: processor, thread team, CUDA."""

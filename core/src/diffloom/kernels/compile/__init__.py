@@ -1,0 +1,1 @@
+"""From plain Python to compiled code: reading, specialising, writing, keeping."""

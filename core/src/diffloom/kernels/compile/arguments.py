@@ -1,0 +1,192 @@
+"""Arguments of a run: tensors become arrays that share their memory, and everything gets a key to look code up by.
+
+This is the whole cost of calling compiled code, so it takes care to be quick. *Records* are NamedTuples of arrays,
+numbers, further records, and of what is static: functions, flags, texts and ``Const`` numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import _dispatcher
+from numpy.typing import NDArray
+
+from ..language import Const
+from ..rowtypes import known_columns
+
+_SCALARS = frozenset((int, float, bool))
+Key = tuple[Any, ...]
+Arrays = list[NDArray[Any]]
+
+
+class OnGpu(Exception):  # noqa: N818  not an error: it turns a run towards the GPU
+    """An argument is in GPU memory."""
+
+
+class Bound:
+    """A record whose arrays stay the same from run to run: looked at once, and then passed for nothing.
+
+    record: the same with arrays of numpy's. Whoever binds arrays must not move them; their contents may change.
+    """
+
+    __slots__ = ("_host", "key", "record")
+
+    def __init__(self, record: tuple[Any, ...]) -> None:
+        self._host: tuple[Any, ...] | None = None
+        self.record: Any = record
+        try:
+            arrays: Arrays = []
+            statics: list[Any] = []
+            (plain,) = as_host((record,), arrays, statics)
+        except OnGpu:
+            self.key: Key = ()
+            return
+        self.key = (_dispatcher.compute_fingerprint(plain), *_columns(arrays), *statics)
+        real = next((a.dtype.type for a in arrays if a.dtype.kind == "f"), np.float64)
+        self._host = with_real_scalars(plain, real)
+        self.record = with_real_scalars(structured(record), real)
+
+    @property
+    def host(self) -> tuple[Any, ...]:
+        """As plain tuples of arrays; raises OnGpu when they are not in host memory."""
+        if self._host is None:
+            raise OnGpu
+        return self._host
+
+
+def look(args: Sequence[Any]) -> tuple[list[Any], Key]:
+    """Arguments as compiled code takes them, and what that code depends on."""
+    arrays: Arrays = []
+    statics: list[Any] = []
+    host: list[Any] = []
+    loose: list[Any] = []
+    for value in args:
+        if type(value) is Bound:
+            host.append(value.host)
+            loose.append(None)
+            statics.append(value.key)
+        else:
+            (plain,) = as_host((value,), arrays, statics)
+            host.append(plain)
+            loose.append(plain)
+    return host, (_dispatcher.compute_fingerprint(tuple(loose)), *_columns(arrays), *statics)
+
+
+def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any]) -> tuple[Any, ...]:
+    """Tensors, also inside tuples, as numpy arrays over the same memory; raises OnGpu at the first CUDA array.
+
+    arrays: gets every array, in order. statics: gets record types and what records hold for the compiler only.
+    """
+    host = []
+    for value in args:
+        kind = type(value)
+        if kind is np.ndarray:
+            arrays.append(value)
+        elif kind is tuple:
+            value = as_host(value, arrays, statics)
+        elif kind not in _SCALARS and value is not None:
+            value = _from_elsewhere(value, arrays, statics)
+        host.append(value)
+    return tuple(host)
+
+
+def _from_elsewhere(value: Any, arrays: Arrays, statics: list[Any]) -> Any:
+    """What is no number, plain tuple or array of numpy's."""
+    if isinstance(value, tuple):
+        statics.append(type(value))
+        statics += [entry for entry in value if type(entry) is bool]
+        return as_host(value, arrays, statics)
+    if isinstance(value, Const):
+        statics.append(int(value))
+        return int(value)
+    if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
+        statics.append(value)
+        return None
+    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
+        if value.is_cuda:
+            raise OnGpu
+        value = value.detach().numpy() if value.requires_grad else value.numpy()
+        arrays.append(value)
+    elif hasattr(value, "__cuda_array_interface__"):
+        raise OnGpu
+    return value
+
+
+def _columns(arrays: Arrays) -> list[int]:
+    return [known_columns(array) for array in arrays if array.ndim > 1]
+
+
+def structured(value: Any) -> Any:
+    """A value with arrays of numpy's in place of tensors, records as they are."""
+    if type(value) is Bound:
+        return value.record
+    if isinstance(value, tuple):
+        return rebuilt(value, [structured(entry) for entry in value])
+    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
+        return value.detach().numpy()
+    return value
+
+
+def rebuilt(like: tuple[Any, ...], entries: list[Any]) -> tuple[Any, ...]:
+    """A tuple or record of these entries."""
+    return tuple(entries) if type(like) is tuple else type(like)(*entries)
+
+
+def is_cuda(value: Any) -> bool:
+    """Whether value is, or holds, an array in GPU memory."""
+    try:
+        as_host((value,), [], [])
+    except OnGpu:
+        return True
+    return False
+
+
+def device_key(value: Any) -> Any:
+    """What code depends on in one argument of a run on CUDA."""
+    if isinstance(value, tuple):
+        return (type(value), *map(device_key, value))
+    if hasattr(value, "is_c_contiguous"):
+        layout = "C" if value.is_c_contiguous() else "F" if value.is_f_contiguous() else "A"
+        return (value.dtype.str, value.ndim, layout)
+    if isinstance(value, Const | str | bool) or (callable(value) and not hasattr(value, "shape")):
+        return value
+    return type(value).__name__
+
+
+def real_type(program: str, names: tuple[str, ...], args: Sequence[Any]) -> type[np.floating[Any]]:
+    """The one float type of the arrays in args; refuses a mixture."""
+    found: dict[np.dtype[Any], str] = {}
+    for name, value in zip(names, args, strict=True):
+        _collect(name, value, found)
+    if len(found) > 1:
+        said = ", ".join(f"{name} is {dtype}" for dtype, name in found.items())
+        raise TypeError(f"{program}: arrays of different precision ({said}); give all of them the same dtype")
+    return next(iter(found)).type if found else np.float64
+
+
+def _collect(name: str, value: Any, found: dict[np.dtype[Any], str]) -> None:
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None)
+        for k, entry in enumerate(value):
+            _collect(f"{name}.{fields[k]}" if fields else f"{name}[{k}]", entry, found)
+        return
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "kind", "") == "f":
+        found.setdefault(np.dtype(dtype), name)
+
+
+def with_real_scalars(value: Any, real: type[np.floating[Any]]) -> Any:
+    """Python floats, also inside tuples, as scalars of type ``real``, so that they do not widen float32."""
+    if type(value) is float:
+        return real(value)
+    if isinstance(value, tuple):
+        return rebuilt(value, [with_real_scalars(entry, real) for entry in value])
+    return value
+
+
+def has_floats(value: Any) -> bool:
+    """Whether value is, or holds, a Python float."""
+    return type(value) is float or (isinstance(value, tuple) and any(map(has_floats, value)))

@@ -1,0 +1,176 @@
+"""Programs: pipelines that run on any target."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba.core import types
+from numba.core.registry import cpu_target
+
+from ..backends import cpu, threads
+from ..backends.thread_team import make_team, run_team
+from ..rowtypes import type_of
+from . import arguments
+from .fingerprint import environment, fingerprint
+from .specialise import specialise
+from .write import generate
+
+Samples = dict[str, tuple[Any, ...]]
+
+TARGETS = ("auto", "serial", "parallel", "cuda")
+
+#: Nanoseconds of serial work in one pass from which threads pay: for a pipeline of a single pass, which has to start
+#: them, and for one of very many, where they only wait for each other.
+PARALLEL_FROM = 30_000.0
+PARALLEL_FROM_WHEN_RUNNING = 1_100.0
+
+
+class Program:
+    """Pipelines over device functions, compiled for a target when first run there.
+
+    name: appears in messages and file names.
+    pipelines: plain functions whose statements loop, slice and launch; see ``launch``.
+    samples: ``samples(dtype)`` gives, by pipeline name, example arguments (numpy arrays, scalars, records of them);
+        from these the CUDA check learns the types to compile for.
+    """
+
+    def __init__(
+        self, name: str, pipelines: tuple[FunctionType, ...], samples: Callable[[Any], Samples] | None = None
+    ) -> None:
+        self.name = name
+        self.samples = samples
+        self._functions = {function.__name__: function for function in pipelines}
+        self.entries: dict[Any, Any] = {}
+        REGISTERED.setdefault(name, self)
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """Names of the pipelines."""
+        return tuple(self._functions)
+
+    def run(
+        self, pipeline: str, *args: Any, target: str = "auto", work: float | None = None, passes: int = 1, label: str = ""
+    ) -> Any:
+        """Run a pipeline.
+
+        args: tensors or numpy arrays (used in place, never copied), records of them, numbers. Python floats take the
+            dtype of the arrays, which must all have the same.
+        target: auto, serial, parallel or cuda. auto is cuda for CUDA tensors; else parallel where it pays.
+        work: rough time of the largest pass on one core [ns], by which auto decides; unknown means serial.
+        passes: how many such passes the pipeline has. label: what is simulated or drawn, for messages.
+        """
+        if target not in TARGETS:
+            raise ValueError(f"{self.name}: target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
+        if target == "cuda":
+            return self._run_on_gpu(pipeline, args)
+        try:
+            host, key = arguments.look(args)
+        except arguments.OnGpu:
+            if target == "auto":
+                return self._run_on_gpu(pipeline, args)
+            raise TypeError(f"{self.name}: target {target!r} was asked for, but arguments are in GPU memory") from None
+        if target == "auto":
+            target = _choose(work, passes)
+        entry = self.entries.get((pipeline, target, key))
+        if entry is None:
+            entry = self.entries[pipeline, target, key] = self._build(pipeline, target, args, host, label)
+        function, real, floats = entry
+        for k in floats:
+            host[k] = arguments.with_real_scalars(host[k], real)
+        if target == "parallel" and not numba.config.DISABLE_JIT:
+            return run_team(function, host, threads.num_threads())
+        return function(*host)
+
+    def _run_on_gpu(self, pipeline: str, args: tuple[Any, ...]) -> Any:
+        from ..backends import cuda
+
+        return cuda.run(self, pipeline, args)
+
+    def _build(
+        self, pipeline: str, target: str, args: tuple[Any, ...], host: list[Any], label: str
+    ) -> tuple[Callable[..., Any], Any, tuple[int, ...]]:
+        """Compiled code, the type that Python floats among its arguments take, and which arguments hold any."""
+        given = tuple(map(arguments.structured, args))
+        real = arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
+        floats = tuple(k for k, value in enumerate(host) if arguments.has_floats(value))
+        given = arguments.with_real_scalars(given, real)
+        if numba.config.DISABLE_JIT:
+            return partial(_interpret, self._functions[pipeline], given), real, floats
+        kinds = tuple(map(type_of, given))
+        text, names, stem = self.generated(pipeline, target, given, kinds, label)
+        module = cpu.load_module(stem, text, {**cpu.namespace(), **names})
+        if target == "parallel":
+            kinds = (type_of(make_team(1)), types.int64, *kinds)
+        title = f"{label or self.name}: {pipeline} for {target} CPU, {real.__name__}"
+        return cpu.compiled(module, pipeline, kinds, title), real, floats
+
+    def assembly(self, pipeline: str, *args: Any, target: str = "serial") -> str:
+        """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
+        given = tuple(map(arguments.structured, args))
+        given = arguments.with_real_scalars(given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given))
+        text, names, stem = self.generated(pipeline, target, given, "assembly")
+        module = cpu.load_module(stem, text, {**cpu.namespace(cache=False), **names})
+        return cpu.assembly(module, pipeline, tuple(map(type_of, given)))
+
+    def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
+        """Argument names of a pipeline, checked against the number given."""
+        if pipeline not in self._functions:
+            raise ValueError(f"{self.name} has no pipeline {pipeline!r}; it has {', '.join(self.pipelines)}")
+        names = tuple(inspect.signature(self._functions[pipeline]).parameters)
+        if len(names) != count:
+            raise TypeError(f"{self.name}.{pipeline} takes {len(names)} arguments ({', '.join(names)}), {count} given")
+        return names
+
+    def generated(
+        self, pipeline: str, target: str, given: tuple[Any, ...], key: object, label: str = ""
+    ) -> tuple[str, dict[str, object], str]:
+        """Source text for a target, the objects its names stand for, and the file stem that tells its content.
+
+        given: arguments, whose structure the code is written for.
+        """
+        source = specialise(self._functions[pipeline], given)
+        text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
+        digest = hashlib.sha256()
+        for part in (text, fingerprint(source.names), environment(), repr(key), _machine()):
+            digest.update(part.encode() + b"\0")
+        plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
+        return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"
+
+
+def _interpret(function: Callable[..., Any], given: tuple[Any, ...], *host: Any) -> Any:
+    """The pipeline as plain Python: records as they are, with this call's arrays and numbers in them."""
+    return function(*[_filled(like, value) for like, value in zip(given, host, strict=True)])
+
+
+def _filled(like: Any, value: Any) -> Any:
+    if isinstance(like, tuple):
+        return arguments.rebuilt(like, [_filled(a, b) for a, b in zip(like, value, strict=True)])
+    return like if value is None else value
+
+
+#: Every program made so far, by name: what the CUDA check goes through.
+REGISTERED: dict[str, Program] = {}
+
+
+def _choose(work: float | None, passes: int = 1) -> str:
+    if work is None or threads.num_threads() == 1:
+        return "serial"
+    if (told := os.environ.get("DIFFLOOM_PARALLEL_FROM")) is not None:
+        enough = float(told)
+    else:
+        start = PARALLEL_FROM - PARALLEL_FROM_WHEN_RUNNING
+        enough = PARALLEL_FROM_WHEN_RUNNING + start / max(passes, 1)
+    return "parallel" if work >= enough else "serial"
+
+
+def _machine() -> str:
+    """Processor the code is compiled for, as numba sees it."""
+    return repr(cpu_target.target_context.codegen().magic_tuple())
