@@ -28,7 +28,7 @@ def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The sheet of so many triangles, ready to run in this process."""
     import torch
 
-    from diffloom.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
     from diffloom.interfaces import NoGradient, StoreAll
     from diffloom.simulation import simulate
     from diffloom_physics_cloth.model import ClothModel

@@ -33,7 +33,7 @@ def ours(tets: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The block of so many tetrahedra, ready to run in this process."""
     import torch
 
-    from diffloom.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
     from diffloom.interfaces import NoGradient, StoreAll
     from diffloom.simulation import simulate
     from diffloom_physics_fem.model import FemModel

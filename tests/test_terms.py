@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from diffloom.interfaces import Control
-from diffloom.mechanics import ElementTerm, Mechanics
-from diffloom.mechanics.programs import program_of, samples
+from diffloom.dynamics import ElementTerm, Mechanics
+from diffloom.dynamics.programs import program_of, samples
 from diffloom.plugins import get_model, models
 
 MECHANICAL = sorted(name for name in models() if hasattr(get_model(name), "example"))
@@ -89,8 +89,8 @@ def test_lanes_equal_scalars_on_a_plain_processor():
 IN_SIMULATOR = """
 import sys, torch
 from diffloom.interfaces import Control, State, StoreAll
-from diffloom.mechanics.fused import FusedStepper
-from diffloom.mechanics.stepper import FrameCotangents, Segment
+from diffloom.dynamics.fused import FusedStepper
+from diffloom.dynamics.stepper import FrameCotangents, Segment
 from diffloom.plugins import get_model
 
 model = get_model(sys.argv[1]).example()

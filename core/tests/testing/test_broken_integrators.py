@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from diffloom.integrators.semi_implicit import SemiImplicitEuler
+from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, Integrator, NoGradient, SimulationError, State, StoreAll, Trajectory
-from diffloom.mechanics import Mechanics
+from diffloom.dynamics import Mechanics
 from diffloom.testing import Outcome
 from diffloom.testing.subjects import integrator_subject
 from diffloom.testing.suites import run_suite
@@ -83,7 +83,7 @@ class FrozenForce(Integrator):
 
     def rollout(self, dynamics, state, *, dt, steps, save, gradient):
         assert isinstance(dynamics, Mechanics)
-        arrays = dict(dynamics.law.arrays)
+        arrays = dict(dynamics.nodes.arrays)
         free = (arrays["inverse_mass"] > 0)[:, None].to(state.u.dtype)
         pull = free * (dynamics.force(state.q, state.u) * arrays["inverse_mass"][:, None] + arrays["gravity"])
         q, u, frames = state.q, state.u, {0: (state.q, state.u)}

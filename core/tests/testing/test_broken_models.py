@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
-from diffloom.mechanics import Mechanics, TorchTerm, applied, particles, per_step, spread
+from diffloom.dynamics import Mechanics, TorchTerm, applied, particles, per_step, spread
 from diffloom.testing import Outcome
 from diffloom.testing.subjects import model_subject
 from diffloom.testing.suites import run_suite

@@ -121,7 +121,7 @@ def test_mistakes_in_the_call_are_explained():
 
 
 def test_an_integrator_by_name_class_or_instance():
-    from diffloom.integrators.own_step import OwnStepping
+    from diffloom.dynamics.integrators.own_step import OwnStepping
 
     for given in ("own_step", OwnStepping, OwnStepping()):
         assert check_integrator(given, families=["interface", "schedule"]).count("failed") == 0

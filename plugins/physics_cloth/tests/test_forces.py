@@ -9,7 +9,7 @@ from numba import njit
 from torch import Tensor
 from torch.func import grad, jvp, vjp
 
-from diffloom.mechanics import Mechanics, particles
+from diffloom.dynamics import Mechanics, particles
 from diffloom.testing.gradients import check_gradient
 from diffloom_physics_cloth.kernels.angle import angle
 from diffloom_physics_cloth.meshes import grid, irregular_grid

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.integrators.semi_implicit import SemiImplicitEuler
+from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, Control, StoreAll, Trajectory
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.integrators.jacobian import ForceJacobian, colours
+from diffloom.dynamics.jacobian import ForceJacobian, colours
 from diffloom.interfaces import Control
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient

@@ -86,7 +86,7 @@ def test_a_collision_of_several_keeps_momentum_and_angular_momentum() -> None:
     assert contact_seen(model, params, result.q, result.u)
 
     def momenta(q: Tensor, u: Tensor) -> Tensor:
-        from diffloom_physics_rigid.law import symmetric
+        from diffloom_physics_rigid.body_set import symmetric
         from diffloom_physics_rigid.poses import rotation_matrices
 
         mass = model.masses(params)[:, None]

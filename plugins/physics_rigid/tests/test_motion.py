@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.integrators.semi_implicit import SemiImplicitEuler
+from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import State
-from diffloom.mechanics import Mechanics
+from diffloom.dynamics import Mechanics
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
-from diffloom_physics_rigid.law import bodies, symmetric
+from diffloom_physics_rigid.body_set import bodies, symmetric
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.poses import rotation_matrices
 

@@ -147,7 +147,7 @@ def test_checkpoints_change_no_bit() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_same_bits_again_and_on_any_number_of_threads(dtype: torch.dtype) -> None:
-    from diffloom.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 
     model = RigidModel.example()
 

@@ -1,5 +1,5 @@
 """Contact with planes, shared by every model."""
 
-from diffloom.contact.ground import contact_specs, ground, unit_normal
+from diffloom.contact.ground_plane import contact_specs, ground, unit_normal
 
 __all__ = ["contact_specs", "ground", "unit_normal"]

@@ -7,13 +7,13 @@ from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, maximum, m
 def closing_speed(clock, c, vn):
     """The velocity that contact damping sees: min(n.v, 0).
 
-    In an implicit step (clock[3]) it is limited to c / dt: the point is inside only for the last part c / (n.v) of the
+    In an implicit step (clock.implicit) it is limited to c / dt: the point is inside only for the last part c / (n.v) of the
     step, and damps for that part. Without this the force would jump at c = 0, and the implicit equation might have no
     solution at all.
     """
     slow = minimum(vn, constant(vn, 0))
-    if clock[3]:
-        return maximum(slow, c / clock[2])
+    if clock.implicit:
+        return maximum(slow, c / clock.dt)
     return slow
 
 
@@ -62,7 +62,7 @@ def plane_force_adjoint(clock, p, v, normal, offset, k_e, k_d, k_f, mu, a):
     adj_vt = sub3(mul3(vt, -(adj_limit * slope * inverse)), mul3(a, slope))
     adj_closing = -(k_d * adj_fn)
     adj_vn = -dot3(normal, adj_vt) + where((vn < zero) & (closing == vn), adj_closing, zero)
-    adj_c = -(k_e * adj_fn) + where((vn < zero) & (closing > vn), adj_closing / clock[2], zero)
+    adj_c = -(k_e * adj_fn) + where((vn < zero) & (closing > vn), adj_closing / clock.dt, zero)
     adj_p = mul3(normal, adj_c)
     adj_v = fma3(normal, adj_vn, adj_vt)
     adj_normal = add3(sub3(mul3(a, fn), mul3(adj_vt, vn)), add3(mul3(v, adj_vn), mul3(p, adj_c)))

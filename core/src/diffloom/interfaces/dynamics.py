@@ -12,7 +12,7 @@ from diffloom.interfaces.state import State
 
 
 class Dynamics(ABC):
-    """A system ready to be advanced: parameters are bound. ``diffloom.mechanics.Mechanics`` (masses and force
+    """A system ready to be advanced: parameters are bound. ``diffloom.dynamics.Mechanics`` (masses and force
     terms, compiled or plain PyTorch) is the usual kind; ``OwnStep`` is for systems with a step of their own."""
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import overload
 
 import torch
 from torch import Tensor
@@ -11,32 +11,90 @@ from torch import Tensor
 from diffloom.interfaces.errors import InputError, check_finite
 
 
-@dataclass(frozen=True)
-class State:
+Pair = tuple[Tensor, Tensor]
+Given = Tensor | Mapping[str, Tensor]
+
+
+def _pairs(owner: str, q: Given, u: Given) -> dict[str, Pair]:
+    """Coordinates and velocities by node set; a single set needs no name."""
+    if isinstance(q, Tensor) and isinstance(u, Tensor):
+        return {"": (q, u)}
+    if isinstance(q, Mapping) and isinstance(u, Mapping) and q.keys() == u.keys() and q:
+        return {name: (q[name], u[name]) for name in q}
+    names = [", ".join(map(repr, given)) if isinstance(given, Mapping) else "one tensor" for given in (q, u)]
+    raise InputError(f"{owner}: q is of {names[0]} and u of {names[1]}; expected the same node sets in both")
+
+
+class _Sets:
+    """What states and trajectories share: tensors q and u for each node set of a system."""
+
+    sets: Mapping[str, Pair]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The node sets."""
+        return tuple(self.sets)
+
+    @property
+    def q(self) -> Tensor:
+        """Coordinates, where there is one node set."""
+        return self._only()[0]
+
+    @property
+    def u(self) -> Tensor:
+        """Velocities, where there is one node set."""
+        return self._only()[1]
+
+    def _only(self) -> Pair:
+        if len(self.sets) != 1:
+            kind = type(self).__name__.lower()
+            raise InputError(
+                f"{kind}.q and {kind}.u: there are several node sets, {', '.join(map(repr, self.sets))}; "
+                f"take one by name, {kind}[{next(iter(self.sets))!r}].q"
+            )
+        return next(iter(self.sets.values()))
+
+    def _named(self, name: str) -> Pair:
+        if name not in self.sets:
+            raise InputError(f"no node set is called {name!r}; there are: {', '.join(map(repr, self.sets))}")
+        return self.sets[name]
+
+
+class State(_Sets):
     """Where a system is at one time.
 
     q: coordinates, (nodes, dq): positions [m] of particles (dq = 3), or position and unit quaternion wxyz of
        rigid bodies (dq = 7); systems of other kinds use what they document.
     u: velocities, (nodes, du): [m/s] for particles; [m/s] and angular [rad/s], world frame, for bodies (du = 6).
     time: [s].
+
+    A system of several node sets has q and u of each, given as mappings of their names; ``state["sheet"]`` is the state
+    of one of them.
     """
 
-    q: Tensor
-    u: Tensor
-    time: float = 0.0
+    def __init__(self, q: Given, u: Given, time: float = 0.0) -> None:
+        self.sets = _pairs("State", q, u)
+        self.time = time
+        for name, (x, v) in self.sets.items():
+            at = f" of {name!r}" if name else ""
+            if x.dim() < 1 or v.dim() < 1 or x.shape[0] != v.shape[0]:
+                raise InputError(
+                    f"State: q{at} has shape {tuple(x.shape)} and u {tuple(v.shape)}; expected (nodes, ...) in both"
+                )
+            if x.dtype != v.dtype:
+                raise InputError(f"State: q{at} is {x.dtype} and u is {v.dtype}; expected one dtype")
 
-    def __post_init__(self) -> None:
-        if self.q.dim() < 1 or self.u.dim() < 1 or self.q.shape[0] != self.u.shape[0]:
-            raise InputError(
-                f"State: q has shape {tuple(self.q.shape)} and u {tuple(self.u.shape)}; expected (nodes, ...) in both"
-            )
-        if self.q.dtype != self.u.dtype:
-            raise InputError(f"State: q is {self.q.dtype} and u is {self.u.dtype}; expected one dtype")
+    def __getitem__(self, name: str) -> State:
+        return State(*self._named(name), self.time)
+
+    def __repr__(self) -> str:
+        return f"State({', '.join(f'{name or chr(113)}: {tuple(x.shape)}' for name, (x, _) in self.sets.items())})"
 
     def check_finite(self) -> State:
         """Itself, or InputError naming the first value that is NaN or infinite."""
-        check_finite("State.q", self.q)
-        check_finite("State.u", self.u)
+        for name, (x, v) in self.sets.items():
+            check_finite(f"State{f'[{name!r}]' if name else ''}.q", x)
+            check_finite(f"State{f'[{name!r}]' if name else ''}.u", v)
         return self
 
 
@@ -66,29 +124,41 @@ class Control(Mapping[str, Tensor]):
         return self
 
 
-@dataclass(frozen=True)
-class Trajectory:
+class Trajectory(_Sets):
     """The states saved on the way.
 
-    q: (frames, nodes, dq), u: (frames, nodes, du), times: (frames,) [s]. Differentiable.
+    q: (frames, nodes, dq), u: (frames, nodes, du), times: (frames,) [s]. Differentiable. ``trajectory[3]`` is the
+    state at a frame; of a system of several node sets ``trajectory["sheet"]`` is the trajectory of one.
     """
 
-    q: Tensor
-    u: Tensor
-    times: Tensor
-
-    def __post_init__(self) -> None:
-        if not self.q.shape[0] == self.u.shape[0] == self.times.shape[0]:
-            raise InputError(
-                f"Trajectory: q, u and times hold {self.q.shape[0]}, {self.u.shape[0]} and {self.times.shape[0]} "
-                "frames; expected the same number"
-            )
+    def __init__(self, q: Given, u: Given, times: Tensor) -> None:
+        self.sets = _pairs("Trajectory", q, u)
+        self.times = times
+        for x, v in self.sets.values():
+            if not x.shape[0] == v.shape[0] == times.shape[0]:
+                raise InputError(
+                    f"Trajectory: q, u and times hold {x.shape[0]}, {v.shape[0]} and {times.shape[0]} frames; "
+                    "expected the same number"
+                )
 
     def __len__(self) -> int:
-        return int(self.q.shape[0])
+        return int(self.times.shape[0])
 
-    def __getitem__(self, frame: int) -> State:
-        return State(self.q[frame], self.u[frame], float(self.times[frame]))
+    def __iter__(self) -> Iterator[State]:
+        return (self[frame] for frame in range(len(self)))
+
+    @overload
+    def __getitem__(self, which: int) -> State: ...
+    @overload
+    def __getitem__(self, which: str) -> Trajectory: ...
+    def __getitem__(self, which: int | str) -> State | Trajectory:
+        if isinstance(which, str):
+            return Trajectory(*self._named(which), self.times)
+        return State(
+            {name: x[which] for name, (x, _) in self.sets.items()},
+            {name: v[which] for name, (_, v) in self.sets.items()},
+            float(self.times[which]),
+        )
 
     @property
     def last(self) -> State:
@@ -98,4 +168,8 @@ class Trajectory:
     def select(self, frames: Tensor | list[int]) -> Trajectory:
         """Only the given frames."""
         index = torch.as_tensor(frames, dtype=torch.long)
-        return Trajectory(self.q[index], self.u[index], self.times[index])
+        return Trajectory(
+            {name: x[index] for name, (x, _) in self.sets.items()},
+            {name: v[index] for name, (_, v) in self.sets.items()},
+            self.times[index],
+        )

@@ -15,7 +15,6 @@ from numba.extending import intrinsic, overload
 from .language import DEVICE_OPTIONS
 from .functions import fma
 from .simd.arrays import address
-from .simd.models import pack
 from .simd.rows import load_row, store_row
 from .simd.types import FloatLanes
 from .rowtypes import KnownRows
@@ -61,7 +60,7 @@ def row_at(a, i):
 
 
 def row_store(a, i, row):
-    """a[i, 0:3] = row; a fourth column becomes zero."""
+    """a[i, 0:3] = row; a fourth column becomes anything."""
     a[i, 0] = row[0]
     a[i, 1] = row[1]
     a[i, 2] = row[2]
@@ -157,8 +156,11 @@ def _packed(typingctx, v):
     lanes = FloatLanes(v[0], 4)
 
     def codegen(context, builder, sig, args):
-        zero = ir.Constant(context.get_value_type(v[0]), 0.0)
-        return pack(builder, [*[builder.extract_value(args[0], k) for k in range(3)], zero])
+        # The last entry is anything: taking a row apart and putting it together again then costs nothing.
+        row = ir.Constant(ir.VectorType(context.get_value_type(v[0]), 4), ir.Undefined)
+        for k in range(3):
+            row = builder.insert_element(row, builder.extract_value(args[0], k), ir.Constant(ir.IntType(32), k))
+        return row
 
     return lanes(v), codegen
 

@@ -10,17 +10,32 @@ def diffloom_register_integrators(register: Register) -> None:
     """Offer the integrators of the core."""
     register(
         "semi_implicit",
-        "diffloom.integrators.semi_implicit:SemiImplicitEuler",
+        "diffloom.dynamics.integrators.semi_implicit:SemiImplicitEuler",
         summary="Semi-implicit Euler: fast, explicit, small steps",
     )
     register(
         "backward_euler",
-        "diffloom.integrators.backward_euler:BackwardEuler",
+        "diffloom.dynamics.integrators.backward_euler:BackwardEuler",
         summary="Backward Euler: Newton's method, stable at large steps",
     )
     register(
+        "leapfrog",
+        "diffloom.dynamics.integrators.leapfrog:Leapfrog",
+        summary="Leapfrog: second order, symplectic, two force evaluations a step",
+    )
+    register(
+        "rk4",
+        "diffloom.dynamics.integrators.rk4:RungeKutta4",
+        summary="Runge-Kutta: fourth order, for smooth motion",
+    )
+    register(
+        "implicit_midpoint",
+        "diffloom.dynamics.integrators.implicit_midpoint:ImplicitMidpoint",
+        summary="Implicit midpoint: second order, stable at large steps, no damping of its own",
+    )
+    register(
         "own_step",
-        "diffloom.integrators.own_step:OwnStepping",
+        "diffloom.dynamics.integrators.own_step:OwnStepping",
         summary="Runs systems that bring a step of their own",
     )
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Dynamics, OwnStep, State
-from diffloom.mechanics import Mechanics, TorchTerm, particles, springs
+from diffloom.dynamics import Mechanics, TorchTerm, particles, springs
 
 #: A chain of three masses and two springs, hung up at its first mass.
 PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)
@@ -66,7 +66,7 @@ def _drag(clock: object, q: Tensor, u: Tensor, drag: Tensor) -> Tensor:
 
 def _with_drag(inputs: dict[str, Tensor]) -> Mechanics:
     system = _chain(inputs)
-    return Mechanics(system.law, (*system.terms, TorchTerm("drag", _drag, (("drag", inputs["drag"]),))))
+    return Mechanics(system.nodes, (*system.terms, TorchTerm("drag", _drag, (("drag", inputs["drag"]),))))
 
 
 def _own(inputs: dict[str, Tensor]) -> OwnStep:

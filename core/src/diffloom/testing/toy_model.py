@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import Control, Model, Params, ParamSpec, State, Surface, Trajectory
-from diffloom.mechanics import Mechanics, applied, particles, per_step, spread, springs
+from diffloom.dynamics import Mechanics, applied, particles, per_step, spread, springs
 from diffloom.testing.scenes import octahedron_faces
 
 _PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)

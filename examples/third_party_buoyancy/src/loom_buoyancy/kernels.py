@@ -18,7 +18,7 @@ def buoyancy_force(i, clock, q, u, radius, weight, drag, level, amplitude, waven
     p = ld3(q, i)
     v = ld3(u, i)
     R = radius[i]
-    s = level[i] + amplitude[i] * sin(wavenumber[i] * p[0] - frequency[i] * clock[1])
+    s = level[i] + amplitude[i] * sin(wavenumber[i] * p[0] - frequency[i] * clock.time)
     h = minimum(maximum(s - p[1] + R, T(0)), R + R)
     V = T(math.pi / 3) * h * h * (T(3) * R - h)
     brake = mul3(v, -(drag[i] * V / (T(4 * math.pi / 3) * R * R * R)))
@@ -39,7 +39,7 @@ def buoyancy_force_adjoint(
     a = ld3(adj_f, i)
     R = radius[i]
     c = drag[i]
-    phase = wavenumber[i] * p[0] - frequency[i] * clock[1]
+    phase = wavenumber[i] * p[0] - frequency[i] * clock.time
     wave = sin(phase)
     s = level[i] + amplitude[i] * wave
     h = minimum(maximum(s - p[1] + R, T(0)), R + R)
@@ -56,5 +56,5 @@ def buoyancy_force_adjoint(
     adj_level[i] += adj_h
     adj_amplitude[i] += adj_h * wave
     adj_wavenumber[i] += adj_phase * p[0]
-    adj_frequency[i] -= adj_phase * clock[1]
+    adj_frequency[i] -= adj_phase * clock.time
     return (adj_phase * wavenumber[i], -adj_h, T(0)), mul3(a, -(c * share))

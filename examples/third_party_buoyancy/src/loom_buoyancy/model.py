@@ -10,7 +10,7 @@ import torch
 import trimesh
 
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
-from diffloom.mechanics import Mechanics, particles, spread, springs
+from diffloom.dynamics import Mechanics, particles, spread, springs
 from loom_buoyancy.term import buoyancy, water_specs
 
 

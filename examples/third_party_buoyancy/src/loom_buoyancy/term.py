@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
-from diffloom.mechanics import NodeTerm, spread
+from diffloom.dynamics import NodeTerm, spread
 
 _POSITIVE = (0.0, None)
 

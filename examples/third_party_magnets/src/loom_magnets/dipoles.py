@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom.mechanics import TorchTerm
+from diffloom.dynamics import TorchTerm
 
 #: mu_0 / (4 pi) [N/A^2].
 MAGNETIC = 1e-7

@@ -10,7 +10,7 @@ import trimesh
 from torch import Tensor
 
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
-from diffloom.mechanics import Mechanics, TorchTerm, particles, spread
+from diffloom.dynamics import Mechanics, TorchTerm, particles, spread
 from loom_magnets.dipoles import dipoles
 
 

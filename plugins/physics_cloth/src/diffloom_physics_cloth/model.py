@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.contact import ground
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
-from diffloom.mechanics import Mechanics, Term, particles, spread, springs
+from diffloom.dynamics import Mechanics, Term, particles, spread, springs
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.incidence import Elements, Indices, joined, take
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet

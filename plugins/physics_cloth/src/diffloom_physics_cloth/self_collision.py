@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces.errors import InputError
-from diffloom.mechanics import NodeTerm, Stage, spread
+from diffloom.dynamics import NodeTerm, Stage, spread
 from diffloom_physics_cloth.incidence import Indices
 
 

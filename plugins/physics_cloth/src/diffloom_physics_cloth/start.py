@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.mechanics import spread
+from diffloom.dynamics import spread
 from diffloom_physics_cloth.incidence import assemble
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.mechanics import ElementTerm, spread
+from diffloom.dynamics import ElementTerm, spread
 from diffloom_physics_cloth.incidence import Elements, joined
 
 

@@ -96,7 +96,7 @@ def tet_force(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activati
     """Forces of element e on its four corners, into its slots."""
     R = q.dtype.type
     one = R(1)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     d1, d2, d3, r1, r2, r3 = edges(q, u, nodes, e)
     M = strain_rate(d1, d2, d3, r1, r2, r3, R(0.5))
     K = ld_metric(metric, e)
@@ -174,7 +174,7 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
     one = R(1)
     half = R(0.5)
     sixth = R(1.0 / 6.0)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     d1, d2, d3, r1, r2, r3 = edges(q, u, nodes, e)
     K = ld_metric(metric, e)
     w = inv_det[e]
@@ -239,7 +239,7 @@ def tet_force_adjoint(
     adj_f, adj_q, adj_u, adj_mu, adj_lam, adj_damping, adj_activation,
 ):
     """Transpose of tet_force for a rest shape that is not fitted (what it would need is then not computed)."""
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     _, _, a_mu, a_lam, a_damping, a_activation = pull_back_tet(
         e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u
     )
@@ -255,7 +255,7 @@ def tet_force_adjoint_rest(
     adj_f, adj_q, adj_u, adj_metric, adj_inv_det, adj_mu, adj_lam, adj_damping, adj_activation,
 ):
     """Transpose of tet_force, rest shape included."""
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     a_K, a_w, a_mu, a_lam, a_damping, a_activation = pull_back_tet(
         e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u
     )

@@ -25,7 +25,7 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom.mechanics import Mechanics, particles, spread
+from diffloom.dynamics import Mechanics, particles, spread
 from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
 from diffloom_physics_fem.incidence import collect
 from diffloom_physics_fem.materials import neo_hookean_moduli

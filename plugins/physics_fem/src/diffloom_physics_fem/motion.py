@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.mechanics import spread
+from diffloom.dynamics import spread
 from diffloom_physics_fem.incidence import collect
 
 

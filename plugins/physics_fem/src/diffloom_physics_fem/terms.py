@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.mechanics import ElementTerm, spread
+from diffloom.dynamics import ElementTerm, spread
 from diffloom_physics_fem.rest_shape import RestShape
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import unit_normal
-from diffloom.mechanics import NodeTerm, spread
+from diffloom.dynamics import NodeTerm, spread
 from diffloom_physics_rigid.contact_points import ContactPoints
 
 CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")

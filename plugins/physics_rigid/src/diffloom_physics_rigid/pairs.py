@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.mechanics import NodeTerm, Stage, spread
+from diffloom.dynamics import NodeTerm, Stage, spread
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 from diffloom_physics_rigid.contact_points import ContactPoints

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
-from diffloom.mechanics import NodeTerm
+from diffloom.dynamics import NodeTerm
 from diffloom_physics_rigid.body import Body, Vector
 from diffloom_physics_rigid.contact_points import offsets
 
@@ -109,4 +109,5 @@ def body_pushes(pushes: Sequence[BodyPush], force: Tensor, point: Tensor, count:
             np.array([p.follows for p in pushes], dtype=np.int32),
         ),
         params=(("force", force), ("point", point)),
+        shared=("force", "point"),
     )

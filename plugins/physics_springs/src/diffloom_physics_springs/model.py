@@ -10,7 +10,7 @@ import torch
 
 from diffloom.contact import contact_specs, ground
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
-from diffloom.mechanics import Mechanics, Term, applied, particles, per_step, spread, springs
+from diffloom.dynamics import Mechanics, Term, applied, particles, per_step, spread, springs
 from diffloom_physics_springs.balls import balls
 
 

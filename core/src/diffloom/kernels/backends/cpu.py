@@ -26,7 +26,7 @@ def namespace(cache: bool = True) -> dict[str, object]:
     return {
         "device": device,
         "_dl_entry": njit(**_PASS, cache=cache, nogil=True),
-        "_dl_inner": njit(**_PASS),
+        "_dl_inner": njit(**DEVICE_OPTIONS),
         "_dl_serial": njit(**_PASS),
         "_dl_lane_count": lane_count,
         "_dl_run_at": run_at,

@@ -93,7 +93,7 @@ def collect(modules: list[str]) -> dict[str, Program]:
     """Programs registered by the given modules, or by the core and all installed plugins."""
     if not modules:
         packages = {point.value.partition(":")[0].partition(".")[0] for point in entry_points(group="diffloom")}
-        packages = sorted({"diffloom.mechanics", *packages})
+        packages = sorted({"diffloom.dynamics", *packages})
         modules = [m for package in packages for m in _program_modules(package)]
     for module in map(importlib.import_module, modules):
         for program in getattr(module, "programs", list)():

@@ -30,23 +30,26 @@ class Bound:
     """A record whose arrays stay the same from run to run: looked at once, and then passed for nothing.
 
     record: the same with arrays of numpy's. Whoever binds arrays must not move them; their contents may change.
+    like: an array whose type floats take, where the record itself has none.
     """
 
     __slots__ = ("_host", "key", "record")
 
-    def __init__(self, record: tuple[Any, ...]) -> None:
+    def __init__(self, record: tuple[Any, ...], like: Any = None) -> None:
         self._host: tuple[Any, ...] | None = None
         self.record: Any = record
         try:
             arrays: Arrays = []
             statics: list[Any] = []
             (plain,) = as_host((record,), arrays, statics)
+            if like is not None:
+                as_host((like,), arrays, [])
         except OnGpu:
             self.key: Key = ()
             return
-        self.key = (_dispatcher.compute_fingerprint(plain), *_columns(arrays), *statics)
         real = next((a.dtype.type for a in arrays if a.dtype.kind == "f"), np.float64)
         self._host = with_real_scalars(plain, real)
+        self.key = (_dispatcher.compute_fingerprint(self._host), *_columns(arrays), *statics)
         self.record = with_real_scalars(structured(record), real)
 
     @property

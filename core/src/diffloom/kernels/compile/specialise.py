@@ -10,20 +10,29 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ..language import LAUNCHES, Const, static, together
 from .arguments import rebuilt
+from .prune import Uses, leaves
 from .read import MARKERS, Source, tree_of
 
 
 class Unknown:
-    """A value that is known only at run time."""
+    """A value that is known only at run time; nothing can be asked of it before."""
 
     def __repr__(self) -> str:
-        return "a value known only at run time"
+        return "a value that may differ from run to run"
+
+    def _ask(self, *_other: object) -> Any:
+        raise TypeError(f"it depends on {self!r}")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _ask  # type: ignore[assignment]
+    __bool__ = __len__ = __iter__ = __index__ = __getitem__ = __add__ = __sub__ = __mul__ = _ask
+    __hash__ = object.__hash__
 
 
 UNKNOWN = Unknown()
@@ -58,9 +67,16 @@ def is_function(value: Any) -> bool:
     return callable(value) and not hasattr(value, "shape")
 
 
+@functools.cache
 def launches(function: Any) -> bool:
     """Whether a plain function is a pipeline: it launches, itself or through another one."""
-    return isinstance(function, FunctionType) and any(name in function.__code__.co_names for name in MARKERS)
+    if not isinstance(function, FunctionType) or hasattr(function, "__generic__"):
+        return False
+    names = function.__code__.co_names
+    if any(name in MARKERS for name in names):
+        return True
+    called = [function.__globals__.get(name) for name in names]
+    return any(launches(other) for other in called if isinstance(other, FunctionType) and other is not function)
 
 
 class _Maker:
@@ -68,6 +84,7 @@ class _Maker:
 
     def __init__(self) -> None:
         self.source = Source()
+        self.uses = Uses()
         self._made: dict[Any, str] = {}
 
     def function(self, function: FunctionType, values: list[Any], wanted: str) -> str:
@@ -88,6 +105,7 @@ class _Maker:
             tree.decorator_list = [ast.Name("device", ast.Load())]
         del self.source.functions[name]
         self.source.functions[name] = tree
+        self.uses.add(tree, values)
         return name
 
     def bind(self, value: object, wanted: str) -> str:
@@ -130,12 +148,14 @@ class _Writer(ast.NodeTransformer):
             base = self.known(node.value)
             if isinstance(base, tuple | ModuleType) and hasattr(base, node.attr):
                 return getattr(base, node.attr)
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            base = self.known(node.value)
-            if isinstance(base, tuple) and isinstance(node.slice.value, int):
-                return base[node.slice.value]
+        elif isinstance(node, ast.Subscript):
+            base, index = self.known(node.value), self.known(node.slice)
+            if isinstance(base, tuple) and isinstance(index, int):
+                return base[index]
         elif isinstance(node, ast.Tuple):
             return tuple(self.known(entry) for entry in node.elts)
+        elif (inner := self._static(node)) is not None:
+            return self.settled(inner)
         elif isinstance(node, ast.Call) and not node.keywords:
             made = self.known(node.func)
             if isinstance(made, type) and issubclass(made, tuple) and hasattr(made, "_fields"):
@@ -152,15 +172,14 @@ class _Writer(ast.NodeTransformer):
 
     def settled(self, node: ast.expr) -> Any:
         """The value of ``static(node)``."""
-        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        found_names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        bound = {n.id for n in found_names if isinstance(n.ctx, ast.Store)}  # by a comprehension inside
+        names = {n.id for n in found_names} - bound
         space = {name: self.known(ast.Name(name, ast.Load())) for name in names}
-        if hidden := sorted(name for name, value in space.items() if isinstance(value, Unknown)):
-            where = f"{self.function.__name__}: static({ast.unparse(node)})"
-            raise TypeError(f"{where} is not known before compiling: {', '.join(hidden)} may differ from run to run")
         try:
             found = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<static>", "eval"), space)
         except Exception as error:
-            raise TypeError(f"{self.function.__name__}: static({ast.unparse(node)}) is not known: {error}") from error
+            raise TypeError(f"{self.function.__name__}: static({ast.unparse(node)}) is not known before compiling: {error}") from error
         if isinstance(found, Unknown):
             raise TypeError(f"{self.function.__name__}: static({ast.unparse(node)}) is {found!r}")
         return found
@@ -175,8 +194,13 @@ class _Writer(ast.NodeTransformer):
     # Statements
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements written out."""
-        return [made for statement in statements for made in self.statement(statement)]
+        """Statements written out, up to where the function surely returns."""
+        made: list[ast.stmt] = []
+        for statement in statements:
+            made += self.statement(statement)
+            if made and isinstance(made[-1], ast.Return):
+                break
+        return made
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         """One statement written out: none, one or several."""
@@ -232,8 +256,8 @@ class _Writer(ast.NodeTransformer):
         return [*aliases, ast.With([ast.withitem(ast.Name("together", ast.Load()))], rest, lineno=node.lineno)] if rest else aliases
 
     def _assign(self, node: ast.Assign) -> list[ast.stmt]:
+        known = self.known(node.value)
         value = self.visit(node.value)
-        known = self.known(value) if not is_function(self.known(node.value)) else self.known(node.value)
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.values[target.id] = known
@@ -252,6 +276,8 @@ class _Writer(ast.NodeTransformer):
             name = self.known(node.func)
             if name is reversed:
                 return self._entries(node.args[0])[::-1]
+            if name is tuple:
+                return self._entries(node.args[0])
             if name is enumerate:
                 return [ast.Tuple([ast.Constant(k), e], ast.Load()) for k, e in enumerate(self._entries(node.args[0]))]
             if name is zip:
@@ -266,9 +292,7 @@ class _Writer(ast.NodeTransformer):
         """One round of an unrolled loop."""
         made: list[ast.stmt] = []
         renamed: dict[str, ast.expr] = {}
-        pairs = zip(target.elts, entry.elts, strict=True) if isinstance(target, ast.Tuple) else [(target, entry)]  # type: ignore[attr-defined]
-        for name, value in pairs:
-            assert isinstance(name, ast.Name)
+        for name, value in _pairs(target, entry):
             if isinstance(value, ast.Constant):
                 renamed[name.id] = value
                 continue
@@ -291,7 +315,7 @@ class _Writer(ast.NodeTransformer):
         function = self.known(node.func)
         if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
             return self._tuple(node.args[0])
-        if function in LAUNCHES:
+        if any(function is known for known in LAUNCHES):
             return self._launch(node, function)
         args = self._args(node.args)
         values = [self.known(argument) for argument in args]
@@ -305,6 +329,12 @@ class _Writer(ast.NodeTransformer):
         values = [UNKNOWN, *(self.known(argument) for argument in given)]
         body = self._callee(node.args[1], self.known(node.args[1]), values)
         args = [self.visit(node.args[0]), body, *(self.visit(argument) for argument in given)]
+        for k, value in enumerate(values):
+            if isinstance(value, tuple) and isinstance(args[k + 1], ast.Name | ast.Attribute | ast.Subscript):
+                assert isinstance(body, ast.Name)
+                names = leaves(value, self.maker.uses.of(body.id, k), _is_settled)
+                types = {kind: self.maker.bind(kind, kind.__name__) for kind in _record_types(value)}
+                args[k + 1].pruned = (value, names, types)  # type: ignore[attr-defined]
         return ast.Call(ast.Name(function.__name__, ast.Load()), args, [])
 
     def _args(self, args: list[ast.expr]) -> list[ast.expr]:
@@ -358,8 +388,12 @@ class _Writer(ast.NodeTransformer):
             value = self._global(node.id)
             if isinstance(value, ModuleType) or not hasattr(builtins, node.id):
                 return self._global_name(node, value)
-        elif is_function(self.values.get(node.id)):
-            return self._named(node, self.values[node.id])
+        elif isinstance(node.ctx, ast.Load):
+            value = self.values.get(node.id)
+            if is_function(value):
+                return self._named(node, value)
+            if type(value) is int:
+                return ast.Constant(value)
         return node
 
     def _global_name(self, node: ast.Name, value: Any) -> ast.expr:
@@ -376,10 +410,23 @@ class _Writer(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        of_record = isinstance(self.known(node.value), tuple) and isinstance(node.slice, ast.Constant)
+        of_record = isinstance(self.known(node.value), tuple) and isinstance(self.known(node.slice), int)
         self.generic_visit(node)
         node.of_record = of_record  # type: ignore[attr-defined]
         return node
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether nothing of a value is left for run time."""
+    return isinstance(value, str) or value is None or is_function(value)
+
+
+def _record_types(value: Any) -> Iterator[type]:
+    if isinstance(value, tuple):
+        if type(value) is not tuple:
+            yield type(value)
+        for entry in value:
+            yield from _record_types(entry)
 
 
 class _Rename(ast.NodeTransformer):
@@ -388,6 +435,17 @@ class _Rename(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return copy.deepcopy(self.names[node.id]) if node.id in self.names else node
+
+
+def _pairs(target: ast.expr, entry: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """What each name of a loop's target stands for."""
+    if isinstance(target, ast.Name):
+        yield target, entry
+    elif isinstance(target, ast.Tuple) and isinstance(entry, ast.Tuple):
+        for inner, value in zip(target.elts, entry.elts, strict=True):
+            yield from _pairs(inner, value)
+    else:
+        raise TypeError(f"cannot unroll over {ast.unparse(target)} in {ast.unparse(entry)}")
 
 
 def _entry(sequence: ast.expr, k: int) -> ast.expr:

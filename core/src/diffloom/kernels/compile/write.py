@@ -10,7 +10,10 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from .prune import accessor, rebuilt_text
 from .read import Launch, Source, launches_in, local_paths
 
 #: Arguments that pipelines and passes hand on besides their own.
@@ -23,7 +26,18 @@ Generated from the pipelines and device functions of the modules named below; ed
 {modules}
 """
 '''
-Chunk = tuple[int, str, list[str], bool, bool]
+
+
+class Chunk(NamedTuple):
+    """One launch of a pass: the arguments of its body, those the pass takes, and how the first are made of these."""
+
+    number: int
+    body: str
+    args: list[str]
+    used: list[str]
+    heads: list[str]
+    lanes: bool
+    rest: bool
 
 
 def generate(source: Source, entry: str, target: str, title: str) -> str:
@@ -41,6 +55,7 @@ class _Writer(ast.NodeTransformer):
     def __init__(self, source: Source, entry: str, target: str) -> None:
         self.source, self.entry, self.target = source, entry, target
         self.passes: list[str] = []
+        self.views: dict[str, ast.expr] = {}  # variables of a pipeline that name parts of arrays, on CUDA
 
     def function(self, name: str) -> str:
         """Text of function ``name`` with launches replaced."""
@@ -59,6 +74,16 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         return self._replace(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """On CUDA parts of arrays are taken in kernels, so what names them is written there again."""
+        self.generic_visit(node)
+        if self.target == "cuda" and isinstance(node.targets[0], ast.Name):
+            value = _Renamed(self.views).visit(copy.deepcopy(node.value))
+            self.views.pop(node.targets[0].id, None)
+            if isinstance(value, ast.Tuple) and all(isinstance(entry, ast.Subscript) for entry in value.elts):
+                self.views[node.targets[0].id] = value
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -87,10 +112,24 @@ class _Writer(ast.NodeTransformer):
         taken: list[str] = []
         chunks: list[Chunk] = []
         for k, launch in enumerate(launches):
-            args = [f"_dl_a{k}_{m}" for m in range(len(launch.args))]
-            given += [ast.unparse(launch.count), *map(ast.unparse, launch.args)]
-            taken += [f"_dl_n{k}", *args]
-            chunks.append((k, ast.unparse(launch.body), args, launch.lanes, launch.rest))
+            given.append(ast.unparse(launch.count))
+            taken.append(f"_dl_n{k}")
+            args, heads, used = [], [], []
+            for m, argument in enumerate(launch.args):
+                own = f"_dl_a{k}_{m}"
+                text = ast.unparse(argument)
+                args.append(own)
+                if (pruned := getattr(argument, "pruned", None)) is None:
+                    given.append(text)
+                    used.append(own)
+                    continue
+                value, paths, types = pruned
+                names = {path: f"{own}{_plain(accessor(path))}" for path in paths}
+                given += [text + accessor(path) for path in paths]
+                used += names.values()
+                heads.append(f"{own} = {rebuilt_text(value, names, types.__getitem__)}")
+            taken += used
+            chunks.append(Chunk(k, ast.unparse(launch.body), args, used, heads, launch.lanes, launch.rest))
         if self.target == "serial":
             self.passes.append(_indented(f"@_dl_serial\ndef {name}({', '.join(taken)}):", _serial_loops(chunks)))
             return f"{name}({', '.join(given)})"
@@ -108,53 +147,74 @@ class _Writer(ast.NodeTransformer):
         """
         name = self._name("kernel", launches)
         outer = {*self.source.functions, *self.source.names}
-        paths = local_paths([e for launch in launches for e in (launch.body, *launch.args)], outer)
-        names = {text: re.sub(r"\W+", "_", text).strip("_") for text in paths}
+        texts: dict[str, str] = {}
         lines = ["_dl_i = _dl_cuda.grid(1)"]
         for k, launch in enumerate(launches):
             start = "_dl_i" if k == 0 else f"_dl_i - _dl_end{k - 1}"
             condition = f"_dl_i < _dl_end{k}" if k == 0 else f"_dl_i >= _dl_end{k - 1} and _dl_i < _dl_end{k}"
-            args = ", ".join([start, *(ast.unparse(_Renamed(names).visit(copy.deepcopy(a))) for a in launch.args)])
-            lines += [f"if {condition}:", f"    {ast.unparse(launch.body)}({args})"]
+            args = [start]
+            for argument in launch.args:
+                shown = _Renamed(self.views).visit(copy.deepcopy(argument))
+                if (pruned := getattr(shown, "pruned", None)) is not None:
+                    value, paths, types = pruned
+                    names = {path: _plain(ast.unparse(shown) + accessor(path)) for path in paths}
+                    texts |= {ast.unparse(shown) + accessor(path): name for path, name in names.items()}
+                    args.append(rebuilt_text(value, names, types.__getitem__))
+                    continue
+                parts = {text: _plain(text) for text in local_paths([shown], outer)}
+                texts |= parts
+                args.append(ast.unparse(_Renamed({t: ast.Name(n, ast.Load()) for t, n in parts.items()}).visit(shown)))
+            lines += [f"if {condition}:", f"    {ast.unparse(launch.body)}({', '.join(args)})"]
         ends = [f"_dl_end{k}" for k in range(len(launches))]
-        self.passes.append(_indented(f"@_dl_kernel\ndef {name}({', '.join([*ends, *names.values()])}):", lines))
+        self.passes.append(_indented(f"@_dl_kernel\ndef {name}({', '.join([*ends, *texts.values()])}):", lines))
         counts = ", ".join(ast.unparse(launch.count) for launch in launches)
-        return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(text + ', ' for text in names)}))"
+        return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(text + ', ' for text in texts)}))"
 
 
 class _Renamed(ast.NodeTransformer):
-    """What is taken of a record, by the name it has in a kernel."""
+    """Expressions in place of others, by the others' text."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
+    def __init__(self, by_text: Mapping[str, ast.expr]) -> None:
+        self.by_text = by_text
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and (text := ast.unparse(node)) in self.names:
-            return ast.Name(self.names[text], ast.Load())
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and (text := ast.unparse(node)) in self.by_text:
+            return copy.deepcopy(self.by_text[text])
         return super().visit(node)
 
 
-def _single_call(body: str, element: str, args: list[str]) -> str:
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", "_", text).rstrip("_")
+
+
+def _single_call(chunk: Chunk, element: str) -> str:
     """A body called for one element; the compiler is told what is known of the arguments."""
-    told = f"_dl_element_at({element}, ({', '.join(args)},))" if args else element
-    return f"{body}({', '.join([told, *args])})"
+    told = f"_dl_element_at({element}, ({', '.join(chunk.used)},))" if chunk.used else element
+    return f"{chunk.body}({', '.join([told, *chunk.args])})"
+
+
+def _run_call(chunk: Chunk) -> str:
+    """A body called for a run of elements."""
+    run = f"_dl_run_at(_dl_i, ({', '.join(chunk.used)},))"
+    return f"{chunk.body}({', '.join([run, *chunk.args])})"
 
 
 def _serial_loops(chunks: list[Chunk]) -> list[str]:
     lines: list[str] = []
-    for k, body, args, lanes, rest in chunks:
-        given = ", ".join(args)
-        if not lanes:
-            lines += [f"for _dl_i in range(_dl_n{k}):", f"    {_single_call(body, '_dl_i', args)}"]
+    for chunk in chunks:
+        k = chunk.number
+        lines += chunk.heads
+        if not chunk.lanes:
+            lines += [f"for _dl_i in range(_dl_n{k}):", f"    {_single_call(chunk, '_dl_i')}"]
             continue
         lines += [
-            f"_dl_w{k} = _dl_lane_count(({given},))",
+            f"_dl_w{k} = _dl_lane_count(({', '.join(chunk.used)},))",
             f"_dl_m{k} = _dl_n{k} - _dl_n{k} % _dl_w{k}",
             f"for _dl_i in range(0, _dl_m{k}, _dl_w{k}):",
-            f"    {body}(_dl_run_at(_dl_i, ({given},)), {given})",
+            f"    {_run_call(chunk)}",
         ]
-        if rest:
-            lines += [f"for _dl_i in range(_dl_m{k}, _dl_n{k}):", f"    {_single_call(body, '_dl_i', args)}"]
+        if chunk.rest:
+            lines += [f"for _dl_i in range(_dl_m{k}, _dl_n{k}):", f"    {_single_call(chunk, '_dl_i')}"]
     return lines
 
 
@@ -174,25 +234,26 @@ def _team_loop(call: str) -> list[str]:
 
 def _tile_loops(chunks: list[Chunk]) -> list[str]:
     """A tile of a pass: the same share of each chunk, in whole runs of lanes."""
-    lines = []
-    for k, body, args, lanes, rest in chunks:
-        given = ", ".join(args)
+    lines: list[str] = []
+    for chunk in chunks:
+        k = chunk.number
         lines += [
-            f"_dl_w{k} = _dl_lane_count(({given},))" if lanes else f"_dl_w{k} = 1",
+            *chunk.heads,
+            f"_dl_w{k} = _dl_lane_count(({', '.join(chunk.used)},))" if chunk.lanes else f"_dl_w{k} = 1",
             f"_dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
             f"_dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
             f"_dl_e{k} = min((_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}, _dl_n{k})",
         ]
-        if lanes:
+        if chunk.lanes:
             lines += [
                 f"_dl_m{k} = _dl_e{k} - (_dl_e{k} - _dl_s{k}) % _dl_w{k}",
                 f"for _dl_i in range(_dl_s{k}, _dl_m{k}, _dl_w{k}):",
-                f"    {body}(_dl_run_at(_dl_i, ({given},)), {given})",
+                f"    {_run_call(chunk)}",
             ]
-        if rest or not lanes:
+        if chunk.rest or not chunk.lanes:
             lines += [
-                f"for _dl_i in range({f'_dl_m{k}' if lanes else f'_dl_s{k}'}, _dl_e{k}):",
-                f"    {_single_call(body, '_dl_i', args)}",
+                f"for _dl_i in range({f'_dl_m{k}' if chunk.lanes else f'_dl_s{k}'}, _dl_e{k}):",
+                f"    {_single_call(chunk, '_dl_i')}",
             ]
     return lines
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import NoGradient, OwnStep, SimulationError, State
-from diffloom.mechanics import Mechanics, TorchTerm
+from diffloom.dynamics import Mechanics, TorchTerm
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.integrators.runs import accepted, names
 from diffloom.testing.refusals import refused
@@ -37,7 +37,7 @@ def schedules(subject: IntegratorSubject, name: str) -> None:
 @check("trouble")
 def blow_up(subject: IntegratorSubject) -> str:
     """A motion that is no longer finite raises SimulationError instead of coming back as NaN."""
-    system: Mechanics | OwnStep = Mechanics(CHAIN.dynamics().law, (TorchTerm("blow_up", _explode),))  # type: ignore[attr-defined]
+    system: Mechanics | OwnStep = Mechanics(CHAIN.dynamics().nodes, (TorchTerm("blow_up", _explode),))  # type: ignore[attr-defined]
     if subject.integrator.refuses(system) is not None:
         system = OwnStep(lambda k, dt, state: State(state.q / 0.0 * 0.0, state.u))
     if subject.integrator.refuses(system) is not None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Control, State
-from diffloom.mechanics import Mechanics
+from diffloom.dynamics import Mechanics
 from diffloom.testing.checks import Skip
 from diffloom.testing.subjects import ModelSubject
 

@@ -23,7 +23,7 @@ def edges(v, i0, i1, i2):
 def face_force(e, clock, x, u, nodes, rest, mu, lam, damping, activation, out):
     """In-plane elasticity of triangle e. rest: (b0, b1, b2); the moduli are multiplied by the rest area."""
     i0, i1, i2 = corners(e, nodes)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     b = ld3(rest, e)
     _, d1, d2 = edges(x, i0, i1, i2)
     _, w1, w2 = edges(u, i0, i1, i2)
@@ -42,7 +42,7 @@ def airy_face_force(
     """In-plane elasticity of triangle e, and the force of the air on it."""
     R = x.dtype.type
     i0, i1, i2 = corners(e, nodes)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     b = ld3(rest, e)
     _, d1, d2 = edges(x, i0, i1, i2)
     u0, w1, w2 = edges(u, i0, i1, i2)
@@ -60,7 +60,7 @@ def airy_face_force(
 def relative_wind(e, clock, u0, w1, w2, wind_x, wind_y, wind_z):
     """Mean velocity of the corners u0, u0 + w1, u0 + w2 minus the wind at this face and step."""
     third = wind_x.dtype.type(1.0 / 3.0)
-    row = clock[0] if wind_x.shape[0] > 1 else 0
+    row = clock.row if wind_x.shape[0] > 1 else 0
     return sub3(fma3(add3(w1, w2), third, u0), (wind_x[row, e], wind_y[row, e], wind_z[row, e]))
 
 
@@ -103,7 +103,7 @@ def face_force_adjoint(
 ):
     """Transpose of face_force."""
     i0, i1, i2 = corners(e, nodes)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     _, d1, d2 = edges(x, i0, i1, i2)
     _, w1, w2 = edges(u, i0, i1, i2)
     _, y1, y2 = edges(adj_f, i0, i1, i2)
@@ -126,7 +126,7 @@ def airy_face_force_adjoint(
     R = x.dtype.type
     third = R(1.0 / 3.0)
     i0, i1, i2 = corners(e, nodes)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     b = ld3(rest, e)
     _, d1, d2 = edges(x, i0, i1, i2)
     u0, w1, w2 = edges(u, i0, i1, i2)
@@ -146,7 +146,7 @@ def airy_face_force_adjoint(
     st33(adj_u, e, sub3(share, add3(v1, v2)), add3(v1, share), add3(v2, share))
     adj_drag[e] += a_drag
     adj_lift[e] += a_lift
-    windy = clock[0] if wind_x.shape[0] > 1 else 0
+    windy = clock.row if wind_x.shape[0] > 1 else 0
     adj_wind_x[windy, e] -= a_v[0]
     adj_wind_y[windy, e] -= a_v[1]
     adj_wind_z[windy, e] -= a_v[2]

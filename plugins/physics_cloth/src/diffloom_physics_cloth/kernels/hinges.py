@@ -25,7 +25,7 @@ def store(out, k, f1, f2, f3):
 @device
 def hinge_force(k, clock, x, u, nodes, stiffness, damping, rest_angle, activation, out):
     """Bending forces of hinge k on its four corners."""
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     u1, u2, u3 = relative(u, nodes, k)
     phi, h, _ = hinge(e, a, b)
@@ -42,7 +42,7 @@ def hinge_force_adjoint(
 ):
     """With y the cotangent of the forces and M the moment: adj_M = -y.dphi/dx, adj_phi = k adj_M, adj_rate = c adj_M,
     and adj_x = adj_phi dphi/dx + (second derivative of phi) z, where z = -M y + adj_rate u."""
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     u1, u2, u3 = relative(u, nodes, k)
     y1, y2, y3 = relative(adj_f, nodes, k)
@@ -71,7 +71,7 @@ def hinge_force_adjoint(
 @device
 def undamped_hinge_force(k, clock, x, u, nodes, stiffness, rest_angle, activation, out):
     """hinge_force with no damping."""
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     phi, h, _ = hinge(e, a, b)
     moment = stiffness[k] * (phi - rest_angle[k] + activation[row, k])
@@ -85,7 +85,7 @@ def undamped_hinge_force_adjoint(
     adj_f, adj_x, adj_u, adj_stiffness, adj_rest_angle, adj_activation,
 ):
     """Transpose of undamped_hinge_force. Slots of adj_u are zero from the start and stay so."""
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     y1, y2, y3 = relative(adj_f, nodes, k)
     phi, h, inverses = hinge(e, a, b)

@@ -13,7 +13,7 @@ from diffloom_physics_cloth.kernels.membrane import deformation, membrane_stress
 def planar_face_force(e, clock, x, u, nodes, normal, rest, mu, lam, damping, activation, out):
     """In-plane elasticity of triangle e. normal: of the plane; rest: (b0, b1, b2)."""
     i0, i1, i2 = corners(e, nodes)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     x0 = ld3(x, i0)
     u0 = ld3(u, i0)
     b0 = rest[e, 0]
@@ -36,7 +36,7 @@ def planar_face_force_adjoint(
 ):
     """Transpose of planar_face_force; the plane is fixed, so its normal takes no cotangent."""
     i0, i1, i2 = corners(e, nodes)
-    row = clock[0] if activation.shape[0] > 1 else 0
+    row = clock.row if activation.shape[0] > 1 else 0
     x0 = ld3(x, i0)
     u0 = ld3(u, i0)
     y0 = ld3(adj_f, i0)

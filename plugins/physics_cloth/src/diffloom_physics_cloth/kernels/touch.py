@@ -72,7 +72,7 @@ def touch_force_adjoint(clock, x, u, i, j0, j1, j2, thickness, k_e, k_d, adj_f):
     adj_closing = -(k_d * adj_push)
     adj_rate = adj_closing if rate < zero and closing == rate else zero
     # In an implicit step a fast approach is limited to depth / dt.
-    adj_depth = -(k_e * adj_push) + (adj_closing / clock[2] if rate < zero and closing > rate else zero)
+    adj_depth = -(k_e * adj_push) + (adj_closing / clock.dt if rate < zero and closing > rate else zero)
     adj_normal = add3(mul3(y, push), mul3(slide, adj_rate))
     along = dot3(normal, adj_normal)
     adj_gap = add3(mul3(normal, adj_depth), mul3(sub3(adj_normal, mul3(normal, along)), inverse))

@@ -1,8 +1,8 @@
-"""How a rigid body moves: semi-implicit Euler for its centre, and a rotation that keeps angular momentum exactly.
+"""How a rigid body moves: a force kicks it, and between kicks it rotates freely, its angular momentum kept exactly.
 
-In the body's own axes, with inertia I, J = I^-1 and momentum P = I O, free rotation obeys P' = P x O. Over one step
-the torque first changes the momentum; then the orientation turns by r+ = r exp(s), where s is the Magnus series of
-dr/dt = r O/2 up to the fourth power of dt. With a_k = dt^(k+1) times the k-th time derivative of O:
+In the body's own axes, with inertia I, J = I^-1 and momentum P = I O, free rotation obeys P' = P x O. Over a time h
+the orientation turns by r+ = r exp(s), where s is the Magnus series of dr/dt = r O/2 up to the fourth power of h. With
+a_k = h^(k+1) times the k-th time derivative of O:
     s = a0 + a1/2 + a2/6 + a3/24 + a0 x a1/12 + a0 x a2/24.
 The momentum in the world does not change in the turn, whatever s is: no step length makes a spin grow.
 """
@@ -14,8 +14,6 @@ from diffloom.kernels import (
     cross3,
     device,
     ld3,
-    ld6,
-    ld7,
     matvec33,
     mul3,
     outer3,
@@ -29,8 +27,6 @@ from diffloom.kernels import (
     quat_rotate,
     quat_rotate_vjp,
     st3,
-    st6,
-    st7,
     tmatvec33,
 )
 from diffloom_physics_rigid.kernels.rotations import (
@@ -48,7 +44,7 @@ from diffloom_physics_rigid.kernels.rotations import (
 
 @device
 def turn_series(P, K):
-    """The rotation vector s of one step for momentum P and K = dt J, and the series it is made of."""
+    """The rotation vector s for momentum P and K = h J, and the series it is made of."""
     a0 = sym_mul(K, P)
     b1 = cross3(P, a0)
     a1 = sym_mul(K, b1)
@@ -98,52 +94,85 @@ def turn_series_vjp(P, K, adj_s):
 
 
 @device
-def body_step(i, clock, q, u, f, inverse_mass, gravity, inertia, inverse_inertia, q_next, u_next):
-    """v+ = v + dt (f / m + g), x+ = x + dt v+; P = I R^T w + dt R^T torque, r+ = r exp(s(P)),
-    w+ = R+ J exp(-s) P. A body with inverse mass 0 is held: it keeps q and u."""
-    dt = clock[2]
-    x, r = ld7(q, i)
-    v, w = ld6(u, i)
+def body_acceleration(i, q, u, f, inverse_mass, gravity, inertia, inverse_inertia):
+    """f / m + g and R J R^T torque; all of m^-1, g and J are 0 for a body that is held."""
     m = inverse_mass[i]
-    if m > q.dtype.type(0):
-        v = add3(v, mul3(add3(mul3((f[0], f[1], f[2]), m), ld3(gravity, i)), dt))
-        x = add3(x, mul3(v, dt))
-        R = quat_matrix(r)
-        J = ld_sym(inverse_inertia, i)
-        P = add3(sym_mul(ld_sym(inertia, i), tmatvec33(R, w)), mul3(tmatvec33(R, (f[3], f[4], f[5])), dt))
-        s, _, _, _, _, _, _ = turn_series(P, sym_scale(J, dt))
-        e = quat_exp(s)
-        r = quat_normalize(quat_mul(r, e))
-        w = matvec33(quat_matrix(r), sym_mul(J, quat_rotate(quat_conj(e), P)))
-    st7(q_next, i, x, r)
-    st6(u_next, i, v, w)
+    g = ld3(gravity, i)
+    R = quat_matrix((q[3], q[4], q[5], q[6]))
+    w = matvec33(R, sym_mul(ld_sym(inverse_inertia, i), tmatvec33(R, (f[3], f[4], f[5]))))
+    return (f[0] * m + g[0], f[1] * m + g[1], f[2] * m + g[2], w[0], w[1], w[2])
 
 
 @device
-def body_step_adjoint(
-    i, clock, q, u, f, inverse_mass, gravity, inertia, inverse_inertia,
-    adj_q_next, adj_u_next, adj_q, adj_u, adj_f, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
+def body_acceleration_adjoint(
+    i, q, u, f, inverse_mass, gravity, inertia, inverse_inertia,
+    adj, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
 ):
-    """Transpose of body_step, its lines in reverse order."""
-    dt = clock[2]
-    zero = q.dtype.type(0)
-    a_x, a_r = ld7(adj_q_next, i)
-    a_v, a_w = ld6(adj_u_next, i)
+    """With b = R^T adj_w and t = R^T torque: adj_torque = R J b, adj_J = b t^T, adj_R = adj_w (J t)^T + torque (J b)^T."""
+    zero = inverse_mass.dtype.type(0)
+    m = inverse_mass[i]
+    push = (adj[0], adj[1], adj[2])
+    turn = (adj[3], adj[4], adj[5])
+    torque = (f[3], f[4], f[5])
+    r = (q[3], q[4], q[5], q[6])
+    R = quat_matrix(r)
+    J = ld_sym(inverse_inertia, i)
+    t = tmatvec33(R, torque)
+    b = tmatvec33(R, turn)
+    Jb = sym_mul(J, b)
+    adj_inverse_mass[i] += f[0] * push[0] + f[1] * push[1] + f[2] * push[2]
+    st3(adj_gravity, i, add3(ld3(adj_gravity, i), push))
+    add_to_sym(adj_inverse_inertia, i, sym_outer(b, t))
+    a_r = quat_matrix_vjp(r, add33(outer3(turn, sym_mul(J, t)), outer3(torque, Jb)))
+    w = matvec33(R, Jb)
+    return (
+        (zero, zero, zero, a_r[0], a_r[1], a_r[2], a_r[3]), (zero, zero, zero, zero, zero, zero),
+        (push[0] * m, push[1] * m, push[2] * m, w[0], w[1], w[2]),
+    )
+
+
+@device
+def body_kicked_drift(i, kick, drift, q, u, f, inverse_mass, gravity, inertia, inverse_inertia):
+    """A kick for a time ``kick`` and free motion for ``drift``: v+ = v + kick (f / m + g), x+ = x + drift v+;
+    P = I R^T w + kick R^T torque, r+ = r exp(s(P)), w+ = R+ J exp(-s) P. A body that is held keeps q and u."""
+    m = inverse_mass[i]
+    if not m > inverse_mass.dtype.type(0):
+        return q, u
+    r = (q[3], q[4], q[5], q[6])
+    v = add3((u[0], u[1], u[2]), mul3(add3(mul3((f[0], f[1], f[2]), m), ld3(gravity, i)), kick))
+    x = add3((q[0], q[1], q[2]), mul3(v, drift))
+    R = quat_matrix(r)
+    J = ld_sym(inverse_inertia, i)
+    O = tmatvec33(R, (u[3], u[4], u[5]))
+    P = add3(sym_mul(ld_sym(inertia, i), O), mul3(tmatvec33(R, (f[3], f[4], f[5])), kick))
+    s, _, _, _, _, _, _ = turn_series(P, sym_scale(J, drift))
+    e = quat_exp(s)
+    r = quat_normalize(quat_mul(r, e))
+    w = matvec33(quat_matrix(r), sym_mul(J, quat_rotate(quat_conj(e), P)))
+    return (x[0], x[1], x[2], r[0], r[1], r[2], r[3]), (v[0], v[1], v[2], w[0], w[1], w[2])
+
+
+@device
+def body_kicked_drift_adjoint(
+    i, kick, drift, q, u, f, inverse_mass, gravity, inertia, inverse_inertia,
+    adj_q, adj_u, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
+):
+    """Transpose of body_kicked_drift, its lines in reverse order."""
+    zero = inverse_mass.dtype.type(0)
     m = inverse_mass[i]
     if not m > zero:
-        st7(adj_q, i, a_x, a_r)
-        st6(adj_u, i, a_v, a_w)
-        st6(adj_f, i, (zero, zero, zero), (zero, zero, zero))
-        return
-    x, r = ld7(q, i)
-    v, w = ld6(u, i)
+        return adj_q, adj_u, (zero, zero, zero, zero, zero, zero)
+    r = (q[3], q[4], q[5], q[6])
+    w = (u[3], u[4], u[5])
     torque = (f[3], f[4], f[5])
+    a_x = (adj_q[0], adj_q[1], adj_q[2])
+    a_w = (adj_u[3], adj_u[4], adj_u[5])
     R = quat_matrix(r)
     I = ld_sym(inertia, i)
     J = ld_sym(inverse_inertia, i)
-    K = sym_scale(J, dt)
+    K = sym_scale(J, drift)
     O = tmatvec33(R, w)
-    P = add3(sym_mul(I, O), mul3(tmatvec33(R, torque), dt))
+    P = add3(sym_mul(I, O), mul3(tmatvec33(R, torque), kick))
     s, _, _, _, _, _, _ = turn_series(P, K)
     e = quat_exp(s)
     turned = quat_mul(r, e)
@@ -153,23 +182,120 @@ def body_step_adjoint(
     O_next = sym_mul(J, P_next)
 
     a_O_next = tmatvec33(quat_matrix(r_next), a_w)
-    a_r = quat_add(a_r, quat_matrix_vjp(r_next, outer3(a_w, O_next)))
+    a_r = quat_add((adj_q[3], adj_q[4], adj_q[5], adj_q[6]), quat_matrix_vjp(r_next, outer3(a_w, O_next)))
     a_J = sym_outer(a_O_next, P_next)
     a_back, a_P = quat_rotate_vjp(back, P, sym_mul(J, a_O_next))
     a_r, a_e = quat_mul_vjp(r, e, quat_normalize_vjp(turned, a_r))
     a_s = quat_exp_vjp(s, quat_add(a_e, quat_conj(a_back)))
     a_P_series, a_K = turn_series_vjp(P, K, a_s)
     a_P = add3(a_P, a_P_series)
-    add_to_sym(adj_inverse_inertia, i, sym_add(a_J, sym_scale(a_K, dt)))
+    add_to_sym(adj_inverse_inertia, i, sym_add(a_J, sym_scale(a_K, drift)))
     add_to_sym(adj_inertia, i, sym_outer(a_P, O))
     a_O = sym_mul(I, a_P)
-    a_P_dt = mul3(a_P, dt)
-    a_r = quat_add(a_r, quat_matrix_vjp(r, add33(outer3(w, a_O), outer3(torque, a_P_dt))))
+    a_t = mul3(a_P, kick)
+    a_r = quat_add(a_r, quat_matrix_vjp(r, add33(outer3(w, a_O), outer3(torque, a_t))))
+    a_v = add3((adj_u[0], adj_u[1], adj_u[2]), mul3(a_x, drift))
+    push = mul3(a_v, kick)
+    adj_inverse_mass[i] += f[0] * push[0] + f[1] * push[1] + f[2] * push[2]
+    st3(adj_gravity, i, add3(ld3(adj_gravity, i), push))
+    a_w = matvec33(R, a_O)
+    a_torque = matvec33(R, a_t)
+    return (
+        (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
+        (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
+        (push[0] * m, push[1] * m, push[2] * m, a_torque[0], a_torque[1], a_torque[2]),
+    )
 
-    a_v = add3(a_v, mul3(a_x, dt))
-    a_push = mul3(a_v, dt)
-    adj_inverse_mass[i] += f[0] * a_push[0] + f[1] * a_push[1] + f[2] * a_push[2]
-    st3(adj_gravity, i, add3(ld3(adj_gravity, i), a_push))
-    st6(adj_f, i, mul3(a_push, m), matvec33(R, a_P_dt))
-    st7(adj_q, i, a_x, a_r)
-    st6(adj_u, i, a_v, matvec33(R, a_O))
+
+@device
+def body_drift(i, h, q, u, inverse_mass, gravity, inertia, inverse_inertia):
+    """Free motion: no kick."""
+    zero = inverse_mass.dtype.type(0)
+    none = (zero, zero, zero, zero, zero, zero)
+    return body_kicked_drift(i, zero, h, q, u, none, inverse_mass, gravity, inertia, inverse_inertia)
+
+
+@device
+def body_drift_adjoint(
+    i, h, q, u, inverse_mass, gravity, inertia, inverse_inertia,
+    adj_q, adj_u, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
+):
+    """Transpose of body_drift."""
+    zero = inverse_mass.dtype.type(0)
+    none = (zero, zero, zero, zero, zero, zero)
+    a, b, _ = body_kicked_drift_adjoint(
+        i, zero, h, q, u, none, inverse_mass, gravity, inertia, inverse_inertia,
+        adj_q, adj_u, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
+    )
+    return a, b
+
+
+@device
+def body_rate(i, q, u, inverse_mass, gravity, inertia, inverse_inertia):
+    """x' = v, r' = w r/2 and w' = R J (P x O) for P = I O, O = R^T w."""
+    zero = inverse_mass.dtype.type(0)
+    none = (zero, zero, zero, zero, zero, zero)
+    if not inverse_mass[i] > zero:
+        return (zero, zero, zero, zero, zero, zero, zero), none
+    half = constant(zero, 0.5)
+    r = (q[3], q[4], q[5], q[6])
+    w = (u[3], u[4], u[5])
+    d = quat_mul((zero, w[0], w[1], w[2]), r)
+    R = quat_matrix(r)
+    O = tmatvec33(R, w)
+    P = sym_mul(ld_sym(inertia, i), O)
+    a = matvec33(R, sym_mul(ld_sym(inverse_inertia, i), cross3(P, O)))
+    return (
+        (u[0], u[1], u[2], half * d[0], half * d[1], half * d[2], half * d[3]),
+        (zero, zero, zero, a[0], a[1], a[2]),
+    )
+
+
+@device
+def body_rate_adjoint(
+    i, q, u, inverse_mass, gravity, inertia, inverse_inertia,
+    adj_q, adj_u, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
+):
+    """Transpose of body_rate."""
+    zero = inverse_mass.dtype.type(0)
+    none = (zero, zero, zero, zero, zero, zero)
+    if not inverse_mass[i] > zero:
+        return (zero, zero, zero, zero, zero, zero, zero), none
+    half = constant(zero, 0.5)
+    r = (q[3], q[4], q[5], q[6])
+    w = (u[3], u[4], u[5])
+    R = quat_matrix(r)
+    I = ld_sym(inertia, i)
+    J = ld_sym(inverse_inertia, i)
+    O = tmatvec33(R, w)
+    P = sym_mul(I, O)
+    c = cross3(P, O)
+    a_a = (adj_u[3], adj_u[4], adj_u[5])
+    b = tmatvec33(R, a_a)
+    a_c = sym_mul(J, b)
+    a_P = cross3(O, a_c)
+    a_O = add3(cross3(a_c, P), sym_mul(I, a_P))
+    add_to_sym(adj_inverse_inertia, i, sym_outer(b, c))
+    add_to_sym(adj_inertia, i, sym_outer(a_P, O))
+    a_d = (half * adj_q[3], half * adj_q[4], half * adj_q[5], half * adj_q[6])
+    a_spin, a_r = quat_mul_vjp((zero, w[0], w[1], w[2]), r, a_d)
+    a_r = quat_add(a_r, quat_matrix_vjp(r, add33(outer3(a_a, sym_mul(J, c)), outer3(w, a_O))))
+    a_w = add3((a_spin[1], a_spin[2], a_spin[3]), matvec33(R, a_O))
+    return (
+        (zero, zero, zero, a_r[0], a_r[1], a_r[2], a_r[3]),
+        (adj_q[0], adj_q[1], adj_q[2], a_w[0], a_w[1], a_w[2]),
+    )
+
+
+@device
+def body_project(i, q):
+    """A unit quaternion."""
+    n = quat_normalize((q[3], q[4], q[5], q[6]))
+    return (q[0], q[1], q[2], n[0], n[1], n[2], n[3])
+
+
+@device
+def body_project_adjoint(i, q, adj):
+    """Transpose of body_project."""
+    a = quat_normalize_vjp((q[3], q[4], q[5], q[6]), (adj[3], adj[4], adj[5], adj[6]))
+    return (adj[0], adj[1], adj[2], a[0], a[1], a[2], a[3])

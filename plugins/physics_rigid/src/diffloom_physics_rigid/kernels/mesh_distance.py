@@ -77,4 +77,4 @@ def samples(dtype):
     }
 
 
-PROGRAM = Program("mesh-distance", schedules=(fill,), samples=samples)
+PROGRAM = Program("mesh-distance", pipelines=(fill,), samples=samples)

@@ -14,7 +14,7 @@ from diffloom.kernels import (
     st3,
     tmatvec33,
 )
-from diffloom.mechanics.window_kernels import window_share
+from diffloom.dynamics.push_kernels import window_share
 from diffloom_physics_rigid.kernels.rotations import quat_matrix_vjp
 
 

@@ -1,0 +1,16 @@
+"""External forces on particles, such as controls."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from diffloom.dynamics.terms import NodeTerm
+
+
+def applied(force: Tensor, name: str = "applied") -> NodeTerm:
+    """force: (1 or steps, particles, 3) [N], differentiable."""
+    from diffloom.dynamics.applied_kernels import applied_force, applied_force_adjoint
+
+    return NodeTerm(
+        name, force=applied_force, adjoint=applied_force_adjoint, params=(("force", force),), per_step=("force",)
+    )

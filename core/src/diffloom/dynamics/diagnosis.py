@@ -1,0 +1,72 @@
+"""Where and why a rollout stopped being finite."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import torch
+
+from diffloom.dynamics.stepper import MakeStepper, Segment, Tensors
+from diffloom.dynamics.system import Mechanics
+from diffloom.dynamics.terms import ElementTerm
+from diffloom.interfaces import SimulationError
+
+CHUNK = 256
+Flow = tuple[Tensors, Tensors]
+
+
+def explain_failure(
+    system: Mechanics, make: MakeStepper, start: Flow, saved: Flow, dt: float, save: tuple[int, ...]
+) -> NoReturn:
+    """Run again from the last good saved state, find the first bad step, and raise SimulationError that names it."""
+    k, state = 0, tuple(t.detach() for t in (*start[0], *start[1]))
+    frames = tuple(t.detach() for t in (*saved[0], *saved[1]))
+    for frame, at in enumerate(save):
+        here = tuple(t[frame] for t in frames)
+        if not _finite(here):
+            break
+        k, state = at, here
+    sets = len(start[0])
+    stepper = make([t.detach() for t in system.tensors], [])
+    while k <= save[-1]:
+        hold = tuple(t.new_empty((CHUNK + 1, *t.shape)) for t in state)
+        for rows, value in zip(hold, state, strict=True):
+            rows[0] = value
+        stepper.advance(Segment(k, hold[:sets], hold[sets:]))
+        for j in range(1, CHUNK + 1):
+            bad = tuple(t[j] for t in hold)
+            if not _finite(bad):
+                raise SimulationError(_message(system, tuple(t[j - 1] for t in hold), bad, k + j, dt))
+        k, state = k + CHUNK, tuple(t[CHUNK].clone() for t in hold)
+    raise SimulationError(
+        "the saved states are not finite, but running again from the last good one gave finite states"
+    )
+
+
+def _finite(state: Tensors) -> bool:
+    return all(bool(torch.isfinite(t).all()) for t in state)
+
+
+def _message(system: Mechanics, before: Tensors, bad: Tensors, step: int, dt: float) -> str:
+    count = len(system.sets)
+    for n, (name, nodes) in enumerate(system.sets.items()):
+        broken = ~(torch.isfinite(bad[n]).all(dim=1) & torch.isfinite(bad[count + n]).all(dim=1))
+        if bool(broken.any()):
+            break
+    node = int(broken.nonzero()[0])
+    speeds = before[count + n][:, :3].double().norm(dim=1)
+    fastest = int(torch.nan_to_num(speeds, nan=-1.0).argmax())
+    elements = [
+        f"{term.name} {int(hits[0])}"
+        for term in system.terms
+        if isinstance(term, ElementTerm)
+        for of, corners in term.corners.items()
+        if (of or name) == name and len(hits := (corners == node).any(axis=1).nonzero()[0])
+    ]
+    where = f"; it belongs to {', '.join(elements)}" if elements else ""
+    kind = f"{nodes.name} {name!r}" if name else nodes.name
+    return (
+        f"the simulation blew up in step {step} (t = {step * dt:.6g} s): node {node} of the {kind} is not "
+        f"finite{where}. Just before, the fastest node {fastest} moved at {float(speeds[fastest]):.3g} m/s. "
+        f"Try a smaller dt than {dt:.3g} s, a softer material or contact, more damping, or integrator='backward_euler'."
+    )

@@ -1,0 +1,96 @@
+"""Pipelines that every scheme is built of: all forces at a state, and their transpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffloom.dynamics.node_kernels import (
+    adjoint_stage,
+    element_adjoint,
+    element_force,
+    node_force,
+    plus,
+    stage,
+    state_cotangent,
+    store,
+    values,
+)
+from diffloom.dynamics.records import Clock, Cotangents, Grads, NodesGrads, NodesRecord, States, SystemRecord
+from diffloom.kernels import generic, launch, launch_lanes, static, together
+
+Arrays = tuple[Any, ...]
+
+
+def element_forces(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> None:
+    """All element terms, in one pass. q, u: the state of each node set."""
+    with together:
+        for term in static(system.elements):
+            if static(term.lanes):
+                launch_lanes(term.count, element_force, clock, q, u, term)
+            else:
+                launch(term.count, element_force, clock, q, u, term)
+
+
+def node_stages(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> None:
+    """What node terms prepare before the nodes gather."""
+    for nodes in static(system.sets):
+        for term in static(nodes.terms):
+            for part in static(term.stages):
+                launch(part.count, stage, clock, q, u, nodes, term, part.body)
+
+
+def force_adjoints(
+    clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, system: SystemRecord, grads: Grads
+) -> None:
+    """The transpose of all forces up to the node pass: what elements write for their nodes."""
+    for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+        for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
+            for part in static(term.adjoint_stages):
+                launch(part.count, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
+    with together:
+        for term, grad in static(zip(system.elements, grads.elements, strict=True)):
+            if static(term.lanes):
+                launch_lanes(term.count, element_adjoint, clock, q, u, adj, term, grad)
+            else:
+                launch(term.count, element_adjoint, clock, q, u, adj, term, grad)
+
+
+@generic
+def store_force(i: int, clock: Clock, q: Arrays, u: Arrays, out: Any, nodes: NodesRecord) -> None:
+    """The force on node i."""
+    store(out, i, node_force(i, clock, q, u, nodes), nodes.kind.du)
+
+
+@generic
+def store_cotangent(
+    i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads
+) -> None:
+    """Adds the cotangent of node i's state."""
+    a, b = state_cotangent(i, clock, q, u, adj, nodes, grads)
+    own = static(nodes.index)
+    store(adj.q[own], i, plus(values(adj.q[own], i, nodes.kind.dq), a, nodes.kind.dq), nodes.kind.dq)
+    store(adj.u[own], i, plus(values(adj.u[own], i, nodes.kind.du), b, nodes.kind.du), nodes.kind.du)
+
+
+def force(clock: Clock, q: Arrays, u: Arrays, out: Arrays, system: SystemRecord) -> None:
+    """The force on every node at one state."""
+    element_forces(clock, q, u, system)
+    node_stages(clock, q, u, system)
+    with together:
+        for n, nodes in static(enumerate(system.sets)):
+            launch(nodes.count, store_force, clock, q, u, out[n], nodes)
+
+
+def force_adjoint(
+    clock: Clock, q: Arrays, u: Arrays, many: Cotangents, system: SystemRecord, grads: Grads
+) -> None:
+    """Its transpose for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
+    node_stages(clock, q, u, system)
+    for p in range(many.f[0].shape[0]):
+        adj = Cotangents(
+            tuple(a[p] for a in static(many.q)), tuple(a[p] for a in static(many.u)), tuple(a[p] for a in static(many.f))
+        )
+        force_adjoints(clock, q, u, adj, system, grads)
+        with together:
+            for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+                launch(nodes.count, store_cotangent, clock, q, u, adj, nodes, own)

@@ -1,0 +1,49 @@
+"""Point masses."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.node_sets import Motion, NodeSet
+
+
+def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeSet:
+    """Point masses.
+
+    mass: (nodes,) [kg], positive; zero or infinite holds a particle too. gravity: (3,) or (nodes, 3) [m/s^2].
+    fixed: (nodes,) particles that are held in place; they keep their start velocity as a value without moving.
+    """
+    from diffloom.dynamics import particle_kernels as kernels
+
+    if mass.dim() != 1:
+        raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
+    if bool((mass.detach() < 0).any()):
+        raise InputError(f"mass: got {float(mass.detach().min()):g} kg; expected masses of 0 (held) or more")
+    free = (mass.detach() > 0) & torch.isfinite(mass.detach())
+    if fixed is not None:
+        free = free & ~torch.as_tensor(fixed, device=mass.device)
+    inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))
+    count = int(mass.shape[0])
+    pull = spread(gravity, (count, 3))
+    if not bool(free.all()):
+        pull = torch.where(free[:, None], pull, torch.zeros_like(pull))
+    return NodeSet(
+        "particles",
+        dq=3,
+        du=3,
+        acceleration=kernels.particle_acceleration,
+        acceleration_adjoint=kernels.particle_acceleration_adjoint,
+        arrays=(("inverse_mass", inverse), ("gravity", pull)),
+        motion=Motion(
+            kernels.particle_drift,
+            kernels.particle_drift_adjoint,
+            kernels.particle_rate,
+            kernels.particle_rate_adjoint,
+        ),
+        force_needed_by=("inverse_mass",),
+    )

@@ -1,0 +1,108 @@
+"""The compiled pipelines of mechanical systems, each written out for the systems it meets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from diffloom.dynamics.binding import Binding, Compiled
+from diffloom.dynamics.forces import force, force_adjoint
+from diffloom.dynamics.records import Clock, Cotangents, Frames, States, Steps
+from diffloom.dynamics.runge_kutta import (
+    projection,
+    projection_back,
+    rates_under,
+    rates_under_back,
+    tableau_rollout,
+    tableau_rollout_adjoint,
+)
+from diffloom.dynamics.splitting import (
+    joined_rollout_adjoint,
+    make_move_under,
+    move_back_under,
+    moves,
+    split_rollout,
+    split_rollout_adjoint,
+)
+from diffloom.kernels import Program
+
+ROLLOUTS = Program(
+    "rollouts",
+    (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint),
+)
+EVALUATIONS = Program(
+    "evaluations",
+    (
+        force, force_adjoint, make_move_under, move_back_under, rates_under, rates_under_back, projection,
+        projection_back,
+    ),
+)  # fmt: skip
+
+
+def widened(width: int) -> int:
+    """Columns of a row that is worked on in registers: three numbers take four."""
+    return 4 if width == 3 else width
+
+
+def cotangents(system: Compiled, like: torch.Tensor) -> Cotangents:
+    """Zeros for the cotangents of one state and of its forces."""
+
+    def made(width: str) -> tuple[torch.Tensor, ...]:
+        return tuple(like.new_zeros((nodes.count, widened(getattr(nodes, width)))) for _, nodes in system.sets)
+
+    return Cotangents(made("dq"), made("du"), made("du"))
+
+
+def states(system: Compiled, like: torch.Tensor, count: int | None = None) -> States:
+    """Memory for one state, or for several of them."""
+    lead = () if count is None else (count,)
+    return States(
+        tuple(like.new_zeros((*lead, nodes.count, nodes.dq)) for _, nodes in system.sets),
+        tuple(like.new_zeros((*lead, nodes.count, nodes.du)) for _, nodes in system.sets),
+    )
+
+
+def programs() -> list[Program]:
+    """A program for every installed model's example, with sample arguments: what the CUDA check compiles."""
+    from diffloom.dynamics.system import Mechanics
+    from diffloom.interfaces import Control
+    from diffloom.plugins import get_model, models
+
+    found = {}
+    for name in models():
+        model_type: Any = get_model(name)
+        if not hasattr(model_type, "example"):
+            continue
+        model = model_type.example()
+        dynamics = model.dynamics(model.params(), Control())
+        if isinstance(dynamics, Mechanics):
+            system = dynamics.compiled
+            pipelines = (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, force, force_adjoint)
+            found[system.label] = Program(system.label, pipelines, partial(samples, system))
+    return list(found.values())
+
+
+def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
+    """Arguments for two steps of the pipelines, zeros where values do not matter."""
+    real = torch.float32 if dtype().itemsize == 4 else torch.float64
+    tensors = [t.detach().to(real) for t in system.tensors]
+    binding = Binding(system, tensors)
+    light = Binding(system, tensors, [False] * len(tensors))
+    like, grads = tensors[0], binding.gradients().record
+    steps, scheme = Steps(2, 0, 0.01), moves((1.0, 1.0))
+    many, one = states(system, like, 3), states(system, like)
+    frames = Frames(torch.zeros(3, dtype=torch.int32), many.q, many.u)
+    adj = cotangents(system, like)
+    clock = Clock(0, 0.0, 0.01, 0, 0.0)
+    batch = Cotangents(many.q, many.u, many.u)
+    found: dict[str, tuple[Any, ...]] = {
+        "split_rollout": (steps, scheme, many, (), binding.record),
+        "split_rollout_adjoint": (steps, scheme, many, (), frames, adj, binding.record, grads),
+        "force": (clock, one.q, one.u, one.u, binding.record),
+        "force_adjoint": (clock, one.q, one.u, batch, binding.record, grads),
+    }
+    if not light.force_matters and not system.staged:
+        found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
+    return found

@@ -1,0 +1,164 @@
+"""What pipelines hand to kernels: the arrays of a system by name, and the functions of its parts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from diffloom.kernels import Const
+
+Array = Any  # a tensor or numpy array, as compiled code sees it
+Device = Any  # a function made by diffloom.kernels.device
+
+
+class Clock(NamedTuple):
+    """When a force is asked for.
+
+    row: the step count, by which per-step values are chosen. time: the instant [s]. dt: length of the step [s].
+    implicit: 1 when the state asked about is itself sought, as in an implicit step, else 0. start: of the step [s].
+    """
+
+    row: int
+    time: float
+    dt: float
+    implicit: int
+    start: float
+
+
+class Steps(NamedTuple):
+    """A part of a rollout: ``count`` steps of ``dt`` [s] from step ``first`` on."""
+
+    count: int
+    first: int
+    dt: float
+
+
+class States(NamedTuple):
+    """Coordinates and velocities of every node set: (states, nodes, dq) and (states, nodes, du)."""
+
+    q: tuple[Array, ...]
+    u: tuple[Array, ...]
+
+
+class Rows(NamedTuple):
+    """What elements wrote for the nodes they join, row by row: forces, and cotangents of q and u."""
+
+    force: Array
+    q: Array
+    u: Array
+
+
+class Incoming(NamedTuple):
+    """Which rows a node gathers: ``slots[starts[i]:starts[i + 1]]``, an even number of them."""
+
+    starts: Array
+    slots: Array
+
+
+class Kind(NamedTuple):
+    """The functions of a kind of node (see NodeSet); ``force_matters``: whether their adjoints need the force."""
+
+    dq: Const
+    du: Const
+    acceleration: Device
+    acceleration_adjoint: Device
+    drift: Device
+    drift_adjoint: Device
+    rate: Device | None
+    rate_adjoint: Device | None
+    project: Device | None
+    project_adjoint: Device | None
+    kicked_drift: Device | None
+    kicked_drift_adjoint: Device | None
+    force_matters: bool
+
+
+class StageRecord(NamedTuple):
+    """Work before a node pass: body(i, ...) for i < count."""
+
+    count: int
+    body: Device
+
+
+class NodeTermRecord(NamedTuple):
+    """A force on single nodes. only: (nodes,) flags of those it acts on, or None. reads: another node set, or None."""
+
+    force: Device
+    adjoint: Device
+    data: tuple[Array, ...]
+    work: tuple[Array, ...]
+    only: Array | None
+    reads: Const | None
+    stages: tuple[StageRecord, ...]
+    adjoint_stages: tuple[StageRecord, ...]
+
+
+class NodesRecord(NamedTuple):
+    """A node set, by its number: its arrays, what its nodes gather (None when nothing joins them) and the forces on single nodes."""
+
+    index: Const
+    kind: Kind
+    count: int
+    arrays: tuple[Array, ...]
+    incoming: Incoming | None
+    rows: Rows | None
+    terms: tuple[NodeTermRecord, ...]
+
+
+class End(NamedTuple):
+    """The corners of a term's elements in one node set, and the slots they write to."""
+
+    of: Const
+    nodes: Array
+    slots: Rows
+
+
+class ElementRecord(NamedTuple):
+    """A force over elements."""
+
+    force: Device
+    adjoint: Device
+    lanes: bool
+    count: int
+    ends: tuple[End, ...]
+    data: tuple[Array, ...]
+
+
+class SystemRecord(NamedTuple):
+    """A whole system."""
+
+    sets: tuple[NodesRecord, ...]
+    elements: tuple[ElementRecord, ...]
+
+
+class NodesGrads(NamedTuple):
+    """Cotangents of a node set's arrays and of its terms' parameters, summed up."""
+
+    arrays: tuple[Array, ...]
+    terms: tuple[tuple[Array, ...], ...]
+
+
+class Grads(NamedTuple):
+    """Cotangents of everything differentiable in a system."""
+
+    sets: tuple[NodesGrads, ...]
+    elements: tuple[tuple[Array, ...], ...]
+
+
+class Cotangents(NamedTuple):
+    """Of the state that a backward pass is at and of the forces there, for every node set: (nodes, dq), (nodes, du)
+    and (nodes, du). Rows of three numbers are four wide, a register each."""
+
+    q: tuple[Array, ...]
+    u: tuple[Array, ...]
+    f: tuple[Array, ...]
+
+
+class Frames(NamedTuple):
+    """Cotangents of the saved states: (frames, nodes, dq) and (frames, nodes, du).
+
+    of_step: (count + 1,) the frame that a step of this part is saved as, or -1.
+    """
+
+    of_step: Array
+    q: tuple[Array, ...]
+    u: tuple[Array, ...]

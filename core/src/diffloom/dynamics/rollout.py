@@ -1,0 +1,178 @@
+"""Whole rollouts as one autograd node, with the memory policy of the caller."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.dynamics.state_memory import states_like
+from diffloom.dynamics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
+from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
+
+#: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
+#: segment has at least so many steps that entering and leaving compiled code does not count.
+UNKEPT_BYTES = 1 << 17
+UNKEPT_SEGMENT = 64
+
+
+def segment_length(gradient: Gradient, steps: int, state_bytes: int) -> int:
+    """Steps per segment under a policy. With segments of s steps, steps / s + s states are held at once."""
+    if isinstance(gradient, StoreAll) or steps == 0:
+        return max(steps, 1)
+    if isinstance(gradient, NoGradient):
+        return min(steps, max(UNKEPT_SEGMENT, UNKEPT_BYTES // max(state_bytes, 1)))
+    if gradient.segment is not None:
+        return min(gradient.segment, steps)
+    best = max(1, math.isqrt(steps))
+    if gradient.memory is None:
+        return best
+    states = gradient.memory // max(state_bytes, 1)
+    if states >= steps + 1:
+        return steps
+    # The largest s with steps / s + s + 1 <= states; the square root is the least memory there is.
+    discriminant = (states - 1) ** 2 - 4 * steps
+    if discriminant <= 0:
+        return best
+    return max(best, min(steps, int(0.5 * ((states - 1) + math.sqrt(discriminant)))))
+
+
+def state_bytes(state: Tensors) -> int:
+    """Memory of one state."""
+    return sum(t.numel() * t.element_size() for t in state)
+
+
+class Plan:
+    """What to run: steps, which states to save, and how to keep the rest."""
+
+    def __init__(self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient) -> None:
+        self.make, self.steps, self.save, self.gradient = make, steps, save, gradient
+
+    def segments(self, state_bytes: int) -> list[tuple[int, int]]:
+        """(first step, number of steps) of each segment."""
+        length = segment_length(self.gradient, self.steps, state_bytes)
+        if isinstance(self.gradient, NoGradient):
+            return leaps(self.steps, self.save, length)
+        return [(k, min(length, self.steps - k)) for k in range(0, self.steps, length)]
+
+
+def leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int, int]]:
+    """Segments when nothing is kept: from one saved state to the next where they are far apart, else of ``length``."""
+    found, k = [], 0
+    stops = iter((*(s for s in save if 0 < s < steps), steps))
+    stop = next(stops)
+    while k < steps:
+        while stop <= k:
+            stop = next(stops)
+        end = stop if stop - k > length else min(k + length, steps)
+        found.append((k, end - k))
+        k = end
+    return found
+
+
+class _Rollout(torch.autograd.Function):
+    """All node sets' q, then all their u, then every tensor bound in the system -> the saved q and u of each set."""
+
+    @staticmethod
+    def forward(ctx: Any, plan: Plan, sets: int, *given: Tensor) -> Tensors:
+        start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
+        needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
+        stepper = plan.make(tensors, needed)
+        segments = plan.segments(state_bytes(start))
+        frames = tuple(t.new_empty((len(plan.save), *t.shape)) for t in start)
+        kept = _run(stepper, plan, segments, start, frames)
+        ctx.plan, ctx.sets, ctx.segments = plan, sets, segments
+        ctx.stepper = stepper if needed and stepper.keeps_nothing else None
+        ctx.save_for_backward(*given, *kept)
+        return frames
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *adj_frames: Tensor) -> tuple[Any, ...]:
+        plan, sets = ctx.plan, ctx.sets
+        given, kept = ctx.saved_tensors[: -2 * sets], ctx.saved_tensors[-2 * sets :]
+        stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
+        ctx.stepper = None  # it sums up gradients: once
+        of_step = np.full(plan.steps + 1, -1, np.int32)
+        of_step[list(plan.save)] = np.arange(len(plan.save))
+        whole = tuple(t.contiguous() for t in adj_frames)
+        frames = FrameCotangents(torch.from_numpy(of_step).to(given[0].device), whole[:sets], whole[sets:])
+        adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
+        frames.inject(plan.steps, adj[:sets], adj[sets:])
+        if plan.steps:
+            _run_back(stepper, plan, ctx.segments, kept, frames, adj)
+        return (None, None, *adj, *stepper.gradients())
+
+
+def _run(stepper: Stepper, plan: Plan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors) -> Tensors:
+    """Run all segments, copy frames out, and return the kept states: all of them, or the start of each segment."""
+    sets = len(start) // 2
+    everything = isinstance(plan.gradient, StoreAll)
+    length = segment_length(plan.gradient, plan.steps, state_bytes(start))
+    longest = min(length, max((n for _, n in segments), default=0))
+    hold = tuple(states_like(t, plan.steps + 1 if everything else longest + 1) for t in start)
+    starts = isinstance(plan.gradient, Checkpointed)
+    kept = tuple(t.new_empty((len(segments) if starts else 0, *t.shape)) for t in start)
+    _copy(start, [t[0] for t in hold])
+    _copy_frames(plan, 0, 0, hold, frames)
+    for number, (k0, count) in enumerate(segments):
+        at = k0 if everything else 0
+        rows = count + 1 if count <= longest else 2
+        part = tuple(t[at : at + rows] for t in hold)
+        if starts:
+            _copy([t[0] for t in part], [t[number] for t in kept])
+        segment = Segment(k0, part[:sets], part[sets:], count)
+        stepper.advance(segment)
+        first = k0 + 1 if rows > count else k0 + count
+        since = segment.row(first - k0)
+        _copy_frames(plan, first, k0 + count, tuple(t[since:] for t in part), frames)
+        if not everything and (end := segment.row(count)):
+            _copy([t[end] for t in part], [t[0] for t in hold])
+    return hold if everything else kept
+
+
+def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
+    for a, b in zip(source, target, strict=True):
+        b.copy_(a)
+
+
+def _copy_frames(plan: Plan, first: int, last: int, states: Tensors, frames: Tensors) -> None:
+    """Copy the saved ones of the states first..last."""
+    for frame in range(bisect_left(plan.save, first), bisect_right(plan.save, last)):
+        _copy([t[plan.save[frame] - first] for t in states], [t[frame] for t in frames])
+
+
+def _run_back(
+    stepper: Stepper,
+    plan: Plan,
+    segments: list[tuple[int, int]],
+    kept: Tensors,
+    frames: FrameCotangents,
+    adj: Tensors,
+) -> None:
+    """Pull the cotangent back through all segments, recomputing their states where only the starts were kept."""
+    sets = len(adj) // 2
+    if isinstance(plan.gradient, StoreAll):
+        stepper.pull_back(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
+        return
+    longest = max(n for _, n in segments)
+    hold = tuple(states_like(t, longest + 1) for t in adj)
+    for number, (k0, count) in reversed(list(enumerate(segments))):
+        part = tuple(t[: count + 1] for t in hold)
+        _copy([t[number] for t in kept], [t[0] for t in part])
+        segment = Segment(k0, part[:sets], part[sets:])
+        stepper.advance(segment)
+        stepper.pull_back(segment, frames, adj[:sets], adj[sets:])
+
+
+def run_rollout(plan: Plan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
+    """The saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all given."""
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(plan.gradient, NoGradient)):
+        saved: Tensors = _Rollout.apply(plan, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    return saved[: len(q)], saved[len(q) :]

@@ -1,0 +1,394 @@
+"""Explicit Runge-Kutta schemes: rates at several points of a step, combined.
+
+With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j k_j, and coordinates are brought back to
+where they are valid. Backwards a step's points are computed again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from diffloom.dynamics.forces import element_forces, force_adjoints, node_stages
+from diffloom.dynamics.node_kernels import (
+    node_force,
+    plus,
+    plus_times,
+    state_cotangent,
+    store,
+    times,
+    values,
+    zeros,
+)
+from diffloom.dynamics.records import (
+    Clock,
+    Cotangents,
+    Frames,
+    Grads,
+    NodesGrads,
+    NodesRecord,
+    States,
+    Steps,
+    SystemRecord,
+)
+from diffloom.dynamics.splitting import inject
+from diffloom.kernels import generic, launch, static, together
+
+Arrays = tuple[Any, ...]
+Weights = tuple[float | None, ...]
+
+
+class Tableau(NamedTuple):
+    """A scheme of so many stages: a (stages, stages) of how points are made, b (stages) of how the step is, c (stages)
+    when points are, in parts of a step. Zeros are None."""
+
+    a: tuple[Weights, ...]
+    b: Weights
+    c: tuple[float, ...]
+
+
+def tableau(a: list[list[float]], b: list[float]) -> Tableau:
+    """From the lower triangle of a, a row a stage after the first, and b, which sums to 1."""
+    count = len(b)
+    rows = [[*row, *[0.0] * (count - len(row))] for row in [[], *a]]
+    return Tableau(
+        tuple(tuple(float(w) if w else None for w in row) for row in rows),
+        tuple(float(w) if w else None for w in b),
+        tuple(float(sum(row)) for row in rows),
+    )
+
+
+class Points(NamedTuple):
+    """Memory of one step: the points y_1.. and the rates k_0.. at them, for each stage and node set."""
+
+    states: tuple[States, ...]
+    rates: tuple[States, ...]
+
+
+class PointCotangents(NamedTuple):
+    """Memory of one step backwards: cotangents of the point a pass is at, and of the rates of all."""
+
+    point: Cotangents
+    rates: tuple[States, ...]
+
+
+@generic
+def rate_of(i: int, x: Any, v: Any, f: Any, nodes: NodesRecord) -> Any:
+    """q' and u' of node i."""
+    kind = nodes.kind
+    a = kind.acceleration(i, x, v, f, *nodes.arrays)
+    if static(kind.rate is None):
+        return v, a
+    x_rate, v_rate = kind.rate(i, x, v, *nodes.arrays)
+    return x_rate, plus(v_rate, a, kind.du)
+
+
+@generic
+def combined(i: int, h: Any, state: States, weights: Weights, rates: tuple[States, ...], nodes: NodesRecord) -> Any:
+    """y + h sum of weighted rates at node i."""
+    own = static(nodes.index)
+    x = values(state.q[own], i, nodes.kind.dq)
+    v = values(state.u[own], i, nodes.kind.du)
+    for weight, rate in static(zip(weights, rates, strict=True)):
+        if static(weight is not None):
+            x = plus_times(x, values(rate.q[own], i, nodes.kind.dq), h * weight, nodes.kind.dq)
+            v = plus_times(v, values(rate.u[own], i, nodes.kind.du), h * weight, nodes.kind.du)
+    return x, v
+
+
+@generic
+def store_rate(i: int, clock: Clock, q: Arrays, u: Arrays, out: States, nodes: NodesRecord) -> None:
+    """The rate at node i."""
+    own = static(nodes.index)
+    x = values(q[own], i, nodes.kind.dq)
+    v = values(u[own], i, nodes.kind.du)
+    x_rate, v_rate = rate_of(i, x, v, node_force(i, clock, q, u, nodes), nodes)
+    store(out.q[own], i, x_rate, nodes.kind.dq)
+    store(out.u[own], i, v_rate, nodes.kind.du)
+
+
+@generic
+def store_combined(
+    i: int,
+    h: Any,
+    state: States,
+    weights: Weights,
+    rates: tuple[States, ...],
+    out: States,
+    nodes: NodesRecord,
+    last: Any,
+) -> None:
+    """The next point of node i, or, with ``last``, its next state."""
+    own = static(nodes.index)
+    x, v = combined(i, h, state, weights, rates, nodes)
+    if static(last is not None and nodes.kind.project is not None):
+        x = nodes.kind.project(i, x)
+    store(out.q[own], i, x, nodes.kind.dq)
+    store(out.u[own], i, v, nodes.kind.du)
+
+
+@generic
+def end_back(
+    i: int,
+    h: Any,
+    state: States,
+    weights: Weights,
+    rates: tuple[States, ...],
+    adj: Cotangents,
+    adj_rates: tuple[States, ...],
+    nodes: NodesRecord,
+) -> None:
+    """The transpose of store_combined for the next state of node i; cotangents of the rates begin."""
+    own = static(nodes.index)
+    kind = nodes.kind
+    a = values(adj.q[own], i, kind.dq)
+    b = values(adj.u[own], i, kind.du)
+    if static(kind.project is not None):
+        x, v = combined(i, h, state, weights, rates, nodes)
+        a = kind.project_adjoint(i, x, a)
+        store(adj.q[own], i, a, kind.dq)
+    for weight, rate in static(zip(weights, adj_rates, strict=True)):
+        if static(weight is not None):
+            store(rate.q[own], i, times(a, h * weight, kind.dq), kind.dq)
+            store(rate.u[own], i, times(b, h * weight, kind.du), kind.du)
+        else:
+            store(rate.q[own], i, zeros(adj.q[own], kind.dq), kind.dq)
+            store(rate.u[own], i, zeros(adj.q[own], kind.du), kind.du)
+
+
+@generic
+def rate_back(
+    i: int,
+    clock: Clock,
+    q: Arrays,
+    u: Arrays,
+    adj_rate: States,
+    point: Cotangents,
+    nodes: NodesRecord,
+    grads: NodesGrads,
+) -> None:
+    """The transpose of store_rate without what goes through the forces."""
+    kind = nodes.kind
+    own = static(nodes.index)
+    f = node_force(i, clock, q, u, nodes) if static(kind.force_matters) else zeros(q[own], kind.du)
+    rate_under_back(i, q, u, f, adj_rate, point, nodes, grads)
+
+
+@generic
+def rate_under_back(
+    i: int, q: Arrays, u: Arrays, f: Any, adj_rate: States, point: Cotangents, nodes: NodesRecord, grads: NodesGrads
+) -> None:
+    """The same for a given force."""
+    own = static(nodes.index)
+    kind = nodes.kind
+    x = values(q[own], i, kind.dq)
+    v = values(u[own], i, kind.du)
+    a_rate = values(adj_rate.q[own], i, kind.dq)
+    b_rate = values(adj_rate.u[own], i, kind.du)
+    a, b, adj_f = kind.acceleration_adjoint(i, x, v, f, *nodes.arrays, b_rate, *grads.arrays)
+    if static(kind.rate is None):
+        b = plus(b, a_rate, kind.du)
+    else:
+        c, d = kind.rate_adjoint(i, x, v, *nodes.arrays, a_rate, b_rate, *grads.arrays)
+        a = plus(a, c, kind.dq)
+        b = plus(b, d, kind.du)
+    store(point.q[own], i, a, kind.dq)
+    store(point.u[own], i, b, kind.du)
+    store(point.f[own], i, adj_f, kind.du)
+
+
+@generic
+def point_back(
+    i: int,
+    clock: Clock,
+    q: Arrays,
+    u: Arrays,
+    weights: Weights,
+    adj: Cotangents,
+    back: PointCotangents,
+    nodes: NodesRecord,
+    grads: NodesGrads,
+) -> None:
+    """The cotangent of a point of node i goes to the step's start and to the rates the point was made of."""
+    own = static(nodes.index)
+    kind = nodes.kind
+    a, b = state_cotangent(i, clock, q, u, back.point, nodes, grads)
+    a = plus(values(back.point.q[own], i, kind.dq), a, kind.dq)
+    b = plus(values(back.point.u[own], i, kind.du), b, kind.du)
+    store(adj.q[own], i, plus(values(adj.q[own], i, kind.dq), a, kind.dq), kind.dq)
+    store(adj.u[own], i, plus(values(adj.u[own], i, kind.du), b, kind.du), kind.du)
+    for weight, rate in static(zip(weights, back.rates, strict=True)):
+        if static(weight is not None):
+            h = clock.dt * weight
+            store(rate.q[own], i, plus_times(values(rate.q[own], i, kind.dq), a, h, kind.dq), kind.dq)
+            store(rate.u[own], i, plus_times(values(rate.u[own], i, kind.du), b, h, kind.du), kind.du)
+
+
+def evaluate(clock: Clock, q: Arrays, u: Arrays, out: States, system: SystemRecord) -> None:
+    """The rates of all nodes at one point."""
+    element_forces(clock, q, u, system)
+    node_stages(clock, q, u, system)
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.count, store_rate, clock, q, u, out, nodes)
+
+
+def combine(h: Any, state: States, weights: Weights, points: Points, out: States, system: SystemRecord) -> None:
+    """The next point of all nodes."""
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.count, store_combined, h, state, weights, points.rates, out, nodes, None)
+
+
+def all_points(
+    first: int, dt: Any, start: Any, state: States, scheme: Tableau, points: Points, system: SystemRecord
+) -> None:
+    """Points and rates of one step."""
+    for s, row in static(enumerate(scheme.a)):
+        clock = Clock(first, start + scheme.c[s] * dt, dt, 0, start)
+        if static(s == 0):
+            evaluate(clock, state.q, state.u, points.rates[0], system)
+        else:
+            here = points.states[static(s - 1)]
+            combine(dt, state, row, points, here, system)
+            evaluate(clock, here.q, here.u, points.rates[s], system)
+
+
+def tableau_rollout(
+    steps: Steps, scheme: Tableau, states: States, points: Points, system: SystemRecord
+) -> None:
+    """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
+    b = 0
+    for j in range(steps.count):
+        start = states.q[0].dtype.type((steps.first + j) * steps.dt)
+        a = b
+        b = a + 1 if a + 1 < states.q[0].shape[0] else 0
+        state = States(tuple(x[a] for x in static(states.q)), tuple(x[a] for x in static(states.u)))
+        after = States(tuple(x[b] for x in static(states.q)), tuple(x[b] for x in static(states.u)))
+        all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
+        with together:
+            for nodes in static(system.sets):
+                launch(nodes.count, store_combined, steps.dt, state, scheme.b, points.rates, after, nodes, 1)
+
+
+def tableau_rollout_adjoint(
+    steps: Steps,
+    scheme: Tableau,
+    states: States,
+    points: Points,
+    frames: Frames,
+    adj: Cotangents,
+    back: PointCotangents,
+    system: SystemRecord,
+    grads: Grads,
+) -> None:
+    """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
+    for r in range(steps.count):
+        j = steps.count - 1 - r
+        start = states.q[0].dtype.type((steps.first + j) * steps.dt)
+        state = States(tuple(x[j] for x in static(states.q)), tuple(x[j] for x in static(states.u)))
+        all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
+        with together:
+            for nodes in static(system.sets):
+                launch(nodes.count, end_back, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
+        for s, row in static(reversed(tuple(enumerate(scheme.a)))):
+            clock = Clock(steps.first + j, start + scheme.c[s] * steps.dt, steps.dt, 0, start)
+            if static(s == 0):
+                stage_back(clock, state, row, back.rates[0], adj, back, system, grads)
+            else:
+                stage_back(clock, points.states[static(s - 1)], row, back.rates[s], adj, back, system, grads)
+        with together:
+            for nodes in static(system.sets):
+                launch(nodes.count, inject, j, frames, adj, nodes)
+
+
+def stage_back(
+    clock: Clock,
+    state: States,
+    weights: Weights,
+    adj_rate: States,
+    adj: Cotangents,
+    back: PointCotangents,
+    system: SystemRecord,
+    grads: Grads,
+) -> None:
+    """One stage backwards."""
+    if static(any(nodes.kind.force_matters for nodes in system.sets)):
+        element_forces(clock, state.q, state.u, system)
+    node_stages(clock, state.q, state.u, system)
+    with together:
+        for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+            launch(nodes.count, rate_back, clock, state.q, state.u, adj_rate, back.point, nodes, own)
+    force_adjoints(clock, state.q, state.u, back.point, system, grads)
+    with together:
+        for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+            launch(nodes.count, point_back, clock, state.q, state.u, weights, adj, back, nodes, own)
+
+
+@generic
+def store_rate_under(i: int, state: States, f: Arrays, out: States, nodes: NodesRecord) -> None:
+    """The rate at node i under a given force."""
+    own = static(nodes.index)
+    x = values(state.q[own], i, nodes.kind.dq)
+    v = values(state.u[own], i, nodes.kind.du)
+    x_rate, v_rate = rate_of(i, x, v, values(f[own], i, nodes.kind.du), nodes)
+    store(out.q[own], i, x_rate, nodes.kind.dq)
+    store(out.u[own], i, v_rate, nodes.kind.du)
+
+
+@generic
+def given_rate_back(
+    i: int, state: States, f: Arrays, adj_rate: States, point: Cotangents, nodes: NodesRecord, grads: NodesGrads
+) -> None:
+    """Its transpose."""
+    given = values(f[static(nodes.index)], i, nodes.kind.du)
+    rate_under_back(i, state.q, state.u, given, adj_rate, point, nodes, grads)
+
+
+@generic
+def project_node(i: int, q: Arrays, out: Arrays, nodes: NodesRecord) -> None:
+    """Coordinates of node i where they are valid."""
+    own = static(nodes.index)
+    x = values(q[own], i, nodes.kind.dq)
+    if static(nodes.kind.project is not None):
+        x = nodes.kind.project(i, x)
+    store(out[own], i, x, nodes.kind.dq)
+
+
+@generic
+def project_node_back(i: int, q: Arrays, adj: Arrays, nodes: NodesRecord) -> None:
+    """Its transpose, in place."""
+    own = static(nodes.index)
+    if static(nodes.kind.project is not None):
+        x = values(q[own], i, nodes.kind.dq)
+        a = nodes.kind.project_adjoint(i, x, values(adj[own], i, nodes.kind.dq))
+        store(adj[own], i, a, nodes.kind.dq)
+
+
+def rates_under(state: States, f: Arrays, out: States, system: SystemRecord) -> None:
+    """The rates of all nodes under given forces."""
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.count, store_rate_under, state, f, out, nodes)
+
+
+def rates_under_back(
+    state: States, f: Arrays, adj_rate: States, point: Cotangents, system: SystemRecord, grads: Grads
+) -> None:
+    """The transpose: cotangents of state and forces are written to ``point``."""
+    with together:
+        for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+            launch(nodes.count, given_rate_back, state, f, adj_rate, point, nodes, own)
+
+
+def projection(q: Arrays, out: Arrays, system: SystemRecord) -> None:
+    """All coordinates where they are valid."""
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.count, project_node, q, out, nodes)
+
+
+def projection_back(q: Arrays, adj: Arrays, system: SystemRecord) -> None:
+    """The transpose, in place."""
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.count, project_node_back, q, adj, nodes)

@@ -1,0 +1,38 @@
+"""Springs as a term that any model of particles may use."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.terms import ElementTerm
+
+
+def springs(
+    nodes: NDArray[np.int32],
+    stiffness: Tensor,
+    damping: Tensor,
+    rest_length: Tensor,
+    name: str = "springs",
+) -> ElementTerm:
+    """Damped springs.
+
+    nodes: (springs, 2) int32. stiffness [N/m], damping [N s/m], rest_length [m]: scalar or (springs,).
+    A spring of zero length pulls nowhere.
+    """
+    from diffloom.dynamics.spring_kernels import spring_force, spring_force_adjoint
+
+    count = (len(nodes),)
+    return ElementTerm(
+        name,
+        nodes,
+        force=spring_force,
+        adjoint=spring_force_adjoint,
+        params=(
+            ("stiffness", spread(stiffness, count)),
+            ("damping", spread(damping, count)),
+            ("rest_length", spread(rest_length, count)),
+        ),
+    )

@@ -1,0 +1,147 @@
+"""From a scheme to a checked trajectory: what every integrator of mechanics shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from diffloom.dynamics.diagnosis import explain_failure
+from diffloom.dynamics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
+from diffloom.dynamics.implicit import ImplicitScheme, ImplicitStepper
+from diffloom.dynamics.rollout import Plan, run_rollout
+from diffloom.dynamics.runge_kutta import Tableau
+from diffloom.dynamics.stepper import MakeStepper, Stepper
+from diffloom.dynamics.system import Mechanics
+from diffloom.dynamics.terms import NodeTerm
+from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
+
+
+def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
+    """Why a scheme for mechanics cannot advance ``dynamics``, or None; rates: it combines rates of motion."""
+    if not isinstance(dynamics, Mechanics):
+        return f"{name} advances mechanics (masses and forces); this model brings {dynamics.kind!r}"
+    for nodes in dynamics.sets.values() if rates else ():
+        if nodes.motion is not None and nodes.motion.rate is None:
+            return f"{name} combines rates, and the motion of {nodes.name} has none; use semi_implicit or leapfrog"
+    return None
+
+
+def explicit_rollout(
+    scheme: Scheme,
+    dynamics: Dynamics,
+    state: State,
+    *,
+    dt: float,
+    steps: int,
+    save: tuple[int, ...],
+    gradient: Gradient,
+    target: Target = "auto",
+) -> Trajectory:
+    """A rollout of any mechanical system by a splitting scheme (``moves``) or a Runge-Kutta scheme (``tableau``).
+
+    Systems of compiled terms run compiled from the first step to the last; with PyTorch terms Python is in between.
+    """
+    system, dt = _mechanics(dynamics), checked_step(dt)
+
+    def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
+        if not system.torch_terms:
+            return CompiledStepper(system.compiled, scheme, tensors, dt, needed, target)
+        if isinstance(scheme, Tableau):
+            return TableauStepper(scheme, system.evaluation(tensors, dt))
+        return SplitStepper(scheme, system.evaluation(tensors, dt))
+
+    return roll(system, make, state, dt=dt, steps=steps, save=save, gradient=gradient)
+
+
+def implicit_rollout(
+    scheme: ImplicitScheme, dynamics: Dynamics, state: State, *, steps: int, save: tuple[int, ...], gradient: Gradient
+) -> Trajectory:
+    """A rollout of any mechanical system by an implicit scheme."""
+    system = _mechanics(dynamics)
+
+    def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
+        return ImplicitStepper(system, tensors, scheme)
+
+    return roll(system, make, state, dt=scheme.dt, steps=steps, save=save, gradient=gradient)
+
+
+def _mechanics(dynamics: Dynamics) -> Mechanics:
+    if not isinstance(dynamics, Mechanics):
+        raise InputError(f"got a model that brings {dynamics.kind!r}; expected mechanics (masses and forces)")
+    return dynamics
+
+
+def roll(
+    system: Mechanics,
+    make: MakeStepper,
+    state: State,
+    *,
+    dt: float,
+    steps: int,
+    save: tuple[int, ...],
+    gradient: Gradient,
+) -> Trajectory:
+    """Check, run, and look at the saved states; a state that is not finite is explained and raised."""
+    check_schedule(dt, steps, save)
+    check_state(system, state)
+    check_rows_per_step(system, steps)
+    tensors = system.tensors
+    q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
+    if not (torch.is_grad_enabled() and any(t.requires_grad for t in (*q, *u, *tensors))):
+        gradient = NoGradient()
+    saved_q, saved_u = run_rollout(Plan(make, steps, save, gradient), q, u, tensors)
+    times = state.time + dt * torch.tensor(save, dtype=torch.float64)
+    if not all(bool(torch.isfinite(t.detach()).all()) for t in (*saved_q, *saved_u)):
+        explain_failure(system, make, (q, u), (saved_q, saved_u), dt, save)
+    names = list(state.sets)
+    return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)
+
+
+def checked_step(dt: float) -> float:
+    """The step length [s] as a float, or InputError."""
+    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0.0 < dt < float("inf"):
+        raise InputError(f"dt: got {dt!r}; expected a positive step length in seconds, as a number")
+    return float(dt)
+
+
+def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
+    """Raise unless step length, number and saved steps make sense."""
+    checked_step(dt)
+    if steps < 0:
+        raise InputError(f"steps: got {steps}; expected 0 or more")
+    if list(save) != sorted(set(save)) or (save and not 0 <= save[0] <= save[-1] <= steps):
+        raise InputError(f"save: got {save}; expected increasing step counts between 0 and {steps}")
+
+
+def check_rows_per_step(system: Mechanics, steps: int) -> None:
+    """Raise unless what changes from step to step has a row for each step, or one for all."""
+    for term in (*system.compiled.elements, *system.compiled.nodes):
+        for name, value in term.params:
+            stepped = name in term.per_step and (value.dim() == 2 or isinstance(term, NodeTerm))
+            if stepped and value.shape[0] != 1 and value.shape[0] < steps:
+                raise InputError(
+                    f"term {term.name!r}, {name!r}: got values for {value.shape[0]} steps in a rollout of {steps}; "
+                    "expected one row a step, or one for all"
+                )
+
+
+def check_state(system: Mechanics, state: State) -> None:
+    """Raise unless the state fits the system's nodes and precision."""
+    if tuple(state.sets) != tuple(system.sets) and not len(state.sets) == len(system.sets) == 1:
+        raise InputError(
+            f"state: got the node sets {', '.join(map(repr, state.sets))}; "
+            f"expected {', '.join(map(repr, system.sets))}, in this order"
+        )
+    for (q, u), nodes in zip(state.sets.values(), system.sets.values(), strict=True):
+        wanted_q, wanted_u = (nodes.count, nodes.dq), (nodes.count, nodes.du)
+        if tuple(q.shape) != wanted_q or tuple(u.shape) != wanted_u:
+            raise InputError(
+                f"state: q {tuple(q.shape)} and u {tuple(u.shape)} were given; "
+                f"{nodes.name} expect {wanted_q} and {wanted_u}"
+            )
+        dtype = nodes.arrays[0][1].dtype
+        if q.dtype != dtype:
+            raise InputError(f"state is {q.dtype} but the parameters are {dtype}; make both with the same dtype")
+    state.check_finite()

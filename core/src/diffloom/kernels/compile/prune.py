@@ -1,0 +1,132 @@
+"""What a body really uses of the records it is given: passes hand on nothing else.
+
+A record passed by value costs a few instructions for every array in it, and kernels on CUDA may take only so many
+bytes of arguments. So a pass takes the arrays that its body reads, one by one, and puts them together again inside,
+with nothing in the places that are not read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Path = tuple[str | int, ...]
+
+
+class Uses:
+    """Which entries of their records written functions read."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, tuple[ast.FunctionDef, list[str], list[Any]]] = {}
+        self._found: dict[tuple[str, int], set[Path]] = {}
+
+    def add(self, tree: ast.FunctionDef, values: list[Any]) -> None:
+        """A function as it was written out, and what is known of its arguments."""
+        self._functions[tree.name] = (tree, [argument.arg for argument in tree.args.args], values)
+
+    def of(self, function: str, position: int) -> set[Path]:
+        """The entries that a function reads of its argument at this position; () where it takes it as a whole."""
+        if function not in self._functions:
+            return {()}
+        key = (function, position)
+        if key not in self._found:
+            tree, names, values = self._functions[function]
+            self._found[key] = {()}  # of a function that calls itself
+            self._found[key] = self._reads(tree, names[position], values[position])
+        return self._found[key]
+
+    def _reads(self, tree: ast.FunctionDef, root: str, value: Any) -> set[Path]:
+        stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        if root in stores and root in [argument.arg for argument in tree.args.args]:
+            return {()}
+        found: set[Path] = set()
+        pending: list[ast.AST] = list(tree.body)
+        while pending:
+            node = pending.pop()
+            path = _path(node, root, value)
+            if path is not None:
+                found.add(path)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                for k, argument in enumerate(node.args):
+                    path = _path(argument, root, value)
+                    if path is None:
+                        pending.append(argument)
+                    else:
+                        found |= {path + inner for inner in self.of(node.func.id, k)}
+            elif isinstance(node, ast.Assign) and (path := _path(node.value, root, value)) is not None:
+                target = node.targets[0]
+                if isinstance(target, ast.Name) and stores.count(target.id) == 1:
+                    found |= {path + inner for inner in self._reads(tree, target.id, at(value, path))}
+                else:
+                    found.add(path)
+            else:
+                pending += ast.iter_child_nodes(node)
+        return found
+
+
+def _path(node: ast.AST, root: str, value: Any) -> Path | None:
+    """Which entry of the record called ``root`` an expression is, as far as it is one."""
+    parts: list[str | int] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            parts.append(node.slice.value)  # type: ignore[arg-type]
+        else:
+            return None
+        node = node.value
+    if node.id != root or not isinstance(node.ctx, ast.Load):
+        return None
+    path: list[str | int] = []
+    for part in reversed(parts):
+        if not isinstance(value, tuple):
+            break
+        value = at(value, (part,))
+        path.append(part)
+    return tuple(path)
+
+
+def at(value: Any, path: Path) -> Any:
+    """An entry of a record."""
+    for part in path:
+        value = value[part] if isinstance(part, int) else getattr(value, part)
+    return value
+
+
+def entries(value: Any) -> Iterator[tuple[str | int, Any]]:
+    """The entries of a record by name, of a tuple by number."""
+    return zip(getattr(value, "_fields", range(len(value))), value, strict=True)
+
+
+def leaves(value: Any, used: set[Path], is_static: Callable[[Any], bool]) -> list[Path]:
+    """What is used of a record, array by array and number by number, in order."""
+    found: list[Path] = []
+
+    def walk(inner: Any, path: Path, whole: bool) -> None:
+        whole = whole or path in used
+        if isinstance(inner, tuple):
+            for name, entry in entries(inner):
+                walk(entry, (*path, name), whole)
+        elif whole and not is_static(inner):
+            found.append(path)
+
+    walk(value, (), False)
+    return found
+
+
+def accessor(path: Path) -> str:
+    """How an entry is written: ``.rows[0]``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+
+
+def rebuilt_text(value: Any, names: dict[Path, str], type_name: Callable[[type], str], path: Path = ()) -> str:
+    """The record put together from its leaves, which have these names."""
+    if path in names:
+        return names[path]
+    if not isinstance(value, tuple):
+        return "None"
+    inner = [rebuilt_text(entry, names, type_name, (*path, name)) for name, entry in entries(value)]
+    if type(value) is tuple:
+        return f"({''.join(text + ', ' for text in inner)})"
+    return f"{type_name(type(value))}({', '.join(inner)})"

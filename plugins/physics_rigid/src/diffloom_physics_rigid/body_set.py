@@ -1,0 +1,83 @@
+"""Rigid bodies as nodes, with mass and inertia as differentiable arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.dynamics import Motion, NodeSet, spread
+
+ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Places of the six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz."""
+
+
+def six(matrix: Tensor) -> Tensor:
+    """The six numbers (..., 6) of symmetric matrices (..., 3, 3)."""
+    return torch.stack([matrix[..., a, b] for a, b in ORDER], dim=-1)
+
+
+def symmetric(numbers: Tensor) -> Tensor:
+    """Symmetric matrices (..., 3, 3) of six numbers (..., 6) each."""
+    xx, yy, zz, xy, xz, yz = numbers.unbind(-1)
+    rows = [torch.stack(row, dim=-1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
+    return torch.stack(rows, dim=-2)
+
+
+def bodies(mass: Tensor, inertia: Tensor, gravity: Tensor, fixed: NDArray[np.bool_]) -> NodeSet:
+    """Rigid bodies.
+
+    mass: (bodies,) [kg]; inertia: (bodies, 6) about the centre in the body's axes, xx yy zz xy xz yz [kg m^2];
+    gravity: (3,) or (bodies, 3) [m/s^2]; fixed: (bodies,) bodies that never move.
+    """
+    from diffloom_physics_rigid.kernels import bodies as kernels
+
+    count = int(mass.shape[0])
+    check_positive(mass, inertia)
+    free = ~torch.as_tensor(fixed, device=mass.device)
+    inverse_mass = torch.where(free, 1.0 / mass, torch.zeros_like(mass))
+
+    def held(rows: Tensor) -> Tensor:
+        """Zero for bodies that never move: no force accelerates them."""
+        return rows if not fixed.any() else torch.where(free[:, None], rows, torch.zeros_like(rows))
+
+    return NodeSet(
+        "bodies",
+        dq=7,
+        du=6,
+        acceleration=kernels.body_acceleration,
+        acceleration_adjoint=kernels.body_acceleration_adjoint,
+        motion=Motion(
+            kernels.body_drift,
+            kernels.body_drift_adjoint,
+            kernels.body_rate,
+            kernels.body_rate_adjoint,
+            kernels.body_project,
+            kernels.body_project_adjoint,
+            kernels.body_kicked_drift,
+            kernels.body_kicked_drift_adjoint,
+        ),
+        arrays=(
+            ("inverse_mass", inverse_mass),
+            ("gravity", held(spread(gravity, (count, 3)))),
+            ("inertia", inertia),
+            ("inverse_inertia", held(six(torch.linalg.inv(symmetric(inertia))))),
+        ),
+    )
+
+
+def check_positive(mass: Tensor, inertia: Tensor) -> None:
+    """InputError unless masses are positive and inertias belong to something that can exist."""
+    if bool((mass.detach() <= 0).any()):
+        body = int((mass.detach() <= 0).nonzero()[0])
+        raise InputError(f"mass: body {body} has {float(mass.detach()[body]):g} kg; expected a positive mass; "
+                         "a body that must not move is given fixed = true")  # fmt: skip
+    least = torch.linalg.eigvalsh(symmetric(inertia.detach().double()))[:, 0]
+    if bool((least <= 0).any()):
+        body = int((least <= 0).nonzero()[0])
+        raise InputError(
+            f"inertia: body {body} has a principal moment of {float(least[body]):g} kg m^2; expected a positive "
+            "definite matrix, six numbers xx, yy, zz, xy, xz, yz about the centre of mass"
+        )
