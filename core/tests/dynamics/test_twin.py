@@ -80,6 +80,6 @@ def test_adjoints_are_the_transposes_of_the_plain_jacobians(net):
         random = torch.Generator().manual_seed(seed)
         a_q, a_u, b = (torch.randn(q.shape, generator=random, dtype=q.dtype) for _ in range(3))
         _, moved = torch.func.jvp(plain, (q, u), (a_q, a_u))
-        adj_q, adj_u = kept.evaluation(kept.tensors, 1.0).force_adjoint(0, q, u, b)
+        (adj_q,), (adj_u,) = kept.evaluation(kept.tensors, 1.0).force_adjoint(0, (q,), (u,), (b,))
         left, right = float((moved * b).sum()), float((a_q * adj_q).sum() + (a_u * adj_u).sum())
         assert abs(left - right) <= 1e-12 * max(abs(left), float((moved * b).abs().sum()))

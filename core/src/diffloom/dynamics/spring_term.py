@@ -16,11 +16,12 @@ def springs(
     damping: Tensor,
     rest_length: Tensor,
     name: str = "springs",
+    on: str | None = None,
 ) -> ElementTerm:
     """Damped springs.
 
     nodes: (springs, 2) int32. stiffness [N/m], damping [N s/m], rest_length [m]: scalar or (springs,).
-    A spring of zero length pulls nowhere.
+    A spring of zero length pulls nowhere. on: the node set, where there are several.
     """
     from diffloom.dynamics.spring_kernels import spring_force, spring_force_adjoint
 
@@ -35,4 +36,5 @@ def springs(
             ("damping", spread(damping, count)),
             ("rest_length", spread(rest_length, count)),
         ),
+        on=on,
     )

@@ -6,9 +6,14 @@ The plain functions below run in the simulator and when compilation is disabled;
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
+import functools
 import math
+import platform
 
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
@@ -25,27 +30,27 @@ def sqrt(x):
 
 def exp(x):
     """e to the power x."""
-    return np.exp(x)
+    return type(x)(math.exp(x))
 
 
 def log(x):
     """Natural logarithm."""
-    return np.log(x)
+    return type(x)(math.log(x))
 
 
 def sin(x):
     """Sine of an angle in radians."""
-    return np.sin(x)
+    return type(x)(math.sin(x))
 
 
 def cos(x):
     """Cosine of an angle in radians."""
-    return np.cos(x)
+    return type(x)(math.cos(x))
 
 
 def atan2(y, x):
     """Angle of the point (x, y), in radians from -pi to pi."""
-    return np.arctan2(y, x)
+    return type(x)(math.atan2(y, x))
 
 
 def floor(x):
@@ -62,9 +67,24 @@ def fma(a, b, c):
     """a b + c, rounded once where the processor can, and then for scalars and lanes alike.
 
     Kernels say where products and sums are to be joined. Were it left to the compiler, it would join them one way for
-    scalars and another for lanes, and their results would part in the last bit.
+    scalars and another for lanes, and their results would part in the last bit. As plain Python the C library does it.
     """
-    return a * b + c
+    joined = _joined().get(type(c))
+    return a * b + c if joined is None else type(c)(joined(a, b, c))
+
+
+@functools.cache
+def _joined():
+    """The C library's functions that round once, by float type, where compiled code does so too."""
+    features = llvm.get_host_cpu_features()
+    if not features.get("fma", platform.machine() in ("aarch64", "arm64")):
+        return {}
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    found = {}
+    for name, kind, real in (("fma", ctypes.c_double, np.float64), ("fmaf", ctypes.c_float, np.float32)):
+        found[real] = getattr(library, name)
+        found[real].restype, found[real].argtypes = kind, [kind] * 3
+    return found
 
 
 def constant(x, value):
@@ -119,7 +139,7 @@ def _scalar_absolute(x):
 
 @overload(fma, jit_options=DEVICE_OPTIONS)
 def _scalar_fma(a, b, c):
-    return fma if all(isinstance(kind, types.Number) for kind in (a, b, c)) else None
+    return (lambda a, b, c: a * b + c) if all(isinstance(kind, types.Number) for kind in (a, b, c)) else None
 
 
 @intrinsic

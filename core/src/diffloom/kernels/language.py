@@ -7,10 +7,14 @@ launches device functions over elements. Called as plain Python all of them simp
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit
+
+#: Whether kernels are compiled with checks that no index is out of bounds (DIFFLOOM_BOUNDS=1): slow, for hunting faults.
+BOUNDS = os.environ.get("DIFFLOOM_BOUNDS", "") not in ("", "0")
 
 #: Compiler options of every function that runs inside a kernel.
 #: _nrt=False: no reference counting, so taking an array out of a tuple is free (and allocating is a compile error).
@@ -21,6 +25,7 @@ DEVICE_OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"nsz"},
     "forceinline": True,
+    "boundscheck": BOUNDS,
 }
 
 Anything = TypeVar("Anything")

@@ -17,6 +17,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import numba
 import numpy as np
 
+from ..language import DEVICE_OPTIONS
+
 _PACKAGE = "diffloom.kernels"
 #: Libraries whose version stands for their content.
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda")
@@ -32,7 +34,7 @@ def environment() -> str:
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         if path.stem not in _HOST_ONLY:
             digest.update(path.read_bytes())
-    digest.update(repr(sys.version_info[:3]).encode())
+    digest.update(repr((sys.version_info[:3], sorted(DEVICE_OPTIONS.items(), key=str))).encode())
     for name in _VERSIONED:
         try:
             digest.update(f"{name}={version(name)}".encode())

@@ -1,6 +1,6 @@
 """Array elements by runs and node indices: ``mu[e]``, ``idx[e, 0]``, ``x[i, c]``, ``slots[e, a, c] = f``.
 
-No bounds are checked and negative indices do not wrap.
+Negative indices do not wrap, and bounds are checked only where all are (DIFFLOOM_BOUNDS=1).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from numba.core import cgutils, errors, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
+from ..language import BOUNDS
 from .models import pack, pack_indices, unpack, unpack_indices
 from .types import FloatLanes, IndexLanes, MaskLanes, Run
 
@@ -106,6 +107,9 @@ def address(context, builder, array_type, array, indices):
     """Address of one array element."""
     fields = context.make_array(array_type)(context, builder, array)
     shape = cgutils.unpack_tuple(builder, fields.shape, array_type.ndim)
+    if BOUNDS:
+        for axis, (index, length) in enumerate(zip(indices, shape, strict=True)):
+            cgutils.do_boundscheck(context, builder, index, length, axis)
     strides = cgutils.unpack_tuple(builder, fields.strides, array_type.ndim)
     return cgutils.get_item_pointer2(
         context, builder, fields.data, shape, strides, array_type.layout, list(indices), wraparound=False
@@ -135,6 +139,8 @@ def _is_contiguous(array_type, index_type) -> bool:
 
 def _first_address(context, builder, array_type, array, index_type, index):
     """Address of lane 0, as a pointer to a vector."""
+    if BOUNDS:
+        _addresses(context, builder, array_type, array, index_type, index)
     pointer = address(context, builder, array_type, array, _entries(builder, index_type, index))
     element = context.get_value_type(array_type.dtype)
     return builder.bitcast(pointer, ir.VectorType(element, _count(index_type)).as_pointer())

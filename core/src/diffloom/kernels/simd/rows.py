@@ -7,7 +7,7 @@ from numba.core import cgutils, errors, types
 from numba.extending import intrinsic, overload
 
 from .. import memory
-from ..language import DEVICE_OPTIONS
+from ..language import BOUNDS, DEVICE_OPTIONS
 from ..rowtypes import KnownRows
 from .arrays import address
 from .models import unpack_indices
@@ -156,7 +156,10 @@ def _elements(builder, kind, value):
 
 def row_pointer(context, builder, array_type, array, row):
     """Address of a row of an array (rows, 3 or 4), as a pointer to a vector of four."""
-    data = context.make_array(array_type)(context, builder, array).data
+    fields = context.make_array(array_type)(context, builder, array)
+    if BOUNDS:
+        cgutils.do_boundscheck(context, builder, row, cgutils.unpack_tuple(builder, fields.shape)[0], 0)
+    data = fields.data
     kind = ir.VectorType(context.get_value_type(array_type.dtype), 4).as_pointer()
     return builder.bitcast(builder.gep(data, [builder.mul(row, _int(array_type.columns))]), kind)
 
