@@ -19,6 +19,7 @@ LONG = {
     "cloth-gradients.parameter[wind]",
     "cloth-controls.constant[wind]",
     "cloth-controls.gradient[wind]",
+    *(f"{model}-integrators.runs[{scheme}]" for model in ("cloth", "rigid") for scheme in ("leapfrog", "rk4")),
 }
 
 
@@ -38,6 +39,6 @@ def test_it_keeps_its_promises(subject, check):
 
 def test_everything_is_covered():
     assert {"model fem", "model rigid", "model cloth", "model springs"} <= set(SUBJECTS)
-    assert {"renderer softras", "renderer dibr", "integrator semi_implicit", "integrator backward_euler"} <= set(
-        SUBJECTS
-    )
+    assert {"renderer softras", "renderer dibr"} <= set(SUBJECTS)
+    schemes = ("semi_implicit", "leapfrog", "rk4", "backward_euler", "implicit_midpoint")
+    assert {f"integrator {scheme}" for scheme in schemes} <= set(SUBJECTS)

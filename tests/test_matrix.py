@@ -38,6 +38,10 @@ def settings(name):
     return found["dt"], found["steps"], fit if isinstance(fit, str) else fit[0]
 
 
+#: Each pair of model and integrator compiles programs of its own: these run with every renderer, the others when asked.
+ALWAYS = ("semi_implicit", "backward_euler", "own_step")
+
+
 def triples():
     """(model, integrator, renderer) for every pair of model and integrator that is possible."""
     found = []
@@ -52,6 +56,10 @@ def triples():
 
 
 TRIPLES = triples()
+MARKED = [
+    pytest.param(t, id="-".join(t), marks=() if t[1] in ALWAYS or t[0] == "springs" else pytest.mark.slow)
+    for t in TRIPLES
+]
 
 
 def scene_of(model_name, integrator, renderer):
@@ -87,7 +95,7 @@ def test_the_matrix_covers_what_is_installed():
     assert len(TRIPLES) >= len(models()) * len(renderers())
 
 
-@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
+@pytest.mark.parametrize("triple", MARKED)
 def test_the_gradient_of_pixels_agrees_with_differences(triple):
     experiment = experiment_of(triple)
     found = check_gradient(experiment.objective(), experiment.start(), entries=4, step=1e-5)
@@ -95,7 +103,7 @@ def test_the_gradient_of_pixels_agrees_with_differences(triple):
     assert found.worst < 1e-5, [str(row) for row in found.rows]
 
 
-@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
+@pytest.mark.parametrize("triple", MARKED)
 def test_a_parameter_is_found_from_pixels(triple):
     experiment = experiment_of(triple)
     result = run_fit(experiment, sure=False)

@@ -15,7 +15,7 @@ import torch
 
 from diffloom.interfaces import Control
 from diffloom.dynamics import ElementTerm, Mechanics
-from diffloom.dynamics.programs import program_of, samples
+from diffloom.dynamics.programs import ROLLOUTS, samples
 from diffloom.plugins import get_model, models
 
 MECHANICAL = sorted(name for name in models() if hasattr(get_model(name), "example"))
@@ -41,7 +41,8 @@ def in_scalars(system: Mechanics) -> Mechanics:
 def answers(system: Mechanics, q: torch.Tensor, u: torch.Tensor) -> list[torch.Tensor]:
     at = system.evaluation(system.tensors, 1e-3)
     adj = torch.linspace(-1.0, 1.0, u.numel(), dtype=u.dtype).reshape(u.shape)
-    return [at.force(0, q, u), *at.force_adjoint(0, q, u, adj), *(g for g in at.gradients() if g is not None)]
+    (adj_q,), (adj_u,) = at.force_adjoint(0, (q,), (u,), (adj,))
+    return [*at.force(0, (q,), (u,)), adj_q, adj_u, *(g for g in at.gradients() if g is not None)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
@@ -64,8 +65,8 @@ def test_rollouts_are_packed_arithmetic_without_reference_counts(name):
     system = model.dynamics(model.params(), Control())
     if not isinstance(system, Mechanics) or not any(isinstance(t, ElementTerm) and t.simd for t in system.terms):
         pytest.skip(f"{name} has no term that runs in lanes")
-    arguments = samples(system.compiled, np.float32)["rollout"]
-    text = program_of(system.compiled).assembly("rollout", *arguments)
+    arguments = samples(system.compiled, np.float32)["split_rollout"]
+    text = ROLLOUTS.assembly("split_rollout", *arguments)
     packed = re.findall(r"\bv?(?:mul|add|sub|fn?m(?:add|sub)\d*)ps\b.*[xyz]mm", text)
     assert len(packed) > 30
     assert "NRT_incref" not in text
@@ -89,8 +90,8 @@ def test_lanes_equal_scalars_on_a_plain_processor():
 IN_SIMULATOR = """
 import sys, torch
 from diffloom.interfaces import Control, State, StoreAll
-from diffloom.dynamics.fused import FusedStepper
-from diffloom.dynamics.stepper import FrameCotangents, Segment
+from diffloom.dynamics import FrameCotangents, Segment, moves
+from diffloom.dynamics.explicit import CompiledStepper
 from diffloom.plugins import get_model
 
 model = get_model(sys.argv[1]).example()
@@ -99,15 +100,15 @@ system = model.dynamics(params, Control()).compiled
 state = model.initial_state(params)
 results = []
 for target in ("serial", "cuda"):
-    stepper = FusedStepper(system, system.tensors, 1e-3, [True] * len(system.tensors), target)
+    stepper = CompiledStepper(system, moves((1.0, 1.0)), system.tensors, 1e-3, [True] * len(system.tensors), target)
     q = torch.zeros(3, *state.q.shape, dtype=torch.float64)
     u = torch.zeros(3, *state.u.shape, dtype=torch.float64)
     q[0], u[0] = state.q, state.u - 0.3
-    segment = Segment(0, q, u)
+    segment = Segment(0, (q,), (u,))
     stepper.advance(segment)
-    frames = FrameCotangents(torch.tensor([-1, 0, -1], dtype=torch.int32), q[:1] + 1.0, u[:1] + 1.0)
+    frames = FrameCotangents(torch.tensor([-1, 0, -1], dtype=torch.int32), (q[:1] + 1.0,), (u[:1] + 1.0,))
     adj_q, adj_u = torch.ones_like(q[0]), torch.ones_like(u[0])
-    stepper.pull_back(segment, frames, adj_q, adj_u)
+    stepper.pull_back(segment, frames, (adj_q,), (adj_u,))
     results.append([q, u, adj_q, adj_u, *stepper.gradients()])
 assert all(torch.isfinite(a).all() for a in results[0])
 assert all(torch.equal(a, b) for a, b in zip(*results)), "CUDA and CPU differ"
