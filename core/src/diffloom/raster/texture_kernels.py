@@ -1,12 +1,10 @@
-"""Reading a texture at a run of points, and the adjoint: the kernels' twin of diffloom.shading.texture.
-
-mode: (corners, bilinear) as 0 or 1. image: (height, width, 3).
-"""
+"""Reading a texture at a run of points, and the adjoint. texels: see records.Texels."""
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, clamp, device, floor, minimum, mul3, sub3, where
-from diffloom.shading.kernels.runs import index_of
+from diffloom.kernels import add3, clamp, device, dot3, floor, launch, launch_lanes, ld3, minimum, mul3, st3, sub3, where
+
+from .lane_kernels import index_of
 
 
 @device
@@ -36,10 +34,10 @@ def texel(i, j, image):
 
 
 @device
-def sample(u, v, mode, image):
+def sample(u, v, texels):
     """Colours at texture coordinates (u, v), and their derivatives by u and v."""
+    image, corners, bilinear = texels.image, texels.corners, texels.bilinear
     R = image.dtype.type
-    corners, bilinear = mode
     height, width = image.shape[0], image.shape[1]
     x, slope_x = texel_place(u, width, corners, image)
     y, slope_y = texel_place(R(1.0) - v, height, corners, image)
@@ -68,10 +66,10 @@ def scatter_texel(i, j, weight, adj, copy, adj_image):
 
 
 @device
-def sample_scatter(u, v, mode, adj, copy, adj_image):
+def sample_scatter(u, v, texels, adj, copy, adj_image):
     """Cotangent of the image for one point with the cotangent ``adj`` of its colour; all numbers are scalars."""
     R = adj_image.dtype.type
-    corners, bilinear = mode
+    corners, bilinear = texels.corners, texels.bilinear
     height, width = adj_image.shape[1], adj_image.shape[2]
     x, slope_x = texel_place(u, width, corners, adj_image)
     y, slope_y = texel_place(R(1.0) - v, height, corners, adj_image)
@@ -87,3 +85,57 @@ def sample_scatter(u, v, mode, adj, copy, adj_image):
     scatter_texel(i, j + right, fx * gy, adj, copy, adj_image)
     scatter_texel(i + below, j, gx * fy, adj, copy, adj_image)
     scatter_texel(i + below, j + right, fx * fy, adj, copy, adj_image)
+
+
+@device
+def scatter_points(copy, texels, u, v, adj_colour, adj_image):
+    """adj_image[copy]: what the copy-th part of the points at u, v (points,) passes; adj_colour: (3, points)."""
+    copies, points = adj_image.shape[0], adj_colour.shape[1]
+    for i in range(adj_image.shape[1]):
+        for j in range(adj_image.shape[2]):
+            for c in range(3):
+                adj_image[copy, i, j, c] = adj_image.dtype.type(0)
+    for k in range(points * copy // copies, points * (copy + 1) // copies):
+        adj = (adj_colour[0, k], adj_colour[1, k], adj_colour[2, k])
+        sample_scatter(u[k], v[k], texels, adj, copy, adj_image)
+
+
+@device
+def sum_copies(i, adj_image):
+    """Row i of the first copy: the sum over all copies."""
+    for copy in range(1, adj_image.shape[0]):
+        for j in range(adj_image.shape[2]):
+            for c in range(3):
+                adj_image[0, i, j, c] += adj_image[copy, i, j, c]
+
+
+@device
+def sample_point(e, texels, uv, colour):
+    """colour[e] at uv[e]."""
+    c, by_u, by_v = sample(uv[e, 0], uv[e, 1], texels)
+    st3(colour, e, c)
+
+
+@device
+def sample_point_adjoint(e, texels, uv, adj_colour, adj_uv):
+    """adj_uv[e] from adj_colour[e]."""
+    c, by_u, by_v = sample(uv[e, 0], uv[e, 1], texels)
+    adj = ld3(adj_colour, e)
+    adj_uv[e, 0] = dot3(by_u, adj)
+    adj_uv[e, 1] = dot3(by_v, adj)
+
+
+def texture_forward(texels, uv, colour):
+    """Pipeline: colours (points, 3) at uv (points, 2)."""
+    launch_lanes(uv.shape[0], sample_point, texels, uv, colour)
+
+
+def texture_backward(texels, uv, adj_colour, adj_uv):
+    """Pipeline: the cotangent of uv."""
+    launch_lanes(uv.shape[0], sample_point_adjoint, texels, uv, adj_colour, adj_uv)
+
+
+def image_backward(texels, u, v, adj_colour, adj_image):
+    """Pipeline: the cotangent of the image (copies, height, width, 3), in the first of the copies."""
+    launch(adj_image.shape[0], scatter_points, texels, u, v, adj_colour, adj_image)
+    launch(adj_image.shape[1], sum_copies, adj_image)

@@ -1,4 +1,4 @@
-"""Checks at a renderer's door: what was given must make a picture."""
+"""Checks at a renderer's door: what was given must make an image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, InputError, Light, Surface
 from diffloom.interfaces.errors import check_choice, check_finite
-from diffloom.shading.projection import frames_of
+
+from .project import frames_of
+from .texture import check_texture
 
 
 def check_scene(
@@ -64,6 +66,7 @@ def _check_numbers(surface: Surface, camera: Camera) -> None:
 def _check_texture(surface: Surface) -> None:
     texture = surface.texture
     assert texture is not None
+    check_texture(texture)
     points = texture.uv.shape[0]
     if texture.uv_faces is None:
         if points != surface.vertices.shape[1]:

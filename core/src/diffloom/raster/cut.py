@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera
-from diffloom.shading.projection import camera_points
+from diffloom.raster.project import camera_points
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,13 @@ class Split:
     hidden: Tensor
     local: Tensor
     cut: Tensor
+
+    def sibling(self) -> Tensor:
+        """(triangles,) int32: the other half of a quadrilateral, -1 for triangles that are all that is left."""
+        halves = self.hidden.nonzero()[:, 0]
+        other = torch.full_like(self.face, -1)
+        other[halves[0::2]], other[halves[1::2]] = halves[1::2].to(other), halves[0::2].to(other)
+        return other
 
     def extend(self, values: Tensor) -> Tensor:
         """Values of vertices and then cuts: (frames or 1, vertices, n) -> (frames, vertices + cuts, n)."""

@@ -1,4 +1,4 @@
-"""From world to picture: where a camera sees points, and how deep they lie."""
+"""Projection: where points of the world lie in a camera's image, and how deep."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, InputError
-from diffloom.shading.arrays import Room, plain
-from diffloom.shading.programs import program
+
+from .arena import Arena, array_of
+from .programs import program
+from .records import Cameras, Viewport
 
 #: Nanoseconds to project one point, roughly.
 PER_POINT = 8.0
 
 
 def project(vertices: Tensor, camera: Camera) -> Tensor:
-    """Places in the picture, (frames, vertices, 3): x, y [px] and depth [m].
+    """Places in the image, (frames, vertices, 3): x, y [px] and depth [m].
 
-    vertices: (frames, vertices, 3) [m], world. x runs to the right and y down, both from the middle of the picture:
+    vertices: (frames, vertices, 3) [m], world. x runs to the right and y down, both from the middle of the image:
     x = column - width / 2, y = row - height / 2, so that float32 is finest where things usually are. Pixel (i, j) has
     its centre at x = j + 0.5 - width / 2, y = i + 0.5 - height / 2. depth is the distance along the viewing axis.
     Points nearer than half of ``camera.near`` have no place: they get x = y = 0 and no gradient but their depth's;
-    faces that use them must be cut first (``diffloom.shading.clip_near``). Differentiable in the vertices and in the
+    faces that use them must be cut first (``diffloom.raster.clip_near``). Differentiable in the vertices and in the
     camera's rotation, eye, focal and centre.
     """
     vertices = vertices.expand(frames_of(vertices, camera), -1, -1)
-    middle = 0.5 * camera.width, 0.5 * camera.height
-    seen: Tensor = _Projection.apply(camera.near, middle, vertices, *camera_tensors(camera))  # type: ignore[no-untyped-call]
-    return seen
+    viewport = Viewport(int(vertices.shape[1]), camera.near, camera.height, camera.width)
+    screen: Tensor = _Projection.apply(viewport, vertices, *camera_tensors(camera))  # type: ignore[no-untyped-call]
+    return screen
 
 
 def camera_tensors(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -47,7 +49,7 @@ def camera_points(vertices: Tensor, camera: Camera) -> Tensor:
 
 
 def frames_of(vertices: Tensor, camera: Camera) -> int:
-    """How many pictures surface and camera make together; each may have one frame or all of them."""
+    """How many images surface and camera make together; each may have one frame or all of them."""
     counts = {"Surface.vertices": int(vertices.shape[0])}
     if camera.rotation.dim() == 3:
         counts["Camera.rotation"] = int(camera.rotation.shape[0])
@@ -71,38 +73,29 @@ def camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list[Tenso
 
 
 class _Projection(torch.autograd.Function):
-    """(near, middle, vertices, rotation, eye, focal, centre) -> screen."""
+    """(viewport, vertices, rotation, eye, focal, centre) -> screen."""
 
     @staticmethod
-    def forward(ctx: Any, near: float, middle: tuple[float, float], vertices: Tensor, *camera: Tensor) -> Tensor:
-        room = Room(vertices.device, vertices.dtype)
-        points = plain(vertices).reshape(-1, 3)
-        screen = room.floats(*points.shape)
-        count = vertices.shape[1]
-        cameras = [plain(t) for t in camera]
-        program.run(
-            "project_forward", len(points), count, near, middle, points, *cameras, screen, work=len(points) * PER_POINT
-        )
+    def forward(ctx: Any, viewport: Viewport, vertices: Tensor, *camera: Tensor) -> Tensor:
+        points = array_of(vertices).reshape(-1, 3)
+        screen = Arena.of(vertices).floats(*points.shape)
+        cameras = Cameras(*map(array_of, camera))
+        program.run("project_forward", viewport, cameras, points, screen, work=len(points) * PER_POINT)
+        ctx.viewport = viewport
         ctx.save_for_backward(vertices, *camera)
-        ctx.near, ctx.middle = near, middle
-        return room.tensor(screen).reshape(vertices.shape)
+        return Arena.of(vertices).tensor(screen).reshape(vertices.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, adj_screen: Tensor) -> tuple[Any, ...]:
         vertices, *camera = ctx.saved_tensors
-        room = Room(vertices.device, vertices.dtype)
-        points, adj = plain(vertices).reshape(-1, 3), plain(adj_screen).reshape(-1, 3)
-        adj_points, adj_c = room.floats(*points.shape, fill=0.0), room.floats(*points.shape)
-        frames, count = vertices.shape[:2]
-        cameras, work = [plain(t) for t in camera], len(points) * PER_POINT
-        program.run(
-            "project_backward", len(points), count, ctx.near, ctx.middle, points, *cameras, adj, adj_points, adj_c,
-            work=work,
-        )  # fmt: skip
+        arena, points, adj = Arena.of(vertices), array_of(vertices).reshape(-1, 3), array_of(adj_screen).reshape(-1, 3)
+        adj_points, adj_c = arena.floats(*points.shape, fill=0.0), arena.floats(*points.shape)
+        given, work = (ctx.viewport, Cameras(*map(array_of, camera)), points, adj), len(points) * PER_POINT
+        program.run("project_backward", *given, adj_points, adj_c, work=work)
         grads: list[Any] = [None] * 4
-        if any(ctx.needs_input_grad[3:]):
-            rows = room.floats(frames, 16)
-            program.run("camera_backward", frames, count, ctx.near, points, *cameras[:3], adj, adj_c, rows, work=work)
-            grads = camera_cotangents(room.tensor(rows), camera[0], camera[1])
-        return None, None, room.tensor(adj_points).reshape(vertices.shape), *grads
+        if any(ctx.needs_input_grad[2:]):
+            rows = arena.floats(vertices.shape[0], 16)
+            program.run("camera_backward", *given, adj_c, rows, work=work)
+            grads = camera_cotangents(arena.tensor(rows), camera[0], camera[1])
+        return None, arena.tensor(adj_points).reshape(vertices.shape), *grads

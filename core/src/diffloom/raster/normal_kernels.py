@@ -1,7 +1,7 @@
 """Normals of vertices and their adjoint.
 
 The normal of vertex i is the sum over its faces of (b - a) x (c - a), scaled to length one; nothing where the sum is
-shorter than SHORTEST. Frames of ``count`` vertices repeat the faces; around: see diffloom.shading.topology.
+shorter than SHORTEST. Frames of ``count`` vertices repeat the faces; corners: see records.Corners.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ def face_normal(f, shift, faces, vertices):
 
 
 @device
-def normal_sum(i, count, faces, start, corner, vertices):
+def normal_sum(i, count, corners, vertices):
     """The sum of face normals around vertex i."""
     R = vertices.dtype.type
     total = (R(0.0), R(0.0), R(0.0))
-    for k in range(start[i % count], start[i % count + 1]):
-        total = add3(total, face_normal(corner[k] // 3, i // count * count, faces, vertices))
+    for k in range(corners.start[i % count], corners.start[i % count + 1]):
+        total = add3(total, face_normal(corners.corner[k] // 3, i // count * count, corners.index, vertices))
     return total
 
 
 @device
-def vertex_normal(i, count, faces, start, corner, vertices, normals):
+def vertex_normal(i, count, corners, vertices, normals):
     """normals[i]."""
     R = vertices.dtype.type
-    total = normal_sum(i, count, faces, start, corner, vertices)
+    total = normal_sum(i, count, corners, vertices)
     length = length3(total)
     scale = R(1.0) / length if length > R(SHORTEST) else R(0.0)
     st3(normals, i, mul3(total, scale))
 
 
 @device
-def normal_sum_adjoint(i, count, faces, start, corner, vertices, adj_normals, adj_sums):
+def normal_sum_adjoint(i, count, corners, vertices, adj_normals, adj_sums):
     """adj_sums[i]: the cotangent of the sum, (adj - n (n . adj)) / length."""
     R = vertices.dtype.type
-    total = normal_sum(i, count, faces, start, corner, vertices)
+    total = normal_sum(i, count, corners, vertices)
     length = length3(total)
     scale = R(1.0) / length if length > R(SHORTEST) else R(0.0)
     n, adj = mul3(total, scale), ld3(adj_normals, i)
@@ -51,13 +51,13 @@ def normal_sum_adjoint(i, count, faces, start, corner, vertices, adj_normals, ad
 
 
 @device
-def vertex_normal_adjoint(i, count, faces, start, corner, vertices, adj_sums, adj_vertices):
+def vertex_normal_adjoint(i, count, corners, vertices, adj_sums, adj_vertices):
     """adj_vertices[i]: for a face abc with the cotangent s of its normal, corner a gets s x (c - b), and so round."""
     R = vertices.dtype.type
     shift = i // count * count
     total = (R(0.0), R(0.0), R(0.0))
-    for k in range(start[i % count], start[i % count + 1]):
-        f, c = corner[k] // 3, corner[k] % 3
+    for k in range(corners.start[i % count], corners.start[i % count + 1]):
+        f, c, faces = corners.corner[k] // 3, corners.corner[k] % 3, corners.index
         p, q, r = faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
         s = add3(ld3(adj_sums, p), add3(ld3(adj_sums, q), ld3(adj_sums, r)))
         if c == 0:
@@ -69,12 +69,12 @@ def vertex_normal_adjoint(i, count, faces, start, corner, vertices, adj_sums, ad
     st3(adj_vertices, i, total)
 
 
-def normals_forward(n, count, faces, start, corner, vertices, normals):
-    """Schedule: the normals of n vertices."""
-    launch(n, vertex_normal, count, faces, start, corner, vertices, normals)
+def normals_forward(count, corners, vertices, normals):
+    """Pipeline: the normals of vertices."""
+    launch(vertices.shape[0], vertex_normal, count, corners, vertices, normals)
 
 
-def normals_backward(n, count, faces, start, corner, vertices, adj_normals, adj_sums, adj_vertices):
-    """Schedule: the cotangent of the vertices."""
-    launch(n, normal_sum_adjoint, count, faces, start, corner, vertices, adj_normals, adj_sums)
-    launch(n, vertex_normal_adjoint, count, faces, start, corner, vertices, adj_sums, adj_vertices)
+def normals_backward(count, corners, vertices, adj_normals, adj_sums, adj_vertices):
+    """Pipeline: the cotangent of the vertices."""
+    launch(vertices.shape[0], normal_sum_adjoint, count, corners, vertices, adj_normals, adj_sums)
+    launch(vertices.shape[0], vertex_normal_adjoint, count, corners, vertices, adj_sums, adj_vertices)

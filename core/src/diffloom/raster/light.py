@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import torch
@@ -10,11 +11,14 @@ from torch import Tensor
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
 from diffloom.interfaces.errors import InputError, as_float_tensor, check_shape
 
+from .light_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
+from .records import Lights
+
 #: What lights a scene when no lights are given: some from everywhere, a lamp above and before the origin.
 DEFAULT_LIGHTS: tuple[Light, ...] = (AmbientLight(0.5), PointLight((0.0, 3.0, 3.0), 0.5, 0.2))
 
-#: Vectors shorter than this are left short instead of being scaled to one.
-SHORTEST = 1e-6
+#: How a material answers light, as kernels know it.
+SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
 
 
 def shade(
@@ -68,10 +72,7 @@ def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shinine
 
 def irradiance(light: HarmonicLight, normal: Tensor) -> Tensor:
     """Light from all around on a surface with the unit normal (..., 3): (..., 3)."""
-    coefficients = check_shape("HarmonicLight.coefficients", light.coefficients, (9,), (9, 3))
-    if coefficients.dim() == 1:
-        coefficients = coefficients[:, None].expand(9, 3)
-    return harmonics(normal) @ coefficients
+    return harmonics(normal) @ _coefficients(light, normal.dtype)
 
 
 def harmonics(normal: Tensor) -> Tensor:
@@ -109,3 +110,75 @@ def vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
     if tensor.shape != (3,):
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected three numbers")
     return tensor
+
+
+def light_tables(material: Material, lights: Sequence[Light], dtype: torch.dtype, device: torch.device) -> Lights:
+    """Tables of ``lights``, or of DEFAULT_LIGHTS when there are none; kept where all is plain numbers."""
+    make = _kept_tables if all(_of_numbers(thing) for thing in (material, *lights)) else _tables
+    return make(material, tuple(lights), dtype, device)
+
+
+def _of_numbers(thing: object) -> bool:
+    """Whether no tensor can change what this says."""
+    return hasattr(thing, "__dict__") and all(_is_number(value) for value in vars(thing).values())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
+
+
+def _tables(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device) -> Lights:
+    ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
+    diffuse = rgb("Material.diffuse", material.diffuse, dtype)
+    specular = rgb("Material.specular", material.specular, dtype)
+    rows, kinds = [], []
+    for light in lights or DEFAULT_LIGHTS:
+        if isinstance(light, AmbientLight):
+            ambient = ambient + rgb("AmbientLight.colour", light.colour, dtype)
+        elif isinstance(light, HarmonicLight):
+            added = _coefficients(light, dtype) * diffuse
+            harmonics = harmonics + added if len(harmonics) else added
+        elif isinstance(light, PointLight | DirectionalLight):
+            place = light.position if isinstance(light, PointLight) else light.direction
+            kinds.append(POINT if isinstance(light, PointLight) else DIRECTIONAL)
+            glow = rgb("light.diffuse", light.diffuse, dtype) * diffuse
+            gloss = rgb("light.specular", light.specular, dtype) * specular
+            rows.append(torch.cat([vector("place or direction of a light", place, dtype), glow, gloss]))
+        else:
+            raise InputError(f"lights: got {light!r}; expected an ambient, point, directional or harmonic light")
+    ambient = ambient * rgb("Material.ambient", material.ambient, dtype)
+    table = torch.stack(rows) if rows else torch.zeros((0, 9), dtype=dtype)
+    shininess = as_float_tensor("Material.shininess", material.shininess, dtype).reshape(1)
+    number = torch.tensor(kinds, dtype=torch.int32)
+    return Lights(*(part.to(device) for part in (ambient, number, table, harmonics, shininess)))
+
+
+_kept_tables = functools.lru_cache(maxsize=32)(_tables)
+
+
+def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
+    given = as_float_tensor("HarmonicLight.coefficients", light.coefficients, dtype)
+    check_shape("HarmonicLight.coefficients", given, (9,), (9, 3))
+    return given if given.dim() == 2 else given[:, None].expand(9, 3)
+
+
+@functools.lru_cache(maxsize=8)
+def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
+    """What stands in for lights where nothing is lit."""
+    zeros = functools.partial(torch.zeros, dtype=dtype, device=device)
+    return Lights(zeros(3), torch.zeros(0, dtype=torch.int32, device=device), zeros((0, 9)), zeros((0, 3)), zeros(1))
+
+
+def table_columns(lights: Lights) -> int:
+    """Columns of the table that cotangents of lights are summed in."""
+    return LIGHTS + 9 * int(lights.table.shape[0]) + 3 * int(lights.harmonics.shape[0])
+
+
+def table_cotangents(sums: Tensor, lights: int) -> dict[str, Tensor]:
+    """Cotangents by the names of ``Lights``, from a table's sums over its rows."""
+    return {
+        "ambient": sums[AMBIENT : AMBIENT + 3],
+        "shininess": sums[SHININESS : SHININESS + 1],
+        "table": sums[LIGHTS : LIGHTS + 9 * lights].reshape(lights, 9),
+        "harmonics": sums[LIGHTS + 9 * lights :].reshape(-1, 3),
+    }

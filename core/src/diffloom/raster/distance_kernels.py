@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from diffloom.kernels import clamp, constant, device, where
 
-from .triangles import LENGTH
+from .triangle_kernels import LENGTH
 
 
 @device

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.shading.storage import lent
+from diffloom.memory_pool import pool
 
 _KINDS: dict[torch.dtype, np.dtype[Any]] = {
     torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64), torch.int32: np.dtype(np.int32),
@@ -18,18 +18,23 @@ _KINDS: dict[torch.dtype, np.dtype[Any]] = {
 }  # fmt: skip
 
 
-def plain(tensor: Tensor) -> Any:
+def array_of(tensor: Tensor) -> Any:
     """A tensor's memory for a kernel, contiguous; shared with the tensor where it was contiguous already."""
     tensor = tensor.detach().contiguous()
     return tensor.numpy() if tensor.device.type == "cpu" else tensor
 
 
 @dataclass(frozen=True)
-class Room:
-    """Makes arrays on one device, floats in one precision."""
+class Arena:
+    """Makes arrays on one device, floats in one precision; large ones reuse memory (``diffloom.memory_pool``)."""
 
     device: torch.device
     dtype: torch.dtype
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Arena:
+        """Where a tensor is, in its precision."""
+        return cls(tensor.device, tensor.dtype)
 
     @functools.cached_property
     def on_host(self) -> bool:
@@ -53,7 +58,7 @@ class Room:
             if fill is None:
                 return torch.empty(shape, dtype=dtype, device=self.device)
             return torch.full(shape, fill, dtype=dtype, device=self.device)
-        array = lent(shape, _KINDS[dtype])
+        array = pool.array(shape, _KINDS[dtype])
         if fill is not None:
             array.fill(fill)
         return array
