@@ -60,7 +60,10 @@ def is_function(value: Any) -> bool:
 
 def launches(function: Any) -> bool:
     """Whether a plain function is a pipeline: it launches, itself or through another one."""
-    return isinstance(function, FunctionType) and any(name in function.__code__.co_names for name in MARKERS)
+    if not isinstance(function, FunctionType):
+        return False
+    names = function.__code__.co_names
+    return any(name in names for name in MARKERS) or any(launches(function.__globals__.get(name)) for name in names)
 
 
 class _Maker:
