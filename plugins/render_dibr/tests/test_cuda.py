@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from diffloom.kernels import cuda_check, ptx
+from diffloom.kernels.backends import cuda_check, ptx
 from diffloom_render_dibr.programs import program, samples
 
 SIMULATED = """

@@ -8,24 +8,22 @@ its floor delta: its cotangent is then -sharp delta g.(background - C) / S, and 
 from __future__ import annotations
 
 from diffloom.kernels import add3, anyl, device, mul3, where
-from diffloom.shading.kernels.powers import expv
-from diffloom.shading.kernels.runs import first_of, total, width_of
-from diffloom.shading.kernels.tiles import TILE, dealt
+from diffloom.raster.power_kernels import expv
+from diffloom.raster.lane_kernels import first_of, total, width_of
+from diffloom.raster.bin_kernels import TILE, dealt, tile_corner
 
-from .blend import background_weight, reference_depth
-from .cover import within
-from .fragments import distance_adjoint, edges, is_inside, nearest_edge, weights, weights_adjoint
-from .light_table import light_table_adjoint
-from .pixels import tile_corner
-from .surface import lit_colour_adjoint, mix_adjoint, own_colour, own_colour_adjoint, point_rows, value_rows
+from .blend_kernels import background_weight, reference_depth
+from .cover_kernels import within
+from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, weights, weights_adjoint
+from .surface_kernels import own_colour, own_colour_adjoint, point_rows, shaded_adjoint, value_rows
 
 
 @device
-def load_saved(frame, row, here, saved):
+def load_saved(frame, row, here, images):
     """Colour, depth and 1 / S of a run of pixels."""
-    planes = saved[3]
+    planes = images.planes
     colour = planes[frame, 0, row, here], planes[frame, 1, row, here], planes[frame, 2, row, here]
-    return colour, saved[4][frame, row, here], saved[4].dtype.type(1.0) / saved[5][frame, row, here]
+    return colour, images.depth[frame, row, here], planes.dtype.type(1.0) / images.weight[frame, row, here]
 
 
 @device
@@ -63,94 +61,93 @@ def store9(slots, i, part, sums):
 
 
 @device
-def weight_adjoint(t, frame, row, here, p, fall, z, seen, colour, mesh, fade, background, saved, g, gd):
+def weight_adjoint(
+    t, frame, row, here, p, fall, z, weighs, colour, mesh, fade, background, coverage, images, g, gd
+):
     """From the cotangents of a run of pixels to those of a fragment's p and z; its weight is p fall."""
-    record = saved[4]
-    R = record.dtype.type
+    outline = images.depth
+    R = outline.dtype.type
     zero = R(0.0)
-    mean, depth, share = load_saved(frame, row, here, saved)
+    mean, depth, share = load_saved(frame, row, here, images)
     gap = g[0] * (colour[0] - mean[0]) + g[1] * (colour[1] - mean[1]) + g[2] * (colour[2] - mean[2])
     gap = (gap + gd * (z - depth)) * share
-    adj_z = gd * p * fall * share - gap * p * fall * fade[0]
-    delta, pinned = background_weight(saved[1][frame, row, here], fade, record)
+    adj_z = gd * p * fall * share - gap * p * fall * fade.sharp
+    delta, pinned = background_weight(coverage.nearest[frame, row, here], fade, outline)
     rest = g[0] * (background[0] - mean[0]) + g[1] * (background[1] - mean[1]) + g[2] * (background[2] - mean[2])
-    rest = -(rest + gd * (fade[2] - depth)) * share * delta * fade[0]
-    is_front = seen & pinned & (saved[2][frame, row, here] == R(t - mesh[3][frame]))
+    rest = -(rest + gd * (fade.far - depth)) * share * delta * fade.sharp
+    is_front = weighs & pinned & (coverage.front[frame, row, here] == R(t - mesh.frame_start[frame]))
     return gap * fall, adj_z + where(is_front, rest, zero)
 
 
 @device
 def blend_adjoint(
-    e, wants, mesh, shape, lists, view, soft, fade, limit, look, light, background, saved, adj_planes, adj_depth, slots,
-    table,
-):  # fmt: skip
+    e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, background, perspective, coverage, images, adjoint, slots
+):
     """Cotangents from a stripe e of columns of one entry's tile.
 
     slots[entry stripe]: those of the triangle's corners, nine each: x, y, depth; values; normals; positions.
-    wants: (colour, limited, perspective, light table). saved: clear, nearest, front, planes, depth, weight.
     """
-    record, box, swapped = shape
-    R = record.dtype.type
+    triangles, lists, limit = fragments.triangles, fragments.lists, fragments.limit
+    outline, box = triangles.outline, triangles.box
+    R = outline.dtype.type
     s = first_of(e)
-    n = dealt(s // TILE, lists[2].shape[0])
-    if n >= lists[2].shape[0]:
+    n = dealt(s // TILE, lists.triangle.shape[0])
+    if n >= lists.triangle.shape[0]:
         return
     i = (n * TILE + s % TILE) // width_of(e)
-    t = lists[2][n]
-    frame, top, left = tile_corner(lists[3][n], view)
+    t = lists.triangle[n]
+    frame, top, left = tile_corner(lists.tile[n], grid)
     here = e + (left + s % TILE - s)
-    x = view[2][here]
+    x = grid.columns[here]
     zero, one, two = R(0.0), R(1.0), R(2.0)
     o = x * zero
     places = values = normals = positions = (o, o, o, o, o, o, o, o, o)
-    value_at, point_at = value_rows(t, shape, look), point_rows(t, shape, mesh)
+    value_at, point_at = value_rows(t, triangles.swapped, surfacing.index), point_rows(t, triangles.swapped, mesh)
     for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
-        g, ga, gd = load_cotangents(frame, row, here, adj_planes, adj_depth)
+        g, ga, gd = load_cotangents(frame, row, here, adjoint.planes, adjoint.depth)
         if not anyl((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
             continue
-        y = view[3][row]
-        a, b, c = edges(record, t, x, y)
+        y = grid.rows[row]
+        a, b, c = edges(outline, t, x, y)
         d, second, third = nearest_edge(a, b, c)
-        inside = is_inside(a, b, c, record)
-        near = inside | (d < soft[1])
-        q, scale, z = weights(record, t, a, b, c)
-        if wants[1]:
-            near = near & within(z, R(t - mesh[3][frame]), limit[0][frame, row, here], limit[1][frame, row, here])
+        inside = is_inside(a, b, c, outline)
+        near = inside | (d < blur.reach_squared)
+        q, scale, z = weights(outline, t, a, b, c)
+        if wants.limited:
+            face = R(t - mesh.frame_start[frame])
+            near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
         if not anyl(near):
             continue
-        p = one / (one + expv(where(inside, -d, d) * soft[0]))
-        adj_d = -p * ga * saved[0][frame, row, here] * soft[0]
-        start = reference_depth(saved[1][frame, row, here], fade, record)
-        seen = near & ((start - z) * fade[0] > fade[1])
-        if anyl(seen):
-            colour, by_u, by_v, value = own_colour(q, value_at, look)
-            fall = where(seen, expv((start - z) * fade[0]), zero)
-            adj_own, adj_q, lit = mul3(g, p * fall / saved[5][frame, row, here]), (o, o, o), colour
-            if light[0] > 0 and wants[0]:
-                adj_lit = adj_own
-                lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = lit_colour_adjoint(
-                    colour, q, point_at, frame, light, adj_lit
+        p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
+        adj_d = -p * ga * coverage.clear[frame, row, here] * blur.sharpness
+        start = reference_depth(coverage.nearest[frame, row, here], fade, outline)
+        weighs = near & ((start - z) * fade.sharp > fade.cut)
+        if anyl(weighs):
+            colour, by_u, by_v = own_colour(q, value_at, surfacing)
+            fall = where(weighs, expv((start - z) * fade.sharp), zero)
+            adj_own, adj_q, lit = mul3(g, p * fall / images.weight[frame, row, here]), (o, o, o), colour
+            if lighting.shading > 0 and wants.colour:
+                lit, adj_own, adj_position, adj_normal, adj_q = shaded_adjoint(
+                    i, colour, q, point_at, frame, lighting, adj_own, wants.table, adjoint.table
                 )
                 positions = add_spread(positions, q, adj_position)
                 normals = add_spread(normals, q, adj_normal)
-                if wants[3]:
-                    light_table_adjoint(i, colour, q, point_at, frame, light, adj_lit, adj_eye, table)
             adj_p, adj_z = weight_adjoint(
-                t, frame, row, here, p, fall, z, seen, lit, mesh, fade, background, saved, g, gd
+                t, frame, row, here, p, fall, z, weighs, lit, mesh, fade, background, coverage, images, g, gd
             )
-            adj_d = adj_d - adj_p * p * (one - p) * soft[0]
-            if wants[0]:
-                adj_value = own_colour_adjoint(adj_own, by_u, by_v, look)
+            adj_d = adj_d - adj_p * p * (one - p) * blur.sharpness
+            if wants.colour:
+                adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, surfacing)
                 values = add_spread(values, q, adj_value)
-                adj_q = add3(adj_q, mix_adjoint(value_at, look[4], adj_value))
-            w = weights_adjoint(record, t, x, y, a, b, c, q, scale, adj_q, adj_z, R(wants[2]))
+                adj_q = add3(adj_q, by_value)
+            w = weights_adjoint(outline, t, x, y, a, b, c, q, scale, adj_q, adj_z, R(perspective))
             places = add9(places, (w[0], w[1], w[6], w[2], w[3], w[7], w[4], w[5], w[8]))
         force = where(near, two * adj_d, zero)
         f = distance_adjoint(a, b, c, second, third, where(inside, force, -force))
         places = add9(places, (f[0], f[1], o, f[2], f[3], o, f[4], f[5], o))
     store9(slots, i, 0, places)
-    if wants[0]:
+    if wants.colour:
         store9(slots, i, 1, values)
-    if light[0] > 0 and wants[0]:
+    if lighting.shading > 0 and wants.colour:
         store9(slots, i, 2, normals)
         store9(slots, i, 3, positions)

@@ -8,12 +8,11 @@ Faces are told by their number within the frame, held as a float.
 from __future__ import annotations
 
 from diffloom.kernels import anyl, device, where
-from diffloom.shading.kernels.powers import expv
-from diffloom.shading.kernels.runs import alll, first_of, total, width_of
-from diffloom.shading.kernels.tiles import TILE, dealt
+from diffloom.raster.power_kernels import expv
+from diffloom.raster.lane_kernels import alll, first_of, total, width_of
+from diffloom.raster.bin_kernels import TILE, dealt, misses, tile_corner
 
-from .fragments import distance_adjoint, edges, is_inside, nearest_edge, weights
-from .pixels import misses, tile_corner
+from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, weights
 
 
 @device
@@ -23,89 +22,89 @@ def within(z, face, limit_depth, limit_face):
 
 
 @device
-def cover(e, wants, full, mesh, shape, lists, view, soft, limit, found):
+def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
     """Fill clear for the run e of pixels of the active tiles; it is 0 from where it would be lost beside 1.
 
-    wants: (depths, most, limited). With depths: also nearest, the least depth of a fragment, and front, its face. With
-    most > 0: also hits, the number of fragments. With limited: only pixels that have a limit, and fragments within it.
+    With depths: also nearest, the least depth of a fragment, and front, its face. Where only so many count: also hits,
+    the number of fragments. With limited: only pixels that have a limit, and fragments within it.
     """
-    record, box, swapped = shape
-    clear, nearest, front, hits = found
-    R = record.dtype.type
+    outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
+    most = blur.most
+    R = outline.dtype.type
     s = first_of(e)
-    tile = lists[0][s // (TILE * TILE)]
-    frame, top, left = tile_corner(tile, view)
+    tile = lists.active[s // (TILE * TILE)]
+    frame, top, left = tile_corner(tile, grid)
     row, column = top + s % (TILE * TILE) // TILE, left + s % TILE
     here = e + (column - s)
-    if wants[2] and not anyl(limit[0][frame, row, here] < R(1e30)):
+    if limited and not anyl(limit.depth[frame, row, here] < R(1e30)):
         return
-    x, y = view[2][here], view[3][row]
+    x, y = grid.columns[here], grid.rows[row]
     last = column + width_of(e) - 1
     one, zero = R(1.0), R(0.0)
     none = x * zero
     product, many, least, first = none + one, none, none + R(1e30), none - one
-    begin, end = lists[1][tile], lists[1][tile + 1]
-    may_stop = not wants[0] and (wants[1] == 0 or end - begin <= wants[1])
+    begin, end = lists.start[tile], lists.start[tile + 1]
+    may_stop = not depths and (most == 0 or end - begin <= most)
     for k in range(begin, end):
-        t = lists[2][k]
+        t = lists.triangle[k]
         if misses(t, row, column, last, box):
             continue
-        a, b, c = edges(record, t, x, y)
+        a, b, c = edges(outline, t, x, y)
         d, second, third = nearest_edge(a, b, c)
-        inside = is_inside(a, b, c, record)
-        near = inside | (d < soft[1])
+        inside = is_inside(a, b, c, outline)
+        near = inside | (d < blur.reach_squared)
         if anyl(near):
-            if wants[0]:
-                q, scale, z = weights(record, t, a, b, c)
-                face = R(t - mesh[3][frame])
-                if wants[2]:
-                    near = near & within(z, face, limit[0][frame, row, here], limit[1][frame, row, here])
+            if depths:
+                q, scale, z = weights(outline, t, a, b, c)
+                face = R(t - mesh.frame_start[frame])
+                if limited:
+                    near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
                 closer = near & (z < least)
                 least, first = where(closer, z, least), where(closer, face, first)
             many = many + where(near, one, zero)
-            product = where(near, product * (one + expv(where(inside, d, -d) * soft[0])), product)
-            if may_stop and alll(product > full):
+            product = where(near, product * (one + expv(where(inside, d, -d) * blur.sharpness)), product)
+            if may_stop and alll(product > blur.full):
                 break
-    clear[frame, row, here] = where(product > full, zero, one / product)
-    if wants[0]:
-        nearest[frame, row, here], front[frame, row, here] = least, first
-    if wants[1] > 0 and not wants[2]:
-        hits[frame, row, here] = many
+    coverage.clear[frame, row, here] = where(product > blur.full, zero, one / product)
+    if depths:
+        coverage.nearest[frame, row, here], coverage.front[frame, row, here] = least, first
+    if most > 0 and not limited:
+        coverage.hits[frame, row, here] = many
 
 
 @device
-def cover_adjoint(e, limited, mesh, shape, lists, view, soft, limit, clear, adj_alpha, slots):
+def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slots):
     """Cotangents of x, y of the corners of one entry's triangle, from a stripe e of columns of its tile.
 
     d alpha / d d = -p clear / sigma.
     """
-    record, box, swapped = shape
-    R = record.dtype.type
+    outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
+    R = outline.dtype.type
     s = first_of(e)
-    n = dealt(s // TILE, lists[2].shape[0])
-    if n >= lists[2].shape[0]:
+    n = dealt(s // TILE, lists.triangle.shape[0])
+    if n >= lists.triangle.shape[0]:
         return
-    t = lists[2][n]
-    frame, top, left = tile_corner(lists[3][n], view)
+    t = lists.triangle[n]
+    frame, top, left = tile_corner(lists.tile[n], grid)
     here = e + (left + s % TILE - s)
-    x = view[2][here]
+    x = grid.columns[here]
     zero, one, two = R(0.0), R(1.0), R(2.0)
     none = x * zero
     ax, ay, bx, by, cx, cy = none, none, none, none, none, none
     for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
         weight = adj_alpha[frame, row, here] * clear[frame, row, here]
         if anyl(weight != zero):
-            a, b, c = edges(record, t, x, view[3][row])
+            a, b, c = edges(outline, t, x, grid.rows[row])
             d, second, third = nearest_edge(a, b, c)
-            inside = is_inside(a, b, c, record)
-            near = inside | (d < soft[1])
+            inside = is_inside(a, b, c, outline)
+            near = inside | (d < blur.reach_squared)
             if limited:
-                q, scale, z = weights(record, t, a, b, c)
-                face = R(t - mesh[3][frame])
-                near = near & within(z, face, limit[0][frame, row, here], limit[1][frame, row, here])
+                q, scale, z = weights(outline, t, a, b, c)
+                face = R(t - mesh.frame_start[frame])
+                near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
             if anyl(near):
-                p = one / (one + expv(where(inside, -d, d) * soft[0]))
-                force = where(near, two * p * weight * soft[0], zero)
+                p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
+                force = where(near, two * p * weight * blur.sharpness, zero)
                 g = distance_adjoint(a, b, c, second, third, where(inside, -force, force))
                 ax, ay, bx, by, cx, cy = ax + g[0], ay + g[1], bx + g[2], by + g[3], cx + g[4], cy + g[5]
     i = (n * TILE + s % TILE) // width_of(e)

@@ -1,28 +1,24 @@
 """From the entries of tiles back to triangles and on to points, always in the same order.
 
-Slots hold nine numbers for a triangle: three for each of its corners, in the order of its record. cells: the first
-cell of each triangle, and the entry of each cell, counted from 1. around: where the corners that use a row start, and
-these corners, numbered 3 x face + corner.
+Slots hold nine numbers for a triangle: three for each of its corners, in the order of its outline.
 """
 
 from __future__ import annotations
 
 from diffloom.kernels import device
-from diffloom.shading.kernels.tiles import cells_of
+from diffloom.raster.bin_kernels import cells_of
 
 
 @device
-def gather_triangle(t, part, parts, shape, cells, slots, adj_corners):
+def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
     """adj_corners[t, corner]: sums over all entries of triangle t, corners in their given order."""
-    box, swapped = shape[1], shape[2]
-    first_cell, cell_entry = cells
     R = slots.dtype.type
     o = R(0.0)
     ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
-    for cell in range(first_cell[t], first_cell[t] + cells_of(t, box)):
-        entry = cell_entry[cell] - 1
+    for cell in range(cells.first[t], cells.first[t] + cells_of(t, box)):
+        entry = cells.entry[cell] - 1
         if entry >= 0:
-            for i in range(entry * parts, (entry + 1) * parts):
+            for i in range(entry * stripes, (entry + 1) * stripes):
                 ax, ay, az = ax + slots[i, part, 0], ay + slots[i, part, 1], az + slots[i, part, 2]
                 bx, by, bz = bx + slots[i, part, 3], by + slots[i, part, 4], bz + slots[i, part, 5]
                 cx, cy, cz = cx + slots[i, part, 6], cy + slots[i, part, 7], cz + slots[i, part, 8]
@@ -34,24 +30,14 @@ def gather_triangle(t, part, parts, shape, cells, slots, adj_corners):
 
 
 @device
-def gather_point(i, mesh, around, adj_corners, adj_points):
-    """adj_points[i]: the sum over the corners that meet in point i."""
-    R = adj_corners.dtype.type
-    x, y, z = R(0.0), R(0.0), R(0.0)
-    count, shift = mesh[0], i // mesh[0] * mesh[1].shape[0]
-    for k in range(around[0][i % count], around[0][i % count + 1]):
-        t, c = shift + around[1][k] // 3, around[1][k] % 3
-        x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
-    adj_points[i, 0], adj_points[i, 1], adj_points[i, 2] = x, y, z
-
-
-@device
-def gather_value(i, frames, index, around, adj_corners, adj_values):
+def gather_value(i, repeats, corners, adj_corners, adj_values):
     """adj_values[i]: the sum over the corners of all frames that take row i."""
     R = adj_corners.dtype.type
     x, y, z = R(0.0), R(0.0), R(0.0)
-    for k in range(around[0][i], around[0][i + 1]):
-        for frame in range(frames):
-            t, c = frame * index.shape[0] + around[1][k] // 3, around[1][k] % 3
+    for k in range(corners.start[i], corners.start[i + 1]):
+        for frame in range(repeats):
+            t, c = frame * corners.index.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
             x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
-    adj_values[i, 0], adj_values[i, 1], adj_values[i, 2] = x, y, z
+    adj_values[i, 0], adj_values[i, 1] = x, y
+    if adj_values.shape[1] > 2:
+        adj_values[i, 2] = z

@@ -1,110 +1,122 @@
-"""The schedules of the soft rasterizer; the package tells what the tuples hold."""
+"""The pipelines of the soft rasterizer."""
 
 from __future__ import annotations
 
 from diffloom.kernels import launch, launch_runs
-from diffloom.shading.kernels.projection import camera_adjoint, project_point, project_point_adjoint
-from diffloom.shading.kernels.tiles import TILE, count_tiles, dealings, fill_tiles, note_entry
+from diffloom.raster.bin_kernels import TILE, count_tiles, dealings, fill_tiles, note_entry
+from diffloom.raster.project_kernels import camera_backward, project_backward, project_forward
+from diffloom.raster.rasterise_kernels import gather_point
 
-from .blend import blend
-from .blend_adjoint import blend_adjoint
-from .cover import cover, cover_adjoint
-from .gathering import gather_point, gather_triangle, gather_value
-from .hard import hard_index
-from .limits import limit_depths
-from .texture_adjoint import texture_adjoint
-from .triangles import set_up
-
-
-def prepare(frames, bands, count, near, middle, grid, size, options, reach, least_area, camera, mesh, points, screen,
-            shape, planes, counts):
-    """Project points, set triangles up, count them into tiles.
-
-    counts: count of each tile, frame_total, start, active, first_cell: see diffloom.shading.kernels.tiles.
-    """
-    launch(points.shape[0], project_point, count, near, middle, points, camera[0], camera[1], camera[2], camera[3],
-           screen)
-    launch(shape[0].shape[0], set_up, mesh, screen, size, options, reach, least_area, shape, planes)
-    count_tiles(frames, bands, shape[1], planes, mesh[3], grid, middle, counts[0], counts[1], counts[2], counts[3],
-                counts[4])
+from .blend_adjoint_kernels import blend_adjoint
+from .blend_kernels import blend
+from .cover_kernels import cover, cover_adjoint
+from .gather_kernels import gather_triangle, gather_value
+from .hard_kernels import hard_index
+from .limit_kernels import limit_depths
+from .texture_adjoint_kernels import texture_adjoint
+from .triangle_kernels import set_up
 
 
-def fill(frames, bands, grid, middle, mesh, shape, planes, count, lists):
-    """Write the lists of the tiles; nothing for no frames."""
-    fill_tiles(frames, bands, shape[1], planes, mesh[3], grid, middle, lists[1], count, lists[2], lists[3])
+def prepare(setup, source, screen, triangles, bins):
+    """Project points, set triangles up, count them into tiles."""
+    frames = setup.frames
+    project_forward(frames.viewport, source.cameras, source.points, screen)
+    launch(triangles.box.shape[0], set_up, frames.grid, frames.mesh, setup.rules, screen, triangles)
+    count_tiles(frames, triangles.box, triangles.planes, bins)
 
 
-def survey(frames, bands, grid, middle, mesh, shape, planes, count, lists, wants, pixels, full, view, soft, limit,
-           found):
-    """Fill the lists, then coverage and, if asked for, depths."""
-    fill(frames, bands, grid, middle, mesh, shape, planes, count, lists)
-    launch_runs(pixels, cover, wants, full, mesh, shape, lists, view, soft, limit, found)
+def fill(setup, triangles, count, lists):
+    """Write the lists of the tiles."""
+    fill_tiles(setup.frames, triangles.box, triangles.planes, count, lists)
 
 
-def limits(pixels, most, mesh, shape, lists, view, soft, hits, room, limit):
+def cover_pixels(pixels, depths, limited, setup, fragments, coverage):
+    """Coverage and, if asked for, depths, after the lists were filled."""
+    frames = setup.frames
+    launch_runs(pixels, cover, depths, limited, frames.grid, frames.mesh, fragments, setup.blur, coverage)
+
+
+def cover_first(pixels, depths, setup, count, fragments, coverage):
+    """Fill the lists, then coverage."""
+    fill(setup, fragments.triangles, count, fragments.lists)
+    cover_pixels(pixels, depths, 0, setup, fragments, coverage)
+
+
+def find_limits(pixels, setup, fragments, hits, scratch):
     """How deep the nearest faces reach, where there are more of them than count."""
-    launch_runs(pixels // TILE, limit_depths, most, mesh, shape, lists, view, soft, hits, room, limit)
+    frames = setup.frames
+    launch_runs(pixels // TILE, limit_depths, frames.grid, frames.mesh, fragments, setup.blur, hits, scratch)
 
 
-def paint(pixels, wants, mesh, shape, lists, view, soft, fade, limit, look, light, background, found, pictures):
-    """Colours and depths, after the survey."""
-    launch_runs(pixels, blend, wants, mesh, shape, lists, view, soft, fade, limit, look, light, background, found,
-                pictures)
+def blend_pixels(pixels, wants, setup, fragments, shading, coverage, images):
+    """Colours and depths, after the coverage."""
+    frames = setup.frames
+    launch_runs(pixels, blend, wants, frames.grid, frames.mesh, fragments, setup.blur, setup.fade, shading.surfacing,
+                shading.lighting, shading.background, coverage, images)
 
 
-def index(pixels, mesh, shape, lists, view, picture):
-    """The face seen at each pixel, after the lists were filled."""
-    launch_runs(pixels, hard_index, mesh, shape, lists, view, picture)
+def index_pixels(pixels, setup, triangles, lists, index):
+    """The face shown at each pixel, after the lists were filled."""
+    launch_runs(pixels, hard_index, setup.frames.grid, setup.frames.mesh, triangles, lists, index)
 
 
-def to_points(part, parts, mesh, around, shape, cells, slots, adj_corners, adj_points):
+def to_points(part, setup, triangles, slots, adj_points):
     """Sum slots over triangles, then over points."""
-    launch(shape[0].shape[0], gather_triangle, part, parts, shape, cells, slots, adj_corners)
-    launch(adj_points.shape[0], gather_point, mesh, around, adj_corners, adj_points)
+    launch(triangles.box.shape[0], gather_triangle, part, slots.stripes, triangles.box, triangles.swapped, slots.cells,
+           slots.sums, slots.adj_corners)
+    launch(adj_points.shape[0], gather_point, setup.frames.mesh, slots.corners, slots.adj_corners, adj_points)
 
 
-def back_to_world(parts, count, near, middle, camera, mesh, around, points, shape, cells, slots, adj_corners,
-                  adj_screen, adj_points, adj_c):
+def to_world(setup, source, triangles, slots, adjoint):
     """From the slots of places to the cotangents of the points and of their camera coordinates."""
-    to_points(0, parts, mesh, around, shape, cells, slots, adj_corners, adj_screen)
-    launch(points.shape[0], project_point_adjoint, count, near, middle, points, camera[0], camera[1], camera[2],
-           camera[3], adj_screen, adj_points, adj_c)
+    to_points(0, setup, triangles, slots, adjoint.screen)
+    project_backward(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.world, adjoint.seen)
 
 
-def silhouette_adjoint(parts, count, near, middle, grid, limited, camera, mesh, around, points, shape, lists, cells,
-                       view, soft, limit, clear, adj_alpha, slots, adj_corners, adj_screen, adj_points, adj_c):
+def note_entries(setup, triangles, lists, cells):
+    """Tell cells their entries."""
+    launch(lists.triangle.shape[0], note_entry, lists, triangles.box, setup.frames.grid, cells)
+
+
+def cover_backward(limited, setup, source, fragments, clear, adj_alpha, slots, adjoint):
     """From the cotangent of alpha to that of the points."""
-    launch(lists[2].shape[0], note_entry, lists[2], lists[3], shape[1], grid, cells[0], cells[1])
-    launch_runs(dealings(lists[2].shape[0]) * TILE, cover_adjoint, limited, mesh, shape, lists, view, soft, limit,
-                clear, adj_alpha, slots)
-    back_to_world(parts, count, near, middle, camera, mesh, around, points, shape, cells, slots, adj_corners,
-                  adj_screen, adj_points, adj_c)
+    frames, lists = setup.frames, fragments.lists
+    note_entries(setup, fragments.triangles, lists, slots.cells)
+    launch_runs(dealings(lists.triangle.shape[0]) * TILE, cover_adjoint, limited, frames.grid, frames.mesh, fragments,
+                setup.blur, clear, adj_alpha, slots.sums)
+    to_world(setup, source, fragments.triangles, slots, adjoint)
 
 
-def colour_adjoint(parts, count, near, middle, grid, wants, camera, mesh, around, points, shape, lists, cells, view,
-                   soft, fade, limit, look, light, background, saved, adj_planes, adj_depth, slots, table, adj_corners,
-                   adj_screen, adj_points, adj_c):
+def blend_backward(wants, setup, source, fragments, shading, coverage, images, adj_images, slots, adjoint):
     """From the cotangents of colour, alpha and depth to that of the points; the slots are kept for the rest."""
-    launch(lists[2].shape[0], note_entry, lists[2], lists[3], shape[1], grid, cells[0], cells[1])
-    launch_runs(dealings(lists[2].shape[0]) * TILE, blend_adjoint, wants, mesh, shape, lists, view, soft, fade, limit,
-                look, light, background, saved, adj_planes, adj_depth, slots, table)
-    back_to_world(parts, count, near, middle, camera, mesh, around, points, shape, cells, slots, adj_corners,
-                  adj_screen, adj_points, adj_c)
+    frames, lists = setup.frames, fragments.lists
+    note_entries(setup, fragments.triangles, lists, slots.cells)
+    launch_runs(dealings(lists.triangle.shape[0]) * TILE, blend_adjoint, wants, frames.grid, frames.mesh, fragments,
+                setup.blur, setup.fade, shading.surfacing, shading.lighting, shading.background,
+                setup.rules.perspective, coverage, images, adj_images, slots.sums)
+    to_world(setup, source, fragments.triangles, slots, adjoint)
 
 
-def values_adjoint(parts, frames, index_rows, around, shape, cells, slots, adj_corners, adj_values):
+def values_backward(repeats, corners, triangles, slots, adj_values):
     """Cotangents of colours or texture coordinates."""
-    launch(shape[0].shape[0], gather_triangle, 1, parts, shape, cells, slots, adj_corners)
-    launch(adj_values.shape[0], gather_value, frames, index_rows, around, adj_corners, adj_values)
+    launch(triangles.box.shape[0], gather_triangle, 1, slots.stripes, triangles.box, triangles.swapped, slots.cells,
+           slots.sums, slots.adj_corners)
+    launch(adj_values.shape[0], gather_value, repeats, corners, slots.adj_corners, adj_values)
 
 
-def image_adjoint(copies, limited, mesh, shape, lists, view, soft, fade, limit, look, light, saved, adj_planes,
-                  adj_image):
+def texture_backward(chunks, wants, setup, fragments, shading, coverage, images, adj_planes, adj_image):
     """Cotangent of the texture, in copies."""
-    launch_runs(copies * TILE, texture_adjoint, limited, copies, mesh, shape, lists, view, soft, fade, limit, look,
-                light, saved, adj_planes, adj_image)
+    frames = setup.frames
+    launch_runs(chunks * TILE, texture_adjoint, chunks, wants, frames.grid, frames.mesh, fragments, setup.blur,
+                setup.fade, shading.surfacing, shading.lighting, coverage, images, adj_planes, adj_image)
 
 
-def camera_sums(frames, count, near, camera, points, adj_screen, adj_c, adj_camera):
+def cameras_backward(setup, source, adjoint, adj_camera):
     """Cotangents of the cameras."""
-    launch(frames, camera_adjoint, count, near, points, camera[0], camera[1], camera[2], adj_screen, adj_c, adj_camera)
+    camera_backward(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.seen, adj_camera)
+
+
+PIPELINES = (
+    prepare, fill, cover_first, cover_pixels, find_limits, blend_pixels, index_pixels, to_points, cover_backward,
+    blend_backward, values_backward, texture_backward, cameras_backward,
+)

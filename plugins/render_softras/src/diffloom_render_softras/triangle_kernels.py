@@ -1,12 +1,13 @@
-"""Triangles made ready: corners in the picture, boxes of the pixels in reach, half planes for the tiles."""
+"""Triangles set up: corners in the image, boxes of the pixels in reach, half planes for the tiles."""
 
 from __future__ import annotations
 
 from diffloom.kernels import absolute, device, sqrt
+from diffloom.raster.triangle_kernels import corner_rows
 
-#: Columns of a triangle's record: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
+#: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
 #: corners; what their weights are divided by (the depths, or 1 without perspective), inverted; the least depth.
-LENGTH, DEPTH, INVERSE, NEAREST, RECORD = 6, 9, 12, 15, 16
+LENGTH, DEPTH, INVERSE, NEAREST, OUTLINE = 6, 9, 12, 15, 16
 
 
 @device
@@ -39,18 +40,10 @@ def leave_out(t, box):
 
 
 @device
-def corners_of(t, mesh):
-    """Points of triangle t; frames repeat the faces."""
-    count, faces = mesh[0], mesh[1]
-    f, shift = t % faces.shape[0], t // faces.shape[0] * count
-    return faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
-
-
-@device
-def fill_box(t, x0, y0, x1, y1, x2, y2, size, reach, box):
-    """Pixels whose centres lie in the triangle's box grown by reach; whether there are any in the picture."""
+def fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
+    """Pixels whose centres lie in the triangle's box grown by reach; whether there are any in the image."""
     R = type(reach)
-    height, width = size
+    height, width = grid.height, grid.width
     half = R(0.5)
     left = min(x0, min(x1, x2)) - reach + half * R(width) - half
     right = max(x0, max(x1, x2)) + reach + half * R(width) - half
@@ -67,42 +60,42 @@ def fill_box(t, x0, y0, x1, y1, x2, y2, size, reach, box):
 
 
 @device
-def set_up(t, mesh, screen, size, options, reach, least_area, shape, planes):
-    """Record, box and half planes of triangle t. Corners 0 and 2 change places where that makes the area positive.
+def set_up(t, grid, mesh, rules, screen, triangles):
+    """Outline, box and half planes of triangle t. Corners 0 and 2 change places where that makes the area positive.
 
-    options: whether to leave out faces turned away, and whether to weigh corners in perspective. The edge between
-    corners 2 and 0 may be hidden: an inverse length of 0 shrinks it to a corner that other edges have too.
+    The edge between corners 2 and 0 may lie inside a face that was cut: an inverse length of 0 shrinks it to a corner
+    that other edges have too.
     """
     R = screen.dtype.type
-    record, box, swapped = shape
-    hidden = mesh[2]
-    i, j, k = corners_of(t, mesh)
+    outline, box, planes, swapped = triangles.outline, triangles.box, triangles.planes, triangles.swapped
+    reach = rules.reach
+    i, j, k = corner_rows(t, mesh.count, mesh.faces)
     area = (screen[j, 0] - screen[i, 0]) * (screen[k, 1] - screen[i, 1]) - (screen[j, 1] - screen[i, 1]) * (
         screen[k, 0] - screen[i, 0]
     )
     swapped[t] = area < R(0.0)
     # y points down, so a face turned to the camera has a negative area.
-    if not absolute(area) > least_area or (options[0] and area > R(0.0)):
+    if not absolute(area) > rules.least_area or (rules.cull and area > R(0.0)):
         leave_out(t, box)
         return
     if swapped[t]:
         i, k = k, i
     x0, y0, x1, y1, x2, y2 = screen[i, 0], screen[i, 1], screen[j, 0], screen[j, 1], screen[k, 0], screen[k, 1]
-    if not fill_box(t, x0, y0, x1, y1, x2, y2, size, reach, box):
+    if not fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
         return
-    record[t, 0], record[t, 1], record[t, 2], record[t, 3], record[t, 4], record[t, 5] = x0, y0, x1, y1, x2, y2
-    record[t, LENGTH] = R(1.0) / ((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0))
-    record[t, LENGTH + 1] = R(1.0) / ((x2 - x1) * (x2 - x1) + (y2 - y1) * (y2 - y1))
-    record[t, LENGTH + 2] = R(1.0) / ((x0 - x2) * (x0 - x2) + (y0 - y2) * (y0 - y2))
-    if hidden.shape[0] > 0 and hidden[t]:
-        record[t, LENGTH + 2] = R(0.0)
+    outline[t, 0], outline[t, 1], outline[t, 2], outline[t, 3], outline[t, 4], outline[t, 5] = x0, y0, x1, y1, x2, y2
+    outline[t, LENGTH] = R(1.0) / ((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0))
+    outline[t, LENGTH + 1] = R(1.0) / ((x2 - x1) * (x2 - x1) + (y2 - y1) * (y2 - y1))
+    outline[t, LENGTH + 2] = R(1.0) / ((x0 - x2) * (x0 - x2) + (y0 - y2) * (y0 - y2))
+    if mesh.sibling.shape[0] > 0 and mesh.sibling[t] >= 0:
+        outline[t, LENGTH + 2] = R(0.0)
     z0, z1, z2 = screen[i, 2], screen[j, 2], screen[k, 2]
-    record[t, DEPTH], record[t, DEPTH + 1], record[t, DEPTH + 2] = z0, z1, z2
-    flat = options[1] == 0
-    record[t, INVERSE] = R(1.0) if flat else R(1.0) / z0
-    record[t, INVERSE + 1] = R(1.0) if flat else R(1.0) / z1
-    record[t, INVERSE + 2] = R(1.0) if flat else R(1.0) / z2
-    record[t, NEAREST] = min(z0, min(z1, z2))
+    outline[t, DEPTH], outline[t, DEPTH + 1], outline[t, DEPTH + 2] = z0, z1, z2
+    flat = rules.perspective == 0
+    outline[t, INVERSE] = R(1.0) if flat else R(1.0) / z0
+    outline[t, INVERSE + 1] = R(1.0) if flat else R(1.0) / z1
+    outline[t, INVERSE + 2] = R(1.0) if flat else R(1.0) / z2
+    outline[t, NEAREST] = min(z0, min(z1, z2))
     edge_plane(t, 0, x0, y0, x1, y1, reach, planes)
     edge_plane(t, 1, x1, y1, x2, y2, reach, planes)
     edge_plane(t, 2, x2, y2, x0, y0, reach, planes)

@@ -10,31 +10,31 @@ from __future__ import annotations
 
 from diffloom.kernels import clamp, device, maximum, notl, where
 
-from .triangles import DEPTH, INVERSE, LENGTH
+from .triangle_kernels import DEPTH, INVERSE, LENGTH
 
 #: Sum of weights [px^2/m] under which they are only rounding.
 THINNEST = 1e-20
 
 
 @device
-def edge(record, t, a, b, inverse, x, y):
+def edge(outline, t, a, b, inverse, x, y):
     """Of the edge from corner a to b: squared distance, E, the vector r from its nearest point, that point's s."""
-    R = record.dtype.type
-    ax, ay = record[t, 2 * a], record[t, 2 * a + 1]
-    ex, ey = record[t, 2 * b] - ax, record[t, 2 * b + 1] - ay
+    R = outline.dtype.type
+    ax, ay = outline[t, 2 * a], outline[t, 2 * a + 1]
+    ex, ey = outline[t, 2 * b] - ax, outline[t, 2 * b + 1] - ay
     dx, dy = x - ax, y - ay
-    s = clamp((dx * ex + dy * ey) * record[t, inverse], R(0.0), R(1.0))
+    s = clamp((dx * ex + dy * ey) * outline[t, inverse], R(0.0), R(1.0))
     rx, ry = dx - s * ex, dy - s * ey
     return rx * rx + ry * ry, dy * ex - dx * ey, rx, ry, s
 
 
 @device
-def edges(record, t, x, y):
+def edges(outline, t, x, y):
     """The three edges of triangle t for pixels at (x, y)."""
     return (
-        edge(record, t, 0, 1, LENGTH, x, y),
-        edge(record, t, 1, 2, LENGTH + 1, x, y),
-        edge(record, t, 2, 0, LENGTH + 2, x, y),
+        edge(outline, t, 0, 1, LENGTH, x, y),
+        edge(outline, t, 1, 2, LENGTH + 1, x, y),
+        edge(outline, t, 2, 0, LENGTH + 2, x, y),
     )
 
 
@@ -48,28 +48,28 @@ def nearest_edge(a, b, c):
 
 
 @device
-def is_inside(a, b, c, record):
+def is_inside(a, b, c, outline):
     """Whether all edge functions are positive."""
-    zero = record.dtype.type(0.0)
+    zero = outline.dtype.type(0.0)
     return (a[1] > zero) & (b[1] > zero) & (c[1] > zero)
 
 
 @device
-def weights(record, t, a, b, c):
+def weights(outline, t, a, b, c):
     """q, 1 / sum of t_i, and the depth [m]."""
-    R = record.dtype.type
+    R = outline.dtype.type
     zero = R(0.0)
-    t0 = maximum(b[1], zero) * record[t, INVERSE]
-    t1 = maximum(c[1], zero) * record[t, INVERSE + 1]
-    t2 = maximum(a[1], zero) * record[t, INVERSE + 2]
+    t0 = maximum(b[1], zero) * outline[t, INVERSE]
+    t1 = maximum(c[1], zero) * outline[t, INVERSE + 1]
+    t2 = maximum(a[1], zero) * outline[t, INVERSE + 2]
     # The E_i of a sliver may all be rounded to nothing: then its corners weigh the same.
     thin = notl(t0 + t1 + t2 > R(THINNEST))
-    t0 = where(thin, record[t, INVERSE], t0)
-    t1 = where(thin, record[t, INVERSE + 1], t1)
-    t2 = where(thin, record[t, INVERSE + 2], t2)
+    t0 = where(thin, outline[t, INVERSE], t0)
+    t1 = where(thin, outline[t, INVERSE + 1], t1)
+    t2 = where(thin, outline[t, INVERSE + 2], t2)
     scale = R(1.0) / (t0 + t1 + t2)
     q0, q1, q2 = t0 * scale, t1 * scale, t2 * scale
-    return (q0, q1, q2), scale, q0 * record[t, DEPTH] + q1 * record[t, DEPTH + 1] + q2 * record[t, DEPTH + 2]
+    return (q0, q1, q2), scale, q0 * outline[t, DEPTH] + q1 * outline[t, DEPTH + 1] + q2 * outline[t, DEPTH + 2]
 
 
 @device
@@ -92,27 +92,27 @@ def distance_adjoint(a, b, c, second, third, force):
 
 
 @device
-def weights_adjoint(record, t, x, y, a, b, c, q, scale, adj_q, adj_depth, perspective):
+def weights_adjoint(outline, t, x, y, a, b, c, q, scale, adj_q, adj_depth, perspective):
     """Cotangents of x, y and depth of the corners for weights: (x0, y0, x1, y1, x2, y2, z0, z1, z2).
 
     adj_t_i = (adj_q_i - sum q_j adj_q_j) / sum t; E = (y - a_y)(b_x - a_x) - (x - a_x)(b_y - a_y) for the edge ab.
     """
-    R = record.dtype.type
+    R = outline.dtype.type
     zero = R(0.0)
-    g0 = adj_q[0] + adj_depth * record[t, DEPTH]
-    g1 = adj_q[1] + adj_depth * record[t, DEPTH + 1]
-    g2 = adj_q[2] + adj_depth * record[t, DEPTH + 2]
+    g0 = adj_q[0] + adj_depth * outline[t, DEPTH]
+    g1 = adj_q[1] + adj_depth * outline[t, DEPTH + 1]
+    g2 = adj_q[2] + adj_depth * outline[t, DEPTH + 2]
     mean = q[0] * g0 + q[1] * g1 + q[2] * g2
     h0, h1, h2 = (g0 - mean) * scale, (g1 - mean) * scale, (g2 - mean) * scale
-    i0, i1, i2 = record[t, INVERSE], record[t, INVERSE + 1], record[t, INVERSE + 2]
+    i0, i1, i2 = outline[t, INVERSE], outline[t, INVERSE + 1], outline[t, INVERSE + 2]
     e0 = where(b[1] > zero, h0 * i0, zero)
     e1 = where(c[1] > zero, h1 * i1, zero)
     e2 = where(a[1] > zero, h2 * i2, zero)
     z0 = adj_depth * q[0] - e0 * b[1] * (i0 * perspective)
     z1 = adj_depth * q[1] - e1 * c[1] * (i1 * perspective)
     z2 = adj_depth * q[2] - e2 * a[1] * (i2 * perspective)
-    x0, y0, x1 = x - record[t, 0], y - record[t, 1], x - record[t, 2]
-    y1, x2, y2 = y - record[t, 3], x - record[t, 4], y - record[t, 5]
+    x0, y0, x1 = x - outline[t, 0], y - outline[t, 1], x - outline[t, 2]
+    y1, x2, y2 = y - outline[t, 3], x - outline[t, 4], y - outline[t, 5]
     return (
         e1 * y2 - e2 * y1, e2 * x1 - e1 * x2,
         e2 * y0 - e0 * y2, e0 * x2 - e2 * x0,

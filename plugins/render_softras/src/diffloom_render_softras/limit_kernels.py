@@ -7,31 +7,29 @@ the faces.
 from __future__ import annotations
 
 from diffloom.kernels import anyl, device, maximum, where
-from diffloom.shading.kernels.runs import alll, first_of, width_of
-from diffloom.shading.kernels.tiles import TILE
+from diffloom.raster.lane_kernels import alll, first_of, width_of
+from diffloom.raster.bin_kernels import TILE, misses, tile_corner
 
-from .fragments import edges, is_inside, nearest_edge, weights
-from .pixels import misses, tile_corner
+from .fragment_kernels import edges, is_inside, nearest_edge, weights
 
 #: Deeper than any depth: no fragment.
 NOTHING = 1e30
 
 
 @device
-def note_depths(row, column, own, here, begin, end, shape, lists, view, soft, depths):
+def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, blur, depths):
     """depths[entry, own]: of the fragments of the run of pixels, NOTHING where there is none; returns the largest."""
-    record, box, swapped = shape
-    R = record.dtype.type
-    x, y = view[2][here], view[3][row]
+    R = outline.dtype.type
+    x, y = grid.columns[here], grid.rows[row]
     deepest = x * R(0.0)
     for k in range(begin, end):
-        t = lists[2][k]
+        t = lists.triangle[k]
         z = x * R(0.0) + R(NOTHING)
         if not misses(t, row, column, column + width_of(own) - 1, box):
-            a, b, c = edges(record, t, x, y)
+            a, b, c = edges(outline, t, x, y)
             d, second, third = nearest_edge(a, b, c)
-            q, scale, depth = weights(record, t, a, b, c)
-            near = is_inside(a, b, c, record) | (d < soft[1])
+            q, scale, depth = weights(outline, t, a, b, c)
+            near = is_inside(a, b, c, outline) | (d < blur.reach_squared)
             z = where(near, depth, z)
             deepest = where(near, maximum(deepest, depth), deepest)
         depths[k, own] = z
@@ -62,26 +60,27 @@ def bisect(own, begin, end, most, high, depths):
 
 
 @device
-def limit_depths(e, most, mesh, shape, lists, view, soft, hits, depths, limit):
-    """Limits for a stripe e of columns of an active tile, where a pixel has more than ``most`` fragments."""
-    limit_depth, limit_face = limit
+def limit_depths(e, grid, mesh, fragments, blur, hits, depths):
+    """Limits for a stripe e of columns of an active tile, where a pixel has more fragments than count."""
+    outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
+    most = blur.most
     R = depths.dtype.type
     s = first_of(e)
-    tile = lists[0][s // TILE]
-    frame, top, left = tile_corner(tile, view)
+    tile = lists.active[s // TILE]
+    frame, top, left = tile_corner(tile, grid)
     here, own = e + (left + s % TILE - s), e + (s % TILE - s)
-    begin, end = lists[1][tile], lists[1][tile + 1]
+    begin, end = lists.start[tile], lists.start[tile + 1]
     one, zero = R(1.0), R(0.0)
     for row in range(top, top + TILE):
         crowded = hits[frame, row, here] > R(most)
         if anyl(crowded):
-            deepest = note_depths(row, left + s % TILE, own, here, begin, end, shape, lists, view, soft, depths)
+            deepest = note_depths(row, left + s % TILE, own, here, begin, end, grid, outline, box, lists, blur, depths)
             depth, less = bisect(own, begin, end, most, deepest, depths)
             equal, face = depth * zero, depth * zero
             for k in range(begin, end):
                 same = depths[k, own] == depth
                 equal = equal + where(same, one, zero)
                 taken = same & (less + equal <= R(most))
-                face = where(taken, R(lists[2][k] - mesh[3][frame]), face)
-            limit_depth[frame, row, here] = where(crowded, depth, R(NOTHING))
-            limit_face[frame, row, here] = where(crowded, face, zero)
+                face = where(taken, R(lists.triangle[k] - mesh.frame_start[frame]), face)
+            limit.depth[frame, row, here] = where(crowded, depth, R(NOTHING))
+            limit.face[frame, row, here] = where(crowded, face, zero)
