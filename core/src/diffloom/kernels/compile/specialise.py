@@ -58,12 +58,12 @@ def is_function(value: Any) -> bool:
     return callable(value) and not hasattr(value, "shape")
 
 
-def launches(function: Any) -> bool:
+def launches(function: Any, asked: frozenset[Any] = frozenset()) -> bool:
     """Whether a plain function is a pipeline: it launches, itself or through another one."""
-    if not isinstance(function, FunctionType):
+    if not isinstance(function, FunctionType) or function in asked:
         return False
-    names = function.__code__.co_names
-    return any(name in names for name in MARKERS) or any(launches(function.__globals__.get(name)) for name in names)
+    names, space = function.__code__.co_names, function.__globals__
+    return any(name in names for name in MARKERS) or any(launches(space.get(n), asked | {function}) for n in names)
 
 
 class _Maker:
