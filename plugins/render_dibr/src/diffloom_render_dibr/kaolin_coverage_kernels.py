@@ -8,27 +8,27 @@ box, closed at the low and open at the high end; depth is affine on the image; t
 from __future__ import annotations
 
 from diffloom.kernels import constant, device, maximum, minimum
-from diffloom.shading.kernels.tiles import TILE
+from diffloom.raster.bin_kernels import TILE, tile_corner
+from diffloom.raster.triangle_kernels import load_corner, load_depth, set_box
 
-from .grid import load_corner, load_depth, set_box, tile_corner
-from .kaolin_weights import affine_weights
+from .kaolin_weight_kernels import affine_weights
 
 
 @device
-def to_plane(i, size, point):
+def to_plane(i, grid, point):
     """Take point i from pixels and depth to Kaolin's plane."""
     R = point.dtype.type
-    point[i, 0] *= R(2.0) / R(size[1])
-    point[i, 1] *= R(-2.0) / R(size[0])
+    point[i, 0] *= R(2.0) / R(grid.width)
+    point[i, 1] *= R(-2.0) / R(grid.height)
     point[i, 2] = -point[i, 2]
 
 
 @device
-def from_plane(i, size, adj_point):
+def from_plane(i, grid, adj_point):
     """The adjoint of to_plane, in place."""
     R = adj_point.dtype.type
-    adj_point[i, 0] *= R(2.0) / R(size[1])
-    adj_point[i, 1] *= R(-2.0) / R(size[0])
+    adj_point[i, 0] *= R(2.0) / R(grid.width)
+    adj_point[i, 1] *= R(-2.0) / R(grid.height)
     adj_point[i, 2] = -adj_point[i, 2]
 
 
@@ -59,55 +59,54 @@ def about_pixels(low, high, size):
 
 
 @device
-def kaolin_set_up(n, size, near, point, mesh, drawn, reach, box, inner, planes):
+def kaolin_set_up(n, grid, near, point, mesh, reach, triangles):
     """Pixel boxes that hold triangle n: ``inner`` as it is, ``box`` grown by reach; planes that keep every tile.
 
     A triangle with a corner nearer than ``near`` is left out: nothing is cut here.
     """
+    box, inner, planes = triangles.box, triangles.inner, triangles.planes
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     b = plane_box(v, reach)
-    j0, j1 = about_pixels(b[0], b[1], size[1])
-    i0, i1 = about_pixels(-b[3], -b[2], size[0])
-    if (drawn.shape[0] > 0 and not drawn[n]) or maximum(maximum(z[0], z[1]), z[2]) > -near:
+    j0, j1 = about_pixels(b[0], b[1], grid.width)
+    i0, i1 = about_pixels(-b[3], -b[2], grid.height)
+    if maximum(maximum(z[0], z[1]), z[2]) > -near:
         j1 = -1
     set_box(n, box, j0, i0, j1, i1)
     b = plane_box(v, constant(reach, 0))
-    left, right = about_pixels(b[0], b[1], size[1])
-    top, bottom = about_pixels(-b[3], -b[2], size[0])
+    left, right = about_pixels(b[0], b[1], grid.width)
+    top, bottom = about_pixels(-b[3], -b[2], grid.height)
     set_box(n, inner, left, top, -1 if j1 < j0 else right, bottom)
     for k in range(3):
         planes[n, 3 * k], planes[n, 3 * k + 1], planes[n, 3 * k + 2] = 0, 0, 1
 
 
 @device
-def kaolin_cover(
-    tile, size, view, start, entry_triangle, inner, point, mesh, shown, multiplier, eps, nearest, face_index,
-    open_tile, visible,
-):
+def kaolin_cover(tile, grid, mesh, lists, inner, point, valid, guard, nearest, coverage):
     """face_index of the pixels of a tile: the triangle with the largest affine z, -1 for none."""
-    frame, top, left = tile_corner(tile, view)
-    bottom, right = min(top + TILE, size[0]), min(left + TILE, size[1])
-    zero = constant(eps, 0)
+    face_index, multiplier = coverage.face_index, guard.multiplier
+    frame, top, left = tile_corner(tile, grid)
+    bottom, right = min(top + TILE, grid.height), min(left + TILE, grid.width)
+    zero = constant(guard.eps, 0)
     for i in range(top, bottom):
         for j in range(left, right):
             face_index[frame, i, j] = -1
-    for k in range(start[tile], start[tile + 1]):
-        n = entry_triangle[k]
-        if shown.shape[0] > 0 and not shown[n]:
+    for k in range(lists.start[tile], lists.start[tile + 1]):
+        n = lists.triangle[k]
+        if valid.shape[0] > 0 and not valid[n]:
             continue
         v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
         b = scaled_box(plane_box(v, zero), multiplier)
         for i in range(max(top, inner[n, 1]), min(bottom, inner[n, 3] + 1)):
             for j in range(max(left, inner[n, 0]), min(right, inner[n, 2] + 1)):
-                x, y = view[2][j], view[3][i]
+                x, y = grid.columns[j], grid.rows[i]
                 if holds(b, x * multiplier, y * multiplier):
-                    w = affine_weights(x, y, v, multiplier, eps)
+                    w = affine_weights(x, y, v, guard)
                     if w[0] >= zero and w[1] >= zero and w[2] >= zero:
                         d = w[0] * z[0] + w[1] * z[1] + w[2] * z[2]
                         if face_index[frame, i, j] < 0 or d > nearest[frame, i, j]:
                             nearest[frame, i, j] = d
                             face_index[frame, i, j] = n
-    note_seen(tile, frame, top, bottom, left, right, start, face_index, open_tile, visible)
+    note_shown(tile, frame, top, bottom, left, right, lists, coverage)
 
 
 @device
@@ -117,13 +116,13 @@ def scaled_box(b, multiplier):
 
 
 @device
-def note_seen(tile, frame, top, bottom, left, right, start, face_index, open_tile, visible):
-    """Whether a tile with triangles has uncovered pixels, and which triangles are seen."""
+def note_shown(tile, frame, top, bottom, left, right, lists, coverage):
+    """Whether a tile with triangles has uncovered pixels, and which triangles are shown."""
     open_pixels = False
     for i in range(top, bottom):
         for j in range(left, right):
-            n = face_index[frame, i, j]
+            n = coverage.face_index[frame, i, j]
             open_pixels = open_pixels or n < 0
             if n >= 0:
-                visible[n] = True
-    open_tile[tile] = open_pixels and start[tile + 1] > start[tile]
+                coverage.visible[n] = True
+    coverage.open[tile] = open_pixels and lists.start[tile + 1] > lists.start[tile]

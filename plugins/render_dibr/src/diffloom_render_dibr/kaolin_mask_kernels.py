@@ -1,6 +1,6 @@
 """The soft mask as Kaolin defines it.
 
-A covered pixel has mask 1 and passes no gradient. Elsewhere the first ``knum`` triangles, by index, whose box grown by
+A covered pixel has mask 1 and passes no gradient. Elsewhere the first ``most`` triangles, by index, whose box grown by
 ``reach`` holds the pixel count with p = exp(-sharpness d^2 / multiplier^2), d in scaled coordinates, and
 mask = 1 - miss, miss = prod (1 - p). All triangles count, shown or not.
 """
@@ -8,11 +8,11 @@ mask = 1 - miss, miss = prod (1 - p). All triangles count, shown or not.
 from __future__ import annotations
 
 from diffloom.kernels import constant, device, exp
-from diffloom.shading.kernels.tiles import TILE
+from diffloom.raster.bin_kernels import TILE, tile_corner
+from diffloom.raster.triangle_kernels import load_corner
 
-from .grid import load_corner, tile_corner
-from .kaolin_coverage import holds, plane_box, scaled_box
-from .kaolin_distance import kaolin_distance, kaolin_distance_adjoint
+from .kaolin_coverage_kernels import holds, plane_box, scaled_box
+from .kaolin_distance_kernels import kaolin_distance, kaolin_distance_adjoint
 
 
 @device
@@ -30,24 +30,23 @@ def grown_box(v, reach, multiplier):
 
 
 @device
-def kaolin_soften(
-    tile, size, view, start, entry_triangle, point, mesh, face_index, sharpness, reach, knum, multiplier, miss, last
-):
+def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplier, miss, last):
     """miss of the pixels of a tile, 0 where covered; last: index of the last triangle that counted, -1 for none."""
-    frame, top, left = tile_corner(tile, view)
+    frame, top, left = tile_corner(tile, grid)
+    sharpness, reach, most = falloff.sharpness, falloff.reach, falloff.most
     zero, one = constant(reach, 0), constant(reach, 1)
     square = multiplier * multiplier
     far = constant(reach, 4) * square
-    for i in range(top, min(top + TILE, size[0])):
-        for j in range(left, min(left + TILE, size[1])):
+    for i in range(top, min(top + TILE, grid.height)):
+        for j in range(left, min(left + TILE, grid.width)):
             covered = face_index[frame, i, j] >= 0
             miss[frame, i, j] = zero if covered else one
             last[frame, i, j] = -1
-            count = knum if covered else 0
-            x, y = view[2][j] * multiplier, view[3][i] * multiplier
-            k = start[tile]
-            while k < start[tile + 1] and count < knum:
-                n = entry_triangle[k]
+            count = most if covered else 0
+            x, y = grid.columns[j] * multiplier, grid.rows[i] * multiplier
+            k = lists.start[tile]
+            while k < lists.start[tile + 1] and count < most:
+                n = lists.triangle[k]
                 v = load_corner(point, mesh, n)
                 if holds(grown_box(v, reach, multiplier), x, y):
                     d2, kind = kaolin_distance(x, y, scaled(v, multiplier), far)
@@ -58,28 +57,25 @@ def kaolin_soften(
 
 
 @device
-def kaolin_soften_adjoint(
-    entry, size, view, entry_triangle, entry_tile, open_tile, point, mesh, sharpness, reach, multiplier, last,
-    pull, slots,
-):
+def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, multiplier, last, pull, slots):
     """Cotangents of the corners of one entry's triangle from the pixels of its tile.
 
     pull: cotangent of miss times miss; d miss / d p = -miss / (1 - p + 1e-7); the distance is scaled, the corner is
     not, hence the one division by the multiplier.
     """
-    n, tile = entry_triangle[entry], entry_tile[entry]
+    n, tile, sharpness, reach = lists.triangle[entry], lists.tile[entry], falloff.sharpness, falloff.reach
     if not open_tile[tile]:
         return
-    frame, top, left = tile_corner(tile, view)
+    frame, top, left = tile_corner(tile, grid)
     zero, one, tiny = constant(reach, 0), constant(reach, 1), constant(reach, 1e-7)
     square = multiplier * multiplier
     v = load_corner(point, mesh, n)
     b, u = grown_box(v, reach, multiplier), scaled(v, multiplier)
     g0, g1, g2, g3, g4, g5 = zero, zero, zero, zero, zero, zero
-    for i in range(top, min(top + TILE, size[0])):
-        for j in range(left, min(left + TILE, size[1])):
+    for i in range(top, min(top + TILE, grid.height)):
+        for j in range(left, min(left + TILE, grid.width)):
             if pull[frame, i, j] != zero and n <= last[frame, i, j]:
-                x, y = view[2][j] * multiplier, view[3][i] * multiplier
+                x, y = grid.columns[j] * multiplier, grid.rows[i] * multiplier
                 if holds(b, x, y):
                     d2, kind, g = kaolin_distance_adjoint(x, y, u, constant(reach, 4) * square)
                     p = exp(-sharpness * d2 / square)

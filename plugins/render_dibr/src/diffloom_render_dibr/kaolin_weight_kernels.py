@@ -1,7 +1,7 @@
 """Interpolation weights as Kaolin defines them: affine on the image, with a guard added to the area.
 
 Corners (x_i, y_i) lie on an image plane that spans [-1, 1] on both axes, x right and y up; forward they are scaled by
-``multiplier``, and backward not, which decides how much the guard ``eps`` weighs.
+``multiplier``, and backward not, which decides how much the guard ``eps`` weighs (records.Guard).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ def _guarded(area, eps):
 
 
 @device
-def affine_weights(px, py, corner, multiplier, eps):
+def affine_weights(px, py, corner, guard):
     """w (3) = E_i / (E_0 + E_1 + E_2 +- eps) in scaled coordinates."""
+    multiplier = guard.multiplier
     x, y = px * multiplier, py * multiplier
     ax, ay = corner[0] * multiplier - x, corner[1] * multiplier - y
     bx, by = corner[2] * multiplier - x, corner[3] * multiplier - y
@@ -24,7 +25,7 @@ def affine_weights(px, py, corner, multiplier, eps):
     e0 = bx * cy - by * cx
     e1 = cx * ay - cy * ax
     e2 = ax * by - ay * bx
-    n = _guarded(e0 + e1 + e2, eps)
+    n = _guarded(e0 + e1 + e2, guard.eps)
     return (e0 / n, e1 / n, e2 / n)
 
 

@@ -4,8 +4,7 @@ So a triangle finds its pixels side by side, forward and backward, and nothing i
 part is filled up to whole runs, the last pixel being repeated: a run of lanes never mixes triangles. The part of a
 large triangle is cut into *chunks*, the work items of interpolation.
 
-pixels: (first, chunk, owner, xs, ys): first[n], chunk[n] where the pixels and chunks of triangle n begin; owner of each
-chunk; centres of the pixels. planes: (frames, pixels x channels) the pictures, channels of a pixel side by side.
+counts, pixels, planes: see records.py; of the planes the channels of a pixel lie side by side.
 """
 
 from __future__ import annotations
@@ -26,17 +25,18 @@ def name_frames(t, frame_start, frame):
 
 
 @device
-def row_ends(n, i, inner, hard, columns, rows):
-    """First and last column that row i of triangle n may cover; hard is empty by Kaolin's rules."""
+def row_ends(n, i, inner, edges, grid):
+    """First and last column that row i of triangle n may cover; edges is empty by Kaolin's rules."""
+    columns, rows = grid.columns, grid.rows
     first, last = inner[n, 0], inner[n, 2]
-    if hard.shape[0] == 0 or last - first < WIDE:
+    if edges.shape[0] == 0 or last - first < WIDE:
         return first, last
     left, right = columns[first], columns[last]
     low, high = left, right
     for k in range(3):
-        dx, dy = hard[n, 4 * k + 2], hard[n, 4 * k + 3]
+        dx, dy = edges[n, 4 * k + 2], edges[n, 4 * k + 3]
         if dy != constant(dy, 0):
-            x = hard[n, 4 * k] + dx * (rows[i] - hard[n, 4 * k + 1]) / dy
+            x = edges[n, 4 * k] + dx * (rows[i] - edges[n, 4 * k + 1]) / dy
             if dy > constant(dy, 0):
                 high = minimum(high, x)
             else:
@@ -47,18 +47,18 @@ def row_ends(n, i, inner, hard, columns, rows):
 
 
 @device
-def count_pixels(n, length, view, inner, hard, frame, visible, face_index, count, first, chunk):
+def count_pixels(n, length, grid, inner, edges, coverage, counts):
     """count[n]: pixels that show triangle n; first[n + 1]: filled up to runs; chunk[n + 1]: chunks of ``length``."""
-    found, t = 0, frame[n]
-    if visible[n]:
+    found, t = 0, counts.frame[n]
+    if coverage.visible[n]:
         for i in range(inner[n, 1], inner[n, 3] + 1):
-            begin, last = row_ends(n, i, inner, hard, view[2], view[3])
+            begin, last = row_ends(n, i, inner, edges, grid)
             for j in range(begin, last + 1):
-                found += 1 if face_index[t, i, j] == n else 0
+                found += 1 if coverage.face_index[t, i, j] == n else 0
     filled = (found + RUN - 1) // RUN * RUN
-    count[n] = found
-    first[n + 1] = filled
-    chunk[n + 1] = (filled + length - 1) // length
+    counts.count[n] = found
+    counts.first[n + 1] = filled
+    counts.chunk[n + 1] = (filled + length - 1) // length
 
 
 @device
@@ -70,42 +70,43 @@ def running_sum(k, count):
 
 
 @device
-def list_pixels(n, view, inner, hard, frame, face_index, count, pixels, spot):
+def list_pixels(n, grid, inner, edges, face_index, pixels):
     """The pixels of triangle n: their place in its frame (filled up to tiles), their centres, their chunks' owner."""
-    first, chunk, owner, xs, ys = pixels
-    if count[n] == 0:
+    first, chunk, spot, xs, ys = pixels.counts.first, pixels.counts.chunk, pixels.spot, pixels.x, pixels.y
+    if pixels.counts.count[n] == 0:
         return
-    k, t = first[n], frame[n]
+    k, t = first[n], pixels.counts.frame[n]
     for i in range(inner[n, 1], inner[n, 3] + 1):
-        begin, last = row_ends(n, i, inner, hard, view[2], view[3])
+        begin, last = row_ends(n, i, inner, edges, grid)
         for j in range(begin, last + 1):
             if face_index[t, i, j] == n:
                 spot[k] = i * face_index.shape[2] + j
-                xs[k], ys[k] = view[2][j], view[3][i]
+                xs[k], ys[k] = grid.columns[j], grid.rows[i]
                 k += 1
     for m in range(k, first[n + 1]):
         spot[m], xs[m], ys[m] = spot[k - 1], xs[k - 1], ys[k - 1]
     for c in range(chunk[n], chunk[n + 1]):
-        owner[c] = n
+        pixels.owner[c] = n
 
 
 @device
 def chunk_pixels(c, length, pixels):
     """Triangle, begin and end of chunk c in the list."""
-    first, chunk, owner = pixels[0], pixels[1], pixels[2]
-    n = owner[c]
+    first, chunk = pixels.counts.first, pixels.counts.chunk
+    n = pixels.owner[c]
     begin = first[n] + (c - chunk[n]) * length
     return n, begin, min(begin + length, first[n + 1])
 
 
-# Three channels are told apart from any number: they are what pictures have, and need no loop.
+# Three channels are told apart from any number: they are what images have, and need no loop.
 
 
 @device
-def put(c, channels, stride, length, frame, count, pixels, spot, value, planes):
+def put(c, channels, stride, length, pixels, value, planes):
     """planes[frame, spot stride + d] = value[d, pixel] for the pixels of chunk c."""
     n, begin, end = chunk_pixels(c, length, pixels)
-    t, end = frame[n], min(end, pixels[0][n] + count[n])
+    counts, spot = pixels.counts, pixels.spot
+    t, end = counts.frame[n], min(end, counts.first[n] + counts.count[n])
     if channels == 3:
         for k in range(begin, end):
             at = spot[k] * stride
@@ -117,10 +118,11 @@ def put(c, channels, stride, length, frame, count, pixels, spot, value, planes):
 
 
 @device
-def take(c, channels, stride, length, frame, count, pixels, spot, adj_planes, adj_value):
+def take(c, channels, stride, length, pixels, adj_planes, adj_value):
     """adj_value[d, pixel] = adj_planes[frame, spot stride + d]: the adjoint of put; what fills up runs gets 0."""
     n, begin, end = chunk_pixels(c, length, pixels)
-    t, real = frame[n], min(end, pixels[0][n] + count[n])
+    counts, spot = pixels.counts, pixels.spot
+    t, real = counts.frame[n], min(end, counts.first[n] + counts.count[n])
     if channels == 3:
         for k in range(begin, real):
             at = spot[k] * stride
@@ -136,11 +138,12 @@ def take(c, channels, stride, length, frame, count, pixels, spot, adj_planes, ad
 
 
 @device
-def lay_ground(r, channels, soft, deep, ground, face_index, miss, planes, depths):
-    """Row r of all frames where nothing is seen: the ground's channels, and far, its last; and the mask everywhere."""
+def lay_ground(r, face_index, miss, made):
+    """Row r of all frames where nothing is shown: the ground's channels, and far, its last; and the mask everywhere."""
     height, width = face_index.shape[1], face_index.shape[2]
     frame, i = r // height, r % height
-    stride, one = channels + soft, planes.dtype.type(1)
+    channels, ground, planes = made.channels, made.ground, made.colour
+    stride, one = channels + made.soft, planes.dtype.type(1)
     if channels == 3:
         red, green, blue = ground[0], ground[1], ground[2]
         for j in range(width):
@@ -152,11 +155,11 @@ def lay_ground(r, channels, soft, deep, ground, face_index, miss, planes, depths
             if face_index[frame, i, j] < 0:
                 for d in range(channels):
                     planes[frame, (i * width + j) * stride + d] = ground[d]
-    if deep:
+    if made.deep:
         far = ground[channels]
         for j in range(width):
             if face_index[frame, i, j] < 0:
-                depths[frame, i * width + j] = far
-    if soft:
+                made.depth[frame, i * width + j] = far
+    if made.soft:
         for j in range(width):
             planes[frame, (i * width + j) * stride + channels] = one - miss[frame, i, j]

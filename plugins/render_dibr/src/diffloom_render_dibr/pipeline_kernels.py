@@ -1,214 +1,129 @@
-"""The passes of a rendering in order.
-
-numbers: near, reach, sharpness, multiplier, eps, as an array: read by kernels only. records: (box, inner, planes, hard,
-sides), see triangles.py; lists: (start, entry_triangle, entry_tile, open_tile), see diffloom.shading.kernels.tiles and
-coverage.py; pixels and planes: see listing.py; look and light: see colouring.py; camera: (rotation, eye, focal,
-centre); features: (by_point, own, own_index), see interpolation.py; work: (frame, visible, count, face_index). Counts
-that are 0 or 1 (projects, soft, ...) switch passes off or on.
-"""
+"""The pipelines of DIB-R. Counts that are 0 or 1 (projects, soft, ...) switch passes off or on."""
 
 from __future__ import annotations
 
-from diffloom.kernels import launch, launch_runs, together
-from diffloom.shading.kernels.projection import camera_adjoint, project_point, project_point_adjoint
-from diffloom.shading.kernels.tiles import TILE, count_tiles, fill_tiles
+from diffloom.kernels import launch, launch_runs, static, together
+from diffloom.raster.bin_kernels import TILE, count_tiles, fill_tiles
+from diffloom.raster.project_kernels import camera_adjoint, project_point, project_point_adjoint
+from diffloom.raster.rasterise_kernels import cover, name_faces
+from diffloom.raster.soft_mask_kernels import choose_nearest, miss_adjoint, note_touching, soften, soften_adjoint
+from diffloom.raster.texture_kernels import scatter_points, sum_copies
+from diffloom.raster.triangle_kernels import set_up
 
-from .colouring import colour_pixels, colour_pixels_adjoint, name_eyes, scatter_texture, sum_column, sum_copies, sum_eye
-from .coverage import cover, name_faces
-from .gathering import gather_own, gather_point, gather_triangle, note_touching
-from .interpolation import interpolate, interpolate_adjoint
-from .kaolin_coverage import from_plane, kaolin_cover, kaolin_set_up, to_plane
-from .kaolin_mask import kaolin_soften, kaolin_soften_adjoint
-from .listing import count_pixels, lay_ground, list_pixels, name_frames, put, running_sum, take
-from .mask import choose_nearest, soften, soften_adjoint, veil_adjoint
-from .triangles import set_up
+from .gather_kernels import gather_features, gather_own, gather_triangle
+from .interpolation_kernels import interpolate, interpolate_adjoint
+from .kaolin_coverage_kernels import from_plane, kaolin_cover, kaolin_set_up, to_plane
+from .kaolin_mask_kernels import kaolin_soften, kaolin_soften_adjoint
+from .listing_kernels import count_pixels, lay_ground, list_pixels, name_frames, put, running_sum, take
+from .shading_kernels import name_eyes, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
 
 
-def prepare(
-    projects, cull, bands, count, size, grid, middle, numbers, camera, world, place, mesh, frame_start, drawn, records,
-    frame, tally,
-):
-    """Project points, make triangles ready and count what the tiles will list. tally: arrays of count_tiles."""
-    launch(
-        projects * world.shape[0], project_point, count, numbers[0], middle, world, camera[0], camera[1], camera[2],
-        camera[3], place,
-    )
+def prepare(setup, source, triangles, frame, bins):
+    """Project points, set triangles up and count what the tiles will list. frame: (triangles,) of a triangle."""
+    frames, screen, n = setup.frames, source.screen, triangles.box.shape[0]
+    viewport, grid, mesh, reach = frames.viewport, frames.grid, frames.mesh, setup.falloff.reach
+    launch(source.projects * screen.shape[0], project_point, viewport, source.cameras, source.world, screen)
+    if static(setup.rules.kaolin):
+        launch(source.projects * screen.shape[0], to_plane, grid, screen)
     with together:
-        launch(
-            records[0].shape[0], set_up, size, place, mesh, drawn, cull, numbers[1],
-            records[0], records[1], records[2], records[3], records[4],
-        )
-        launch(frame_start.shape[0] - 1, name_frames, frame_start, frame)
-    count_tiles(
-        frame_start.shape[0] - 1, bands, records[0], records[2], frame_start, grid, middle,
-        tally[0], tally[1], tally[2], tally[3], tally[4],
-    )
+        if static(setup.rules.kaolin):
+            launch(n, kaolin_set_up, grid, viewport.near, screen, mesh, reach, triangles)
+        else:
+            launch(n, set_up, grid, mesh, screen, source.valid, setup.cull, reach, triangles)
+        launch(mesh.frame_start.shape[0] - 1, name_frames, mesh.frame_start, frame)
+    count_tiles(frames, triangles.box, triangles.planes, bins)
 
 
-def kaolin_prepare(
-    projects, bands, count, size, grid, middle, numbers, camera, world, place, mesh, frame_start, drawn, records,
-    frame, tally,
-):
-    """The same by Kaolin's rules."""
-    launch(
-        projects * world.shape[0], project_point, count, numbers[0], middle, world, camera[0], camera[1], camera[2],
-        camera[3], place,
-    )
-    launch(projects * world.shape[0], to_plane, size, place)
-    with together:
-        launch(
-            records[0].shape[0], kaolin_set_up, size, numbers[0], place, mesh, drawn, numbers[1],
-            records[0], records[1], records[2],
-        )
-        launch(frame_start.shape[0] - 1, name_frames, frame_start, frame)
-    count_tiles(
-        frame_start.shape[0] - 1, bands, records[0], records[2], frame_start, grid, middle,
-        tally[0], tally[1], tally[2], tally[3], tally[4],
-    )
-
-
-def see(
-    fresh, soft, bands, length, knum, size, grid, middle, numbers, view, frame_start, records, mate, tiles, lists, work,
-    nearest, which, near, miss, limit, touched, first, chunk,
-):
+def rasterise(fresh, soft, setup, source, triangles, tally, lists, scratch, coverage, mask, counts):
     """What each pixel shows (unless known: fresh 0), the soft mask, and how many pixels each triangle has."""
-    fill_tiles(
-        frame_start.shape[0] - 1, bands, records[0], records[2], frame_start, grid, middle, lists[0], tiles,
-        lists[1], lists[2],
-    )
-    launch_runs(
-        fresh * tiles.shape[0] * TILE, cover, view, lists[0], lists[1], records[1], records[3], nearest, which
-    )
-    launch(fresh * tiles.shape[0], name_faces, size, view, lists[0], lists[1], which, work[3], lists[3], work[1])
+    grid, mesh, falloff = setup.frames.grid, setup.frames.mesh, setup.falloff
+    tiles, n, inner, edges = tally.shape[0], triangles.inner.shape[0], triangles.inner, triangles.edges
+    fill_tiles(setup.frames, triangles.box, triangles.planes, tally, lists)
+    if static(setup.rules.kaolin):
+        launch(fresh * tiles, kaolin_cover, grid, mesh, lists, inner, source.screen, source.valid, setup.rules.guard,
+               scratch.nearest, coverage)
+        with together:
+            launch(soft * tiles, kaolin_soften, grid, mesh, lists, source.screen, coverage.face_index, falloff,
+                   setup.rules.guard.multiplier, mask.miss, scratch.last)
+            launch(n, count_pixels, setup.length, grid, inner, edges, coverage, counts)
+    else:
+        launch_runs(fresh * tiles * TILE, cover, grid, lists, inner, edges, scratch.nearest, scratch.which)
+        launch(fresh * tiles, name_faces, grid, lists, scratch.which, coverage)
+        with together:
+            launch_runs(soft * tiles * TILE, soften, grid, lists, coverage.open, triangles.box, triangles.sides,
+                        mesh.sibling, scratch.which, falloff, mask)
+            launch(n, count_pixels, setup.length, grid, inner, edges, coverage, counts)
+        launch_runs(soft * tiles * TILE, choose_nearest, grid, lists, coverage.open, triangles.box, triangles.sides,
+                    mesh.sibling, falloff, scratch.near, mask)
     with together:
-        launch_runs(
-            soft * tiles.shape[0] * TILE, soften, view, lists[0], lists[1], lists[3], records[0], records[4],
-            mate, which, numbers[2], numbers[1], knum, miss, limit, touched,
-        )
-        launch(
-            records[1].shape[0], count_pixels, length, view, records[1], records[3], work[0], work[1], work[3],
-            work[2], first, chunk,
-        )
-    launch_runs(
-        soft * tiles.shape[0] * TILE, choose_nearest, view, lists[0], lists[1], lists[3], records[0], records[4], mate,
-        numbers[2], numbers[1], knum, near, miss, limit,
-    )
+        launch(1, running_sum, counts.first)
+        launch(1, running_sum, counts.chunk)
+
+
+def shade(setup, lanes, screen, triangles, face_index, pixels, features, values, surfacing, rgb, miss, planes):
+    """List the covered pixels, interpolate, shade, and put them into the planes, the mask last; ground elsewhere."""
+    grid, mesh, n, chunks = setup.frames.grid, setup.frames.mesh, triangles.inner.shape[0], pixels.owner.shape[0]
+    launch(n, list_pixels, grid, triangles.inner, triangles.edges, face_index, pixels)
+    launch_runs(lanes * chunks, interpolate, setup.rules, setup.length, mesh, pixels, screen, features, values)
+    launch(min(surfacing.eye_row.shape[0], 1) * (mesh.frame_start.shape[0] - 1), name_eyes, mesh.frame_start,
+           pixels.counts.first, surfacing.eye_row)
+    launch_runs(surfacing.shades * rgb.shape[1], shade_pixels, surfacing, values.value, rgb)
     with together:
-        launch(1, running_sum, first)
-        launch(1, running_sum, chunk)
+        launch(chunks, put, planes.channels, planes.channels + planes.soft, setup.length, pixels, rgb, planes.colour)
+        launch(planes.deep * chunks, put, 1, 1, setup.length, pixels, values.depth, planes.depth)
+        launch(face_index.shape[0] * face_index.shape[1], lay_ground, face_index, miss, planes)
 
 
-def kaolin_see(
-    fresh, soft, bands, length, knum, size, grid, middle, numbers, view, frame_start, records, place, mesh, shown,
-    tiles, lists, work, nearest, miss, last, first, chunk,
-):
-    """The same by Kaolin's rules."""
-    fill_tiles(
-        frame_start.shape[0] - 1, bands, records[0], records[2], frame_start, grid, middle, lists[0], tiles,
-        lists[1], lists[2],
-    )
-    launch(
-        fresh * tiles.shape[0], kaolin_cover, size, view, lists[0], lists[1], records[1], place, mesh, shown,
-        numbers[3], numbers[4], nearest, work[3], lists[3], work[1],
-    )
+def pixels_backward(setup, lanes, wants, source, pixels, features, values, surfacing, adj_planes, adjoint, slots):
+    """From planes and depths to the slots of chunks. adj_planes: records.PlanesAdjoint."""
+    mesh, length, chunks = setup.frames.mesh, setup.length, pixels.owner.shape[0]
     with together:
-        launch(
-            soft * tiles.shape[0], kaolin_soften, size, view, lists[0], lists[1], place, mesh, work[3],
-            numbers[2], numbers[1], knum, numbers[3], miss, last,
-        )
-        launch(
-            records[1].shape[0], count_pixels, length, view, records[1], records[3], work[0], work[1], work[3],
-            work[2], first, chunk,
-        )
+        launch(wants.features * chunks, take, wants.channels, adj_planes.stride, length, pixels, adj_planes.colour,
+               adjoint.rgb)
+        launch(wants.deep * chunks, take, 1, 1, length, pixels, adj_planes.depth, adjoint.depth)
+    launch_runs(wants.shades * adjoint.rgb.shape[1], shade_pixels_adjoint, wants, surfacing, values.value, adjoint)
+    launch_runs(wants.features * lanes * chunks, interpolate_adjoint, setup.rules, length, mesh, pixels, source.screen,
+                features, values.weight, adjoint, slots)
+
+
+def mask_backward(setup, lanes, wants, screen, drawn, adj_planes, slots):
+    """From the mask to the slots of entries. drawn: records.Drawn."""
+    grid, mesh, lists, mask, falloff = setup.frames.grid, setup.frames.mesh, drawn.lists, drawn.mask, setup.falloff
+    open_tile = drawn.coverage.open
     with together:
-        launch(1, running_sum, first)
-        launch(1, running_sum, chunk)
+        launch(min(wants.stripes, 1) * open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_planes.colour,
+               slots.pull)
+        launch(slots.mask.shape[0] // max(wants.stripes, 1), note_touching, wants.stripes, lists, open_tile,
+               mask.touched, drawn.triangles.box, grid, drawn.cells, drawn.near_open)
+    if static(setup.rules.kaolin):
+        launch(slots.mask.shape[0], kaolin_soften_adjoint, grid, mesh, lists, open_tile, screen, falloff,
+               setup.rules.guard.multiplier, drawn.last, slots.pull, slots.mask)
+    else:
+        launch_runs(slots.mask.shape[0] * lanes, soften_adjoint, grid, lists, open_tile, drawn.triangles.sides,
+                    mesh.sibling, falloff, mask, slots.pull, slots.mask)
 
 
-def paint(
-    shades, channels, deep, soft, kaolin, lanes, length, numbers, view, place, mesh, frame_start, features, records,
-    work, pixels, spot, weight, value, depth, look, light, rgb, miss, ground, planes, depths,
-):
-    """List the covered pixels, interpolate, colour, and put them into the planes, the mask last; ground elsewhere."""
-    launch(
-        records[1].shape[0], list_pixels, view, records[1], records[3], work[0], work[3], work[2], pixels, spot
-    )
-    launch_runs(
-        lanes * pixels[2].shape[0], interpolate, kaolin, length, pixels, place, mesh, features[0], features[1],
-        features[2], numbers[3], numbers[4], weight, value, depth,
-    )
-    launch(min(light[1].shape[0], 1) * (frame_start.shape[0] - 1), name_eyes, frame_start, pixels[0], light[1])
-    launch_runs(shades * rgb.shape[1], colour_pixels, look, light, value, rgb)
-    with together:
-        launch(pixels[2].shape[0], put, channels, channels + soft, length, work[0], work[2], pixels, spot, rgb, planes)
-        launch(deep * pixels[2].shape[0], put, 1, 1, length, work[0], work[2], pixels, spot, depth, depths)
-        launch(
-            work[3].shape[0] * work[3].shape[1], lay_ground, channels, soft, deep, ground, work[3], miss, planes, depths
-        )
+def backward(setup, lanes, wants, source, drawn, shaded, adj_planes, adjoint, slots, corners, own_corners, found):
+    """From planes and depths to places and features, and on to the world and the camera.
 
-
-def pull_back(
-    features, shades, channels, stride, deep, parts, projects, cameras, kaolin, lanes, length, count, size, grid,
-    middle, numbers, view, camera, world, place, mesh, around, carried, own_around, records, mate, work, lists, pixels,
-    spot, weight, value, look, light, wants, miss, limit, last, touched, cells, adj_planes, adj_depths, adj_rgb,
-    adj_value, adj_depth, sums, slots, adj_corner, adj_place, adj_point, adj_own, adj_world, adj_seen, adj_camera,
-):
-    """From planes and depths back to places and features, and on to the world and the camera.
-
-    features: 1 if pixels pass something. stride: channels of the planes, with the mask. parts: stripes of an entry's
-    tile, 0 if the mask passes nothing. around: where the corners at a point begin, and they (own_around: at a row of
-    own features). carried: the features of interpolation. cells: (first_cell, cell_entry, near_open) of gathering.
-    sums: (adj_colour, adj_eye, table) of colouring. slots: (mask, place, point, own, pull).
+    drawn, shaded: what forward left, records.Drawn and records.Shaded. found: records.Cotangents.
     """
+    frames, chunk = setup.frames, shaded.pixels.counts.chunk
+    pixels_backward(setup, lanes, wants, source, shaded.pixels, shaded.features, shaded.values, shaded.surfacing,
+                    adj_planes, adjoint, slots)
+    mask_backward(setup, lanes, wants, source.screen, drawn, adj_planes, slots)
+    n = found.corners.shape[0]
+    launch(n, gather_triangle, wants, drawn.triangles.box, drawn.cells, drawn.near_open, drawn.mask.touched, chunk,
+           slots, found.corners)
     with together:
-        launch(
-            features * pixels[2].shape[0], take, channels, stride, length, work[0], work[2], pixels, spot, adj_planes,
-            adj_rgb,
-        )
-        launch(deep * pixels[2].shape[0], take, 1, 1, length, work[0], work[2], pixels, spot, adj_depths, adj_depth)
-        launch(min(parts, 1) * lists[3].shape[0], veil_adjoint, view, lists[3], miss, adj_planes, slots[4])
-        launch(
-            slots[0].shape[0] // max(parts, 1), note_touching, parts, lists[3], touched, lists[1], lists[2], records[0],
-            grid, cells[0], cells[1], cells[2],
-        )
-    launch_runs(
-        shades * adj_rgb.shape[1], colour_pixels_adjoint, wants, look, light, value, adj_rgb, adj_value, sums[0],
-        sums[1], sums[2],
-    )
-    launch_runs(
-        features * lanes * pixels[2].shape[0], interpolate_adjoint, kaolin, length, pixels, place, mesh, carried[0],
-        carried[1], carried[2], numbers[4], weight, adj_value, adj_depth, slots[1], slots[2], slots[3],
-    )
-    launch_runs(
-        (1 - kaolin) * slots[0].shape[0] * lanes, soften_adjoint, view, lists[1], lists[2], lists[3], touched,
-        records[4], mate, numbers[2], limit, slots[4], slots[0],
-    )
-    launch(
-        kaolin * slots[0].shape[0], kaolin_soften_adjoint, size, view, lists[1], lists[2], lists[3], place, mesh,
-        numbers[2], numbers[1], numbers[3], last, slots[4], slots[0],
-    )
-    launch(
-        adj_corner.shape[0], gather_triangle, features, parts, records[0], cells[0], cells[1], cells[2], touched,
-        pixels[1], slots[0], slots[1], adj_corner,
-    )
-    with together:
-        launch(
-            adj_place.shape[0], gather_point, features, mesh, around[0], around[1], pixels[1], adj_corner, slots[2],
-            adj_place, adj_point,
-        )
-        launch(
-            adj_own.shape[0], gather_own, features, adj_corner.shape[0], carried[2].shape[0], own_around[0],
-            own_around[1], pixels[1], slots[3], adj_own,
-        )
-    launch(kaolin * projects * adj_place.shape[0], from_plane, size, adj_place)
-    launch(
-        projects * adj_place.shape[0], project_point_adjoint, count, numbers[0], middle, world, camera[0], camera[1],
-        camera[2], camera[3], adj_place, adj_world, adj_seen,
-    )
-    launch(
-        cameras, camera_adjoint, count, numbers[0], world, camera[0], camera[1], camera[2], adj_place, adj_seen,
-        adj_camera,
-    )
+        launch(found.screen.shape[0], gather_features, wants.features, frames.mesh, corners, chunk, slots.point, found)
+        launch(found.own.shape[0], gather_own, wants.features, n, own_corners, chunk, slots.own, found.own)
+    if static(setup.rules.kaolin):
+        launch(source.projects * found.screen.shape[0], from_plane, frames.grid, found.screen)
+    launch(source.projects * found.screen.shape[0], project_point_adjoint, frames.viewport, source.cameras,
+           source.world, found.screen, found.world, found.seen)
+    launch(found.camera.shape[0], camera_adjoint, frames.viewport, source.cameras, source.world, found.screen,
+           found.seen, found.camera)
 
 
 def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
@@ -218,14 +133,10 @@ def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
         launch(frames, sum_eye, frame_start, first, adj_eye, eye_totals)
 
 
-def sum_texture(d, corners, bilinear, value, adj_colour, adj_image):
+def sum_texture(texels, u, v, adj_colour, adj_image):
     """The cotangent of the texture, in the first of the copies."""
-    launch(
-        adj_image.shape[0], scatter_texture, adj_image.shape[0], d, corners, bilinear, value, adj_colour, adj_image
-    )
-    launch(adj_image.shape[1], sum_copies, adj_image.shape[0], adj_image)
+    launch(adj_image.shape[0], scatter_points, texels, u, v, adj_colour, adj_image)
+    launch(adj_image.shape[1], sum_copies, adj_image)
 
 
-SCHEDULES: tuple = (
-    prepare, kaolin_prepare, see, kaolin_see, paint, pull_back, sum_lights, sum_texture,
-)
+PIPELINES = (prepare, rasterise, shade, backward, sum_lights, sum_texture)

@@ -60,7 +60,7 @@ class SoftRasRenderer(Renderer):
         most = self.faces_per_pixel
         if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
             raise InputError(
-                f"SoftRasRenderer.faces_per_pixel: got {most!r}; expected a whole number from 1 on, or None for all"
+                f"SoftRasRenderer.faces_per_pixel: got {most!r}; expected 1 or more, or None for all; a whole number"
             )
         if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
             raise InputError(f"SoftRasRenderer.background: got {self.background!r}; expected three numbers r, g, b")
