@@ -1,6 +1,6 @@
 import torch
 
-from diffloom.shading import vertex_normals
+from diffloom.raster import vertex_normals
 
 D = torch.float64
 TETRAHEDRON = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=D)

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from diffloom.interfaces import Texture
-from diffloom.shading import sample_texture
+from diffloom.interfaces import InputError, Texture
+from diffloom.raster import sample_texture
 
 D = torch.float64
 UV = torch.zeros((1, 2))
@@ -43,3 +43,9 @@ def test_nearest_has_gradients_of_the_image():
     image = picture().requires_grad_()
     uv = torch.tensor([[0.3, 0.4], [0.31, 0.41]], dtype=D)
     assert torch.autograd.gradcheck(lambda i: sample_texture(Texture(i, UV, filter="nearest"), uv), (image,))
+
+
+def test_a_texture_without_texels_is_refused():
+    for size in ((0, 4), (4, 0)):
+        with pytest.raises(InputError, match=r"Texture.image: got .*expected at least one row and one column"):
+            sample_texture(Texture(torch.zeros((*size, 3), dtype=D), UV), UV.to(D))

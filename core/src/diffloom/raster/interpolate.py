@@ -46,9 +46,7 @@ class _Interpolate(torch.autograd.Function):
         triangle = array_of(index.to(torch.int32)).reshape(-1)
         mixed = arena.floats(len(triangle), n)
         rows = array_of(values).reshape(-1, n)
-        layout.run(
-            program, "interpolate_forward", layout.mesh, triangle, array_of(weights).reshape(-1, 3), rows, mixed
-        )
+        layout.run(program, "interpolate_forward", layout.mesh, triangle, array_of(weights).reshape(-1, 3), rows, mixed)
         ctx.layout = layout
         ctx.save_for_backward(index, weights, values)
         return arena.tensor(mixed).reshape(*index.shape, n)

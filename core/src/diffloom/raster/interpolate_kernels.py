@@ -67,7 +67,7 @@ def mix_values(p, mesh, face_index, weights, values, mixed):
         for d in range(values.shape[1]):
             mixed[p, d] = mixed.dtype.type(0)
         return
-    a, b, c = corner_rows(n, mesh.count, mesh.faces)
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
     for d in range(values.shape[1]):
         mixed[p, d] = weights[p, 0] * values[a, d] + weights[p, 1] * values[b, d] + weights[p, 2] * values[c, d]
 
@@ -79,7 +79,7 @@ def mix_weights_adjoint(p, mesh, face_index, values, adj_mixed, adj_weights):
     zero = adj_weights.dtype.type(0)
     g0, g1, g2 = zero, zero, zero
     if n >= 0:
-        a, b, c = corner_rows(n, mesh.count, mesh.faces)
+        a, b, c = corner_rows(n, mesh.points, mesh.faces)
         for d in range(values.shape[1]):
             h = adj_mixed[p, d]
             g0, g1, g2 = g0 + h * values[a, d], g1 + h * values[b, d], g2 + h * values[c, d]
@@ -91,7 +91,7 @@ def mix_values_adjoint(r, mesh, corners, pixels, weights, adj_mixed, adj_values)
     """adj_values[r]: sums over the pixels of all triangles around row r, in a fixed order."""
     for d in range(adj_values.shape[1]):
         adj_values[r, d] = adj_values.dtype.type(0)
-    shift, v = r // mesh.count * mesh.faces.shape[0], r % mesh.count
+    shift, v = r // mesh.points * mesh.faces.shape[0], r % mesh.points
     for k in range(corners.start[v], corners.start[v + 1]):
         n, c = shift + corners.corner[k] // 3, corners.corner[k] % 3
         for at in range(pixels.start[n], pixels.start[n + 1]):

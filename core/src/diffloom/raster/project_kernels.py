@@ -23,7 +23,7 @@ def camera_of(frame, cameras):
 def project_point(i, viewport, cameras, points, screen):
     """screen[i] = x, y [px] from the middle of the image and depth [m] of point i of frames * count."""
     R = points.dtype.type
-    turn, place = camera_of(i // viewport.count, cameras)
+    turn, place = camera_of(i // viewport.points, cameras)
     c = matvec33(turn, sub3(ld3(points, i), place))
     depth = -c[2]
     ahead = depth >= R(0.5) * viewport.near
@@ -38,7 +38,7 @@ def project_point(i, viewport, cameras, points, screen):
 def project_point_adjoint(i, viewport, cameras, points, adj_screen, adj_points, adj_c):
     """adj_points[i] += R^T adj_c[i], with adj_c the cotangent of the camera coordinates, kept for the camera's own."""
     R = points.dtype.type
-    turn, place = camera_of(i // viewport.count, cameras)
+    turn, place = camera_of(i // viewport.points, cameras)
     c = matvec33(turn, sub3(ld3(points, i), place))
     depth = -c[2]
     ahead = depth >= R(0.5) * viewport.near
@@ -63,7 +63,7 @@ def camera_adjoint(frame, viewport, cameras, points, adj_screen, adj_c, adj_came
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = zero, zero, zero, zero, zero, zero, zero, zero, zero
     fx, fy, cx, cy = zero, zero, zero, zero
     sx, sy, sz = zero, zero, zero
-    for i in range(frame * viewport.count, (frame + 1) * viewport.count):
+    for i in range(frame * viewport.points, (frame + 1) * viewport.points):
         d = sub3(ld3(points, i), place)
         a = ld3(adj_c, i)
         m00, m01, m02 = m00 + a[0] * d[0], m01 + a[0] * d[1], m02 + a[0] * d[2]

@@ -129,7 +129,7 @@ def gather_point(i, mesh, corners, adj_corners, adj_points):
     """adj_points[i]: the sum over the corners that meet in point i."""
     R = adj_corners.dtype.type
     x, y, z = R(0.0), R(0.0), R(0.0)
-    count, shift = mesh.count, i // mesh.count * mesh.faces.shape[0]
+    count, shift = mesh.points, i // mesh.points * mesh.faces.shape[0]
     for k in range(corners.start[i % count], corners.start[i % count + 1]):
         t, c = shift + corners.corner[k] // 3, corners.corner[k] % 3
         x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]

@@ -25,4 +25,4 @@ def recording(program: Program, answer: Callable[[str, tuple[Any, ...]], None] |
     try:
         yield noted
     finally:
-        del program.run  # type: ignore[method-assign]
+        del program.run

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Cameras(NamedTuple):
-    """rotation: (frames or 1, 3, 3), world to (right, up, back). eye: (frames or 1, 3) [m]. focal, centre: (2,) [px]."""
+    """rotation: (frames or 1, 3, 3), to (right, up, back). eye: (frames or 1, 3) [m]. focal, centre: (2,) [px]."""
 
     rotation: Any
     eye: Any
@@ -20,9 +20,9 @@ class Cameras(NamedTuple):
 
 
 class Viewport(NamedTuple):
-    """count: points in a frame. near: least depth [m]. height, width: of an image [px]."""
+    """points: in a frame. near: least depth [m]. height, width: of an image [px]."""
 
-    count: int
+    points: int
     near: float
     height: int
     width: int
@@ -40,13 +40,13 @@ class Grid(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """count: points after which faces repeat. faces: (faces, 3). frame_start: (frames + 1,), first triangle of a frame.
+    """points: after how many faces repeat. faces: (faces, 3). frame_start: (frames + 1,), first triangle of a frame.
 
     sibling: (triangles,) the other half of a face cut at the near plane or -1; empty where nothing was cut. The edge
     from the last corner to the first lies between the halves.
     """
 
-    count: int
+    points: int
     faces: Any
     frame_start: Any
     sibling: Any

@@ -53,7 +53,7 @@ class _Sample(torch.autograd.Function):
         points = array_of(uv).reshape(-1, 2)
         colour = Arena.of(uv).floats(len(points), 3)
         work = len(points) * PER_POINT
-        program.run("texture_forward", Texels(*mode, array_of(image)), points, colour, work=work)
+        program.run("texture_forward", Texels(mode[0], mode[1], array_of(image)), points, colour, work=work)
         ctx.mode = mode
         ctx.save_for_backward(image, uv)
         return Arena.of(uv).tensor(colour).reshape(*uv.shape[:-1], 3)
@@ -62,7 +62,11 @@ class _Sample(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj_colour: Tensor) -> tuple[Any, ...]:
         image, uv = ctx.saved_tensors
-        arena, texels, points = Arena.of(uv), Texels(*ctx.mode, array_of(image)), array_of(uv).reshape(-1, 2)
+        arena, texels, points = (
+            Arena.of(uv),
+            Texels(ctx.mode[0], ctx.mode[1], array_of(image)),
+            array_of(uv).reshape(-1, 2),
+        )
         adj, adj_uv, work = array_of(adj_colour).reshape(-1, 3), arena.floats(*points.shape), len(points) * PER_POINT
         program.run("texture_backward", texels, points, adj, adj_uv, work=work)
         adj_image = None

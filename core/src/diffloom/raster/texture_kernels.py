@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, clamp, device, dot3, floor, launch, launch_lanes, ld3, minimum, mul3, st3, sub3, where
+from diffloom.kernels import (
+    add3,
+    clamp,
+    device,
+    dot3,
+    floor,
+    launch,
+    launch_lanes,
+    ld3,
+    minimum,
+    mul3,
+    st3,
+    sub3,
+    where,
+)
 
 from .lane_kernels import index_of
 

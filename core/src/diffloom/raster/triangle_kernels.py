@@ -35,14 +35,14 @@ def corner_rows(n, count, faces):
 @device
 def load_corner(point, mesh, n):
     """(x0, y0, x1, y1, x2, y2) of triangle n. point: rows (x, y, depth)."""
-    a, b, c = corner_rows(n, mesh.count, mesh.faces)
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
     return (point[a, 0], point[a, 1], point[b, 0], point[b, 1], point[c, 0], point[c, 1])
 
 
 @device
 def load_depth(point, mesh, n):
     """(z0, z1, z2) of triangle n."""
-    a, b, c = corner_rows(n, mesh.count, mesh.faces)
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
     return (point[a, 2], point[b, 2], point[c, 2])
 
 
@@ -87,8 +87,9 @@ def inverse_square(dx, dy):
 
 @device
 def set_up(n, grid, mesh, point, valid, cull, reach, triangles):
-    """All about triangle n. valid: (triangles,) which to draw, or empty for all; cull: leave out what is turned away."""
-    box, inner, planes, edges, sides = triangles.box, triangles.inner, triangles.planes, triangles.edges, triangles.sides
+    """All about triangle n. valid: (triangles,) which to draw, or empty for all. cull: leave out those turned away."""
+    box, inner, planes = triangles.box, triangles.inner, triangles.planes
+    edges, sides = triangles.edges, triangles.sides
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     zero, one = constant(reach, 0), constant(reach, 1)
     area = twice_area(v)

@@ -39,8 +39,8 @@ def unshaded(arena: Arena) -> Surfacing:
 
 
 class Rasterise(torch.autograd.Function):
-    """(plan, valid, points (points, 3), features (points, n)) -> planes (frames, height, width, n and the mask if soft),
-    0 where nothing is shown; triangles (frames, height, width) int32, -1 for none."""
+    """(plan, valid, points (points, 3), features (points, n)) -> planes (frames, height, width, n and mask if soft), 0
+    where nothing is shown; triangles (frames, height, width) int32, -1 for none."""
 
     @staticmethod
     def forward(ctx: Any, plan: Plan, valid: Any, points: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:

@@ -31,7 +31,7 @@ def gather_triangle(n, wants, box, cells, near_open, touched, chunk, slots, adj_
 def gather_features(r, features, mesh, corners, chunk, slot_point, found):
     """Row r of the cotangents of places and of features by point: sums over the corners around it."""
     adj_place, adj_feature = found.screen, found.by_point
-    t, v = r // mesh.count, r % mesh.count
+    t, v = r // mesh.points, r % mesh.points
     zero = constant(adj_place[r, 0], 0)
     x, y, z = zero, zero, zero
     for d in range(adj_feature.shape[1]):

@@ -3,8 +3,8 @@
     value = sum_c q_c feature_c,    depth = sum_c q_c z_c
 
 with perspective-correct weights q, or affine ones where Kaolin is followed, whose z is minus the depth. Features come
-by point and from rows of their own that every frame uses again (records.Features). Values are stored channel by channel,
-(channels, pixels), pixels in the order of the list (listing.py), those by point first; so are the weights, for the
+by point and from rows of their own that every frame uses again (records.Features). Values are stored channel by
+channel, pixels in the order of the list (listing_kernels.py), those by point first; so are the weights, for the
 adjoint. A work item e stands for a chunk of the list, and goes through it run by run.
 """
 
@@ -22,11 +22,12 @@ from .listing_kernels import chunk_pixels
 @generic
 def interpolate(e, rules, length, mesh, pixels, point, features, values):
     """Weights, values and depth of the pixels of a chunk."""
-    xs, ys, weight, value, by_point, own = pixels.x, pixels.y, values.weight, values.value, features.by_point, features.own
+    xs, ys, weight, value = pixels.x, pixels.y, values.weight, values.value
+    by_point, own = features.by_point, features.own
     width = width_of(e)
     n, begin, end = chunk_pixels(first_of(e) // width, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
-    a, b, c = corner_rows(n, mesh.count, mesh.faces)
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
     r, s, t = corner_rows(n, 0, features.own_index)
     channels = by_point.shape[1]
     here = e + (begin - first_of(e))
@@ -65,7 +66,7 @@ def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight,
     item = first_of(e) // width
     n, begin, end = chunk_pixels(item, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
-    a, b, c = corner_rows(n, mesh.count, mesh.faces)
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
     r, s, t = corner_rows(n, 0, features.own_index)
     channels = by_point.shape[1]
     zero = constant(rules.guard.eps, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from diffloom.kernels import launch, launch_runs, static, together
 from diffloom.raster.bin_kernels import TILE, count_tiles, fill_tiles
 from diffloom.raster.project_kernels import camera_adjoint, project_point, project_point_adjoint
@@ -139,4 +141,4 @@ def sum_texture(texels, u, v, adj_colour, adj_image):
     launch(adj_image.shape[1], sum_copies, adj_image)
 
 
-PIPELINES = (prepare, rasterise, shade, backward, sum_lights, sum_texture)
+PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, backward, sum_lights, sum_texture)

@@ -45,8 +45,8 @@ class Setup(NamedTuple):
 class Source(NamedTuple):
     """Where points come from: the world through cameras (projects 1), or given in place.
 
-    world: (points, 3) [m]. screen: (points, 3) x, y, depth, filled by drawing if it projects. valid: (triangles,) flags,
-    or empty for all; what is not valid is nowhere, but by Kaolin's rules still takes part in the mask.
+    world: (points, 3) [m]. screen: (points, 3) x, y, depth, filled by drawing if it projects. valid: (triangles,)
+    flags, or empty for all; what is not valid is nowhere, but by Kaolin's rules still takes part in the mask.
     """
 
     projects: int

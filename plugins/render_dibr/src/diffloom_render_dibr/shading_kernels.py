@@ -90,7 +90,9 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
             set_row3(adjoint.eye, 0, e, adj_towards)
         if wants.table:
             i = first_of(e) // width_of(e)
-            light_table_adjoint(i, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj, adjoint.table)
+            light_table_adjoint(
+                i, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj, adjoint.table
+            )
         adj_own = had3(adj, add3(diffuse, ld_ambient(surfacing.lights)))
     if surfacing.textured:
         adj_value[d, e], adj_value[d + 1, e] = dot3(by_u, adj_own), dot3(by_v, adj_own)

@@ -8,9 +8,9 @@ its floor delta: its cotangent is then -sharp delta g.(background - C) / S, and 
 from __future__ import annotations
 
 from diffloom.kernels import add3, anyl, device, mul3, where
-from diffloom.raster.power_kernels import expv
-from diffloom.raster.lane_kernels import first_of, total, width_of
 from diffloom.raster.bin_kernels import TILE, dealt, tile_corner
+from diffloom.raster.lane_kernels import first_of, total, width_of
+from diffloom.raster.power_kernels import expv
 
 from .blend_kernels import background_weight, reference_depth
 from .cover_kernels import within
@@ -81,7 +81,8 @@ def weight_adjoint(
 
 @device
 def blend_adjoint(
-    e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, background, perspective, coverage, images, adjoint, slots
+    e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, background, perspective, coverage, images,
+    adjoint, slots,
 ):
     """Cotangents from a stripe e of columns of one entry's tile.
 

@@ -8,9 +8,9 @@ near). Faces so far behind that their weight is lost beside the others are passe
 from __future__ import annotations
 
 from diffloom.kernels import anyl, device, maximum, minimum, where
-from diffloom.raster.power_kernels import expv
-from diffloom.raster.lane_kernels import first_of, width_of
 from diffloom.raster.bin_kernels import TILE, misses, tile_corner
+from diffloom.raster.lane_kernels import first_of, width_of
+from diffloom.raster.power_kernels import expv
 
 from .cover_kernels import within
 from .fragment_kernels import edges, is_inside, nearest_edge, weights
@@ -86,5 +86,6 @@ def fragment(t, frame, row, here, x, y, limited, mesh, outline, blur, limit):
     near = inside | (d < blur.reach_squared)
     q, scale, z = weights(outline, t, a, b, c)
     if limited:
-        near = near & within(z, R(t - mesh.frame_start[frame]), limit.depth[frame, row, here], limit.face[frame, row, here])
+        face = R(t - mesh.frame_start[frame])
+        near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
     return R(1.0) / (R(1.0) + expv(where(inside, -d, d) * blur.sharpness)), q, z, near

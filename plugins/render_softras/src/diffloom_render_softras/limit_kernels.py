@@ -7,8 +7,8 @@ the faces.
 from __future__ import annotations
 
 from diffloom.kernels import anyl, device, maximum, where
-from diffloom.raster.lane_kernels import alll, first_of, width_of
 from diffloom.raster.bin_kernels import TILE, misses, tile_corner
+from diffloom.raster.lane_kernels import alll, first_of, width_of
 
 from .fragment_kernels import edges, is_inside, nearest_edge, weights
 

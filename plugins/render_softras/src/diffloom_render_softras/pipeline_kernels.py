@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from diffloom.kernels import launch, launch_runs
 from diffloom.raster.bin_kernels import TILE, count_tiles, dealings, fill_tiles, note_entry
 from diffloom.raster.project_kernels import camera_backward, project_backward, project_forward
@@ -116,7 +118,7 @@ def cameras_backward(setup, source, adjoint, adj_camera):
     camera_backward(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.seen, adj_camera)
 
 
-PIPELINES = (
+PIPELINES: tuple[Any, ...] = (
     prepare, fill, cover_first, cover_pixels, find_limits, blend_pixels, index_pixels, to_points, cover_backward,
     blend_backward, values_backward, texture_backward, cameras_backward,
 )

@@ -115,9 +115,7 @@ class _Adjoint:
         rows = drawing.entries * plan.layout.stripes if tabled else 1
         table = arena.floats(rows, table_columns(shading.lighting.lights), fill=0.0)
         wants = Wants(int(style.colour), drawing.limited, int(tabled))
-        images_adjoint = ImagesAdjoint(
-            plan.layout.padded_image(adj_planes), plan.layout.padded_image(adj_depth), table
-        )
+        images_adjoint = ImagesAdjoint(plan.layout.padded_image(adj_planes), plan.layout.padded_image(adj_depth), table)
         adjoint = drawing.adjoint()
         plan.run(
             "blend_backward", wants, plan.setup, drawing.source, fragments, shading, coverage, images, images_adjoint,
@@ -159,9 +157,7 @@ class _Adjoint:
         fragments, shading, coverage, images = self.made
         chunks = max(1, min(texture_copies(image, stripes), self.drawing.entries))
         sums = plan.layout.arena.floats(chunks * stripes, *image.shape, fill=0.0)
-        plan.run(
-            "texture_backward", chunks, wants, plan.setup, fragments, shading, coverage, images, adj_planes, sums
-        )
+        plan.run("texture_backward", chunks, wants, plan.setup, fragments, shading, coverage, images, adj_planes, sums)
         return plan.layout.arena.tensor(sums).sum(0)
 
     def _add_table(self, rows: Tensor, found: dict[str, Any]) -> None:

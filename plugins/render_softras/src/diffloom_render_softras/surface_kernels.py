@@ -30,7 +30,7 @@ def value_rows(t, swapped, index):
 @device
 def point_rows(t, swapped, mesh):
     """Points of triangle t, in the order of its outline."""
-    i, j, k = corner_rows(t, mesh.count, mesh.faces)
+    i, j, k = corner_rows(t, mesh.points, mesh.faces)
     if swapped[t]:
         return k, j, i
     return i, j, k

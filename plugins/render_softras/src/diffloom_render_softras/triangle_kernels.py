@@ -69,7 +69,7 @@ def set_up(t, grid, mesh, rules, screen, triangles):
     R = screen.dtype.type
     outline, box, planes, swapped = triangles.outline, triangles.box, triangles.planes, triangles.swapped
     reach = rules.reach
-    i, j, k = corner_rows(t, mesh.count, mesh.faces)
+    i, j, k = corner_rows(t, mesh.points, mesh.faces)
     area = (screen[j, 0] - screen[i, 0]) * (screen[k, 1] - screen[i, 1]) - (screen[j, 1] - screen[i, 1]) * (
         screen[k, 0] - screen[i, 0]
     )

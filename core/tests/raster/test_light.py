@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, InputError, Material, PointLight
-from diffloom.shading import harmonics, irradiance, shade
+from diffloom.raster import harmonics, irradiance, shade
 
 D = torch.float64
 

@@ -1,7 +1,7 @@
 import torch
 
 from diffloom.interfaces import Camera
-from diffloom.shading import camera_points, clip_near, project
+from diffloom.raster import camera_points, clip_near, project
 
 NEAR = 1.0
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, InputError
-from diffloom.shading import frames_of, project
+from diffloom.raster import frames_of, project
 
 
 def camera(frames=1, dtype=torch.float64, **kw):

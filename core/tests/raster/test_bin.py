@@ -4,22 +4,15 @@ import numpy as np
 import pytest
 
 from diffloom.kernels import Program, launch
-from diffloom.shading.kernels.tiles import TILE, cells_of, count_tiles, dealings, dealt, fill_tiles, note_entry
+from diffloom.raster.bin_kernels import TILE, cells_of, count_tiles, dealings, dealt, fill_tiles, note_entry
+from diffloom.raster.records import Bins, Cells, Frames, Grid, Mesh, TileLists, Viewport
 
 
-def counting(frames, bands, box, planes, frame_start, grid, middle, count, frame_total, start, active, first_cell):
-    count_tiles(frames, bands, box, planes, frame_start, grid, middle, count, frame_total, start, active, first_cell)
+def noting(lists, box, grid, cells):
+    launch(lists.triangle.shape[0], note_entry, lists, box, grid, cells)
 
 
-def filling(frames, bands, box, planes, frame_start, grid, middle, start, count, entry_triangle, entry_tile):
-    fill_tiles(frames, bands, box, planes, frame_start, grid, middle, start, count, entry_triangle, entry_tile)
-
-
-def noting(n, entry_triangle, entry_tile, box, grid, first_cell, cell_entry):
-    launch(n, note_entry, entry_triangle, entry_tile, box, grid, first_cell, cell_entry)
-
-
-program = Program("test_tiles", schedules=(counting, filling, noting))
+program = Program("test_bin", (count_tiles, fill_tiles, noting))
 HEIGHT, WIDTH = 30, 44
 GRID = -(-WIDTH // TILE), -(-HEIGHT // TILE)
 MIDDLE = 0.5 * WIDTH, 0.5 * HEIGHT
@@ -37,21 +30,23 @@ def soup(counts=(40, 0, 25)):
     return box, planes, np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
+def frames_of(frame_start, bands):
+    none = np.zeros((0, 3), np.int32)
+    grid = Grid(*GRID, HEIGHT, WIDTH, np.zeros(1), np.zeros(1))
+    return Frames(Viewport(0, 0.1, HEIGHT, WIDTH), grid, Mesh(1, none, frame_start, none), bands)
+
+
 def sort(box, planes, frame_start, bands, target):
     frames, tiles = len(frame_start) - 1, GRID[0] * GRID[1]
-    count, total = np.empty(frames * tiles, np.int32), np.zeros((frames + 1, 3), np.int32)
-    start, active = np.empty(frames * tiles + 1, np.int32), np.empty(frames * tiles, np.int32)
-    first_cell = np.empty(len(box), np.int32)
-    program.run(
-        "counting", frames, bands, box, planes, frame_start, GRID, MIDDLE, count, total, start, active, first_cell,
-        target=target,
+    bins = Bins(
+        np.empty(frames * tiles, np.int32), np.zeros((frames + 1, 3), np.int32), np.empty(frames * tiles + 1, np.int32),
+        np.empty(frames * tiles, np.int32), np.empty(len(box), np.int32),
     )  # fmt: skip
-    entries, busy, cells = total[-1]
-    triangle, tile = np.empty(entries, np.int32), np.empty(entries, np.int32)
-    program.run(
-        "filling", frames, bands, box, planes, frame_start, GRID, MIDDLE, start, count, triangle, tile, target=target
-    )
-    return start, np.sort(active[:busy]), triangle, tile, first_cell, cells
+    program.run("count_tiles", frames_of(frame_start, bands), box, planes, bins, target=target)
+    entries, busy, cells = bins.totals[-1]
+    lists = TileLists(bins.start, np.empty(entries, np.int32), np.empty(entries, np.int32), bins.active)
+    program.run("fill_tiles", frames_of(frame_start, bands), box, planes, bins.count, lists, target=target)
+    return lists, np.sort(bins.active[:busy]), bins.first_cell, cells
 
 
 def reaches(box, planes, tx, ty):
@@ -69,8 +64,8 @@ def reaches(box, planes, tx, ty):
 @pytest.mark.parametrize("target", ["serial", "parallel"])
 def test_tiles_list_the_triangles_that_reach_them(bands, target):
     box, planes, frame_start = soup()
-    start, active, triangle, tile, first_cell, cells = sort(box, planes, frame_start, bands, target)
-    tiles = GRID[0] * GRID[1]
+    lists, active, first_cell, cells = sort(box, planes, frame_start, bands, target)
+    start, triangle, tile, tiles = lists.start, lists.triangle, lists.tile, GRID[0] * GRID[1]
     for number in range(3 * tiles):
         frame, ty, tx = number // tiles, number % tiles // GRID[0], number % GRID[0]
         want = [t for t in range(frame_start[frame], frame_start[frame + 1]) if reaches(box[t], planes[t], tx, ty)]
@@ -79,7 +74,7 @@ def test_tiles_list_the_triangles_that_reach_them(bands, target):
         assert (tile[part] == number).all()
         assert (number in active) == bool(want)
     cell_entry = np.zeros(cells, np.int32)
-    program.run("noting", len(triangle), triangle, tile, box, GRID, first_cell, cell_entry)
+    program.run("noting", lists, box, frames_of(frame_start, bands).grid, Cells(first_cell, cell_entry))
     for t in range(len(box)):
         noted = cell_entry[first_cell[t] : first_cell[t] + cells_of(t, box)]
         assert sorted(noted[noted > 0] - 1) == np.flatnonzero(triangle == t).tolist()

@@ -6,11 +6,12 @@ import torch
 
 from diffloom.interfaces import DirectionalLight, HarmonicLight, Material, PointLight, Texture
 from diffloom.kernels import Program, device, launch, launch_lanes, ld3, st3
-from diffloom.shading import sample_texture, shade
-from diffloom.shading.kernels.lighting import light_row_adjoint, light_sum, light_sum_adjoint
-from diffloom.shading.kernels.powers import expv, logv
-from diffloom.shading.kernels.runs import alll, first_of, lane_of, total, width_of
-from diffloom.shading.kernels.sampling import sample, sample_scatter
+from diffloom.raster import shade
+from diffloom.raster.lane_kernels import alll, first_of, lane_of, total, width_of
+from diffloom.raster.light_kernels import light_row_adjoint, light_sum, light_sum_adjoint
+from diffloom.raster.power_kernels import expv, logv
+from diffloom.raster.records import Lights, Texels
+from diffloom.raster.texture_kernels import sample, sample_scatter
 
 D = torch.float64
 COUNT = 19  # two runs of lanes and a rest
@@ -19,7 +20,7 @@ COUNT = 19  # two runs of lanes and a rest
 @device
 def lit(e, vectors, table, phong, diffuse, specular):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
-    d, s = light_sum(n, view, position, table[0], table[1], table[2], table[3], phong)
+    d, s = light_sum(n, view, position, table, phong)
     st3(diffuse, e, d)
     st3(specular, e, s)
 
@@ -28,12 +29,12 @@ def lit(e, vectors, table, phong, diffuse, specular):
 def lit_adjoint(e, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
     d, s = ld3(adj_d, e), ld3(adj_s, e)
-    a, b, c = light_sum_adjoint(n, view, position, table[0], table[1], table[2], table[3], phong, d, s)
+    a, b, c = light_sum_adjoint(n, view, position, table, phong, d, s)
     st3(adj_vectors[0], e, a)
     st3(adj_vectors[1], e, b)
     st3(adj_vectors[2], e, c)
-    for k in range(table[0].shape[0]):
-        p, q, r, t = light_row_adjoint(k, n, view, position, table[0], table[1], table[3], phong, d, s)
+    for k in range(table.kinds.shape[0]):
+        p, q, r, t = light_row_adjoint(k, n, view, position, table, phong, d, s)
         adj_rows[k, 0, e], adj_rows[k, 1, e], adj_rows[k, 2, e] = p
         adj_rows[k, 3, e], adj_rows[k, 4, e], adj_rows[k, 5, e] = q
         adj_rows[k, 6, e], adj_rows[k, 7, e], adj_rows[k, 8, e] = r
@@ -41,17 +42,17 @@ def lit_adjoint(e, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows):
 
 
 @device
-def sampled(e, uv, mode, image, colour, by_u, by_v):
-    c, u, v = sample(uv[e, 0], uv[e, 1], mode, image)
+def sampled(e, uv, texels, colour, by_u, by_v):
+    c, u, v = sample(uv[e, 0], uv[e, 1], texels)
     st3(colour, e, c)
     st3(by_u, e, u)
     st3(by_v, e, v)
 
 
 @device
-def scattered(i, n, uv, mode, adj, adj_image):
+def scattered(i, n, uv, texels, adj, adj_image):
     for e in range(n):
-        sample_scatter(uv[e, 0], uv[e, 1], mode, ld3(adj, e), i, adj_image)
+        sample_scatter(uv[e, 0], uv[e, 1], texels, ld3(adj, e), i, adj_image)
 
 
 @device
@@ -84,16 +85,16 @@ def light_adjoint_lanes(n, vectors, table, phong, adj_d, adj_s, adj_vectors, adj
     launch_lanes(n, lit_adjoint, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows)
 
 
-def sample_lanes(n, uv, mode, image, colour, by_u, by_v):
-    launch_lanes(n, sampled, uv, mode, image, colour, by_u, by_v)
+def sample_lanes(n, uv, texels, colour, by_u, by_v):
+    launch_lanes(n, sampled, uv, texels, colour, by_u, by_v)
 
 
-def sample_scalars(n, uv, mode, image, colour, by_u, by_v):
-    launch(n, sampled, uv, mode, image, colour, by_u, by_v)
+def sample_scalars(n, uv, texels, colour, by_u, by_v):
+    launch(n, sampled, uv, texels, colour, by_u, by_v)
 
 
-def scatter(n, uv, mode, adj, adj_image):
-    launch(1, scattered, n, uv, mode, adj, adj_image)
+def scatter(n, uv, texels, adj, adj_image):
+    launch(1, scattered, n, uv, texels, adj, adj_image)
 
 
 def power_lanes(n, x, exps, logs):
@@ -109,8 +110,8 @@ def run_facts(n, x, sums, starts, every, picked):
 
 
 program = Program(
-    "test_shading_kernels",
-    schedules=(
+    "test_raster_kernels",
+    (
         light_scalars, light_lanes, light_adjoint_scalars, light_adjoint_lanes, sample_lanes, sample_scalars, scatter,
         power_lanes, power_scalars, run_facts,
     ),
@@ -152,7 +153,8 @@ def test_lighting_is_that_of_torch(way, phong, with_harmonics):
     inputs = [t.clone().requires_grad_() for t in (n, view, position, lamp, direction, colours, sh, shininess)]
     want = by_torch(*inputs, phong)
     assert (want[0] > 0.05).any() and (not phong or (want[1] > 0.01).any())
-    table = (np.array([0, 1], np.int32), table_of(lamp, direction, colours), sh.numpy(), shininess.numpy())
+    kinds, rows = np.array([0, 1], np.int32), table_of(lamp, direction, colours)
+    table = Lights(np.zeros(3), kinds, rows, sh.numpy(), shininess.numpy())
     vectors = (n.numpy(), view.numpy(), position.numpy())
     got = np.zeros((COUNT, 3)), np.zeros((COUNT, 3))
     program.run(f"light_{way}", COUNT, vectors, table, phong, *got)
@@ -176,6 +178,26 @@ def test_lighting_is_that_of_torch(way, phong, with_harmonics):
     assert np.allclose(sums[:, 9].sum(), 0.0 if grads[7] is None else grads[7], atol=1e-12)
 
 
+def sampled_by_torch(texture, uv):
+    """The texture's formulas once more, in plain torch."""
+    image = texture.image
+    height, width = image.shape[:2]
+    x, y = (texel(p, n, texture.corners) for p, n in ((uv[..., 0], width), (1.0 - uv[..., 1], height)))
+    flat = image.reshape(-1, 3)
+    if texture.filter == "nearest":
+        return flat[torch.round(y.detach()).long() * width + torch.round(x.detach()).long()]
+    left, top = (p.detach().floor().long().clamp(0, max(n - 2, 0)) for p, n in ((x, width), (y, height)))
+    fx, fy = (x - left)[..., None], (y - top)[..., None]
+    index, right, below = top * width + left, int(width > 1), width * int(height > 1)
+    upper = torch.lerp(flat[index], flat[index + right], fx)
+    return torch.lerp(upper, torch.lerp(flat[index + below], flat[index + below + right], fx), fy)
+
+
+def texel(place, size, corners):
+    scaled = place * (size - 1) if corners else place * size - 0.5
+    return scaled.clamp(0.0, float(size - 1))
+
+
 def table_of(lamp, direction, colours):
     return torch.cat([torch.stack([lamp, direction]), colours.reshape(2, 6)], dim=1).numpy()
 
@@ -189,17 +211,17 @@ def test_sampling_is_that_of_torch(way, corners, bilinear, size):
     image = torch.rand((*size, 3), generator=draw, dtype=D, requires_grad=True)
     uv = (torch.rand((COUNT, 2), generator=draw, dtype=D) * 1.3 - 0.15).requires_grad_()
     texture = Texture(image, uv, filter="bilinear" if bilinear else "nearest", corners=bool(corners))
-    want = sample_texture(texture, uv)
+    want = sampled_by_torch(texture, uv)
     adj = torch.randn((COUNT, 3), generator=draw, dtype=D)
     grads = torch.autograd.grad((want * adj).sum(), (image, uv), allow_unused=True)
     colour, by_u, by_v = (np.zeros((COUNT, 3)) for _ in range(3))
-    plain = image.detach().numpy(), uv.detach().numpy()
-    program.run(f"sample_{way}", COUNT, plain[1], (corners, bilinear), plain[0], colour, by_u, by_v)
+    texels, points = Texels(corners, bilinear, image.detach().numpy()), uv.detach().numpy()
+    program.run(f"sample_{way}", COUNT, points, texels, colour, by_u, by_v)
     assert np.allclose(colour, want.detach(), atol=1e-13)
     slopes = np.stack([(by_u * adj.numpy()).sum(-1), (by_v * adj.numpy()).sum(-1)], axis=-1)
     assert np.allclose(slopes, 0.0 if grads[1] is None else grads[1], atol=1e-12)
     adj_image = np.zeros((1, *size, 3))
-    program.run("scatter", COUNT, plain[1], (corners, bilinear), adj.numpy(), adj_image)
+    program.run("scatter", COUNT, points, texels, adj.numpy(), adj_image)
     assert np.allclose(adj_image[0], grads[0], atol=1e-12)
 
 
