@@ -71,3 +71,9 @@ class Arena:
         """Host values as an array of floats."""
         array: Any = np.asarray(values, _KINDS[self.dtype])
         return array if self.on_host else torch.from_numpy(array).to(self.device)
+
+
+@functools.lru_cache(maxsize=256)
+def kept_numbers(arena: Arena, values: tuple[float, ...]) -> Any:
+    """Numbers as an array that nobody writes to."""
+    return arena.numbers(values)

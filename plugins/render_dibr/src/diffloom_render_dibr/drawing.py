@@ -8,11 +8,12 @@ from typing import Any
 from torch import Tensor
 
 from diffloom.raster import BehindNearError, array_of
+from diffloom.raster.arena import kept_numbers
 from diffloom.raster.bin_kernels import TILE
 from diffloom.raster.rasterise import new_coverage, new_triangles
 from diffloom.raster.records import Corners, Coverage, Mask, TileLists, Triangles
 
-from .plan import Plan, kept_numbers
+from .plan import Plan
 from .records import Features, PixelCounts, Pixels, Planes, Scratch, Shaded, Source, Surfacing, Values
 
 

@@ -62,9 +62,3 @@ def plan_of(layout: Layout, settings: Settings) -> Plan:
     rules = Rules(settings.kaolin, Guard(settings.multiplier, settings.eps))
     length = CHUNK["cuda" if layout.on_cuda else "cpu"]
     return Plan(layout, settings, Bound(Setup(rules, layout.bound.record, falloff, int(settings.cull), length)))
-
-
-@functools.lru_cache(maxsize=256)
-def kept_numbers(arena: Arena, values: tuple[float, ...]) -> Any:
-    """Numbers as an array that nobody writes to."""
-    return arena.numbers(values)

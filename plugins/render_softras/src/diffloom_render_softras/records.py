@@ -97,7 +97,7 @@ class Lighting(NamedTuple):
 
 
 class Shading(NamedTuple):
-    """background: rgb."""
+    """background: (3,) rgb."""
 
     surfacing: Surfacing
     lighting: Lighting

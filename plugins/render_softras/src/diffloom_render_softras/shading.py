@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.raster import Appearance, array_of
+from diffloom.raster.arena import kept_numbers
 from diffloom.raster.light import table_columns, table_cotangents
 from diffloom.raster.light_kernels import EYE
 from diffloom.raster.records import Lights, Texels
@@ -83,7 +84,7 @@ def _shading(style: Style, drawing: Drawing, given: dict[str, Tensor]) -> Shadin
     lights = Lights(array["ambient"], style.kinds, array["table"], array["harmonics"], array["shininess"])
     points, eye = drawing.source.points, drawing.source.cameras.eye
     lighting = Lighting(style.shading, points, array["normals"].reshape(-1, 3), eye, lights)
-    return Shading(surfacing, lighting, style.background)
+    return Shading(surfacing, lighting, kept_numbers(drawing.plan.layout.arena, style.background))
 
 
 def _background_images(plan: Plan, style: Style) -> Images:
