@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.memory_pool import pool
+from diffloom.memory_pool import SMALL, pool
 
 _KINDS: dict[torch.dtype, np.dtype[Any]] = {
     torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64), torch.int32: np.dtype(np.int32),
@@ -58,7 +59,9 @@ class Arena:
             if fill is None:
                 return torch.empty(shape, dtype=dtype, device=self.device)
             return torch.full(shape, fill, dtype=dtype, device=self.device)
-        array = pool.array(shape, _KINDS[dtype])
+        kind = _KINDS[dtype]
+        small = math.prod(shape) * kind.itemsize < SMALL
+        array = np.empty(shape, kind) if small else pool.array(shape, kind)
         if fill is not None:
             array.fill(fill)
         return array

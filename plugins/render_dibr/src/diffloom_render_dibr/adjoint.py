@@ -77,8 +77,11 @@ def backward(
     near_open = arena.flags(layout.triangles if soft else 0, fill=False)
     none = arena.floats(0, 0)
     plan.run(
-        "backward", plan.setup, layout.lanes, wants, source,
-        Drawn(drawn.triangles, drawn.lists, drawn.coverage, drawn.mask, drawn.last, cells, near_open), shaded,
+        "backward", plan.setup, wants, source,
+        Drawn(
+            drawn.triangles.box, drawn.triangles.sides, drawn.lists, drawn.coverage.open, drawn.mask, drawn.last, cells,
+            near_open,
+        ), shaded,
         PlanesAdjoint(stride, none if adj_planes is None else adj_planes, none if adj_depths is None else adj_depths),
         adjoint, slots, layout.corners, own_corners, found,
     )  # fmt: skip

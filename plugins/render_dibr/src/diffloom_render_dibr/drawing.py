@@ -62,8 +62,8 @@ def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
         coverage.open[...] = True
     counts = PixelCounts(frame, arena.ints(n), arena.ints(n + 1, fill=0), arena.ints(n + 1, fill=0))
     plan.run(
-        "rasterise", int(covered is None), soft, plan.setup, source, triangles, bins.count, lists, scratch, coverage,
-        mask, counts,
+        "rasterise", int(covered is None), soft, plan.setup, source.screen, source.valid, triangles, bins.count, lists,
+        scratch, coverage, mask, counts,
     )  # fmt: skip
     return Rasterised(triangles, lists, coverage, mask, scratch.last, counts, bins.first_cell, cells)
 
@@ -89,10 +89,11 @@ def shade(
     deep = int(far is not None)
     colour, depth = arena.floats(frames, size * (channels + soft)), arena.floats(frames if deep else 0, size)
     planes = Planes(channels, soft, deep, ground, colour, depth)
-    surfacing = surfacing._replace(eye_row=arena.ints(covered if many_eyes else 0))
+    if many_eyes:
+        surfacing = surfacing._replace(eye_row=arena.ints(covered))
     plan.run(
-        "shade", plan.setup, plan.layout.lanes, source.screen, drawn.triangles, drawn.coverage.face_index, pixels,
-        features, values, surfacing, rgb, drawn.mask.miss, planes,
+        "shade", plan.setup, source.screen, drawn.triangles.inner, drawn.triangles.edges, drawn.coverage.face_index,
+        pixels, features, values, surfacing, rgb, drawn.mask.miss, planes,
     )  # fmt: skip
     return Shaded(pixels, features, values, surfacing), planes
 

@@ -61,4 +61,6 @@ def plan_of(layout: Layout, settings: Settings) -> Plan:
     falloff = Falloff(settings.sharpness, settings.reach if settings.soft else 0.0, settings.most)
     rules = Rules(settings.kaolin, Guard(settings.multiplier, settings.eps))
     length = CHUNK["cuda" if layout.on_cuda else "cpu"]
-    return Plan(layout, settings, Bound(Setup(rules, layout.bound.record, falloff, int(settings.cull), length)))
+    return Plan(
+        layout, settings, Bound(Setup(rules, layout.bound.record, falloff, int(settings.cull), length, layout.lanes))
+    )

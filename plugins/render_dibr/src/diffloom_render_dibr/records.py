@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 from diffloom.raster.records import (
     Cameras,
     Cells,
-    Coverage,
     Falloff,
     Frames,
     Lights,
     Mask,
     Texels,
     TileLists,
-    Triangles,
 )
 
 
@@ -33,13 +31,15 @@ class Rules(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """What is the same in every draw of a plan. cull: leave out triangles turned away. length: pixels of a chunk."""
+    """What is the same in every draw of a plan. cull: leave out triangles turned away. length: pixels of a chunk.
+    lanes: elements of a run."""
 
     rules: Rules
     frames: Frames
     falloff: Falloff
     cull: int
     length: int
+    lanes: int
 
 
 class Source(NamedTuple):
@@ -120,9 +120,10 @@ class Scratch(NamedTuple):
 class Drawn(NamedTuple):
     """What rasterising left, and where the adjoint of the mask looks its entries up."""
 
-    triangles: Triangles
+    box: Any
+    sides: Any
     lists: TileLists
-    coverage: Coverage
+    open: Any
     mask: Mask
     last: Any
     cells: Cells
