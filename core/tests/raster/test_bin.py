@@ -45,7 +45,7 @@ def sort(box, planes, frame_start, bands, target):
     program.run("count_tiles", frames_of(frame_start, bands), box, planes, bins, target=target)
     entries, busy, cells = bins.totals[-1]
     lists = TileLists(bins.start, np.empty(entries, np.int32), np.empty(entries, np.int32), bins.active)
-    program.run("fill_tiles", frames_of(frame_start, bands), box, planes, bins.count, lists, target=target)
+    program.run("fill_tiles", frames_of(frame_start, bands), box, planes, bins.counts, lists, target=target)
     return lists, np.sort(bins.active[:busy]), bins.first_cell, cells
 
 

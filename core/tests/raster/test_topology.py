@@ -10,7 +10,7 @@ def test_corners_of_each_row_in_order():
     corners = topology_of(faces, 5).corners
     found = [corners.corner[corners.start[i] : corners.start[i + 1]].tolist() for i in range(5)]
     assert found == [[0], [1, 4], [2, 3], [], [5]]
-    assert corners.index.tolist() == faces.tolist()
+    assert corners.faces.tolist() == faces.tolist()
 
 
 def test_found_again_by_content():
@@ -20,10 +20,10 @@ def test_found_again_by_content():
     assert topology_of(faces.clone(), 3) is first
     assert topology_of(faces, 4) is not first
     faces[0, 0] = 2
-    assert topology_of(faces, 3).corners.index.tolist() == [[2, 1, 2]]
-    assert first.corners.index.tolist() == [[0, 1, 2]]
+    assert topology_of(faces, 3).corners.faces.tolist() == [[2, 1, 2]]
+    assert first.corners.faces.tolist() == [[0, 1, 2]]
     faces.numpy()[0, 0] = 1  # behind torch's back
-    assert topology_of(faces, 3).corners.index.tolist() == [[1, 1, 2]]
+    assert topology_of(faces, 3).corners.faces.tolist() == [[1, 1, 2]]
 
 
 def test_indices_changed_to_no_row_are_refused():

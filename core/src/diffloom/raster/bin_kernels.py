@@ -75,8 +75,8 @@ def sum_frame(frame, box, frame_start, grid, bins):
     """Entries, non-empty tiles and cells (pairs of a triangle and a tile its box touches) of a frame."""
     entries, active, cells, tiles = 0, 0, 0, grid.across * grid.down
     for tile in range(frame * tiles, (frame + 1) * tiles):
-        entries += bins.count[tile]
-        if bins.count[tile] > 0:
+        entries += bins.counts[tile]
+        if bins.counts[tile] > 0:
             active += 1
     for t in range(frame_start[frame], frame_start[frame + 1]):
         cells += cells_of(t, box)
@@ -107,12 +107,12 @@ def scan_tiles(frame, box, frame_start, grid, bins):
     base = frame * tiles
     for tile in range(base, base + tiles):
         bins.start[tile] = entry
-        entry += bins.count[tile]
+        entry += bins.counts[tile]
     bins.start[base + tiles] = entry
     for phase in range(4):
         for row in range((phase * 2 + phase // 2) % 4, grid.down, 4):
             for tile in range(base + row * across, base + (row + 1) * across):
-                if bins.count[tile] > 0:
+                if bins.counts[tile] > 0:
                     bins.active[slot] = tile
                     slot += 1
     for t in range(frame_start[frame], frame_start[frame + 1]):
@@ -172,7 +172,7 @@ def note_entry(e, lists, box, grid, cells):
 def count_tiles(frames, box, planes, bins):
     """Pipeline: how many entries each tile will have, and where they will start."""
     n, start = bins.totals.shape[0] - 1, frames.mesh.frame_start
-    launch(n * frames.bands, count_band, frames.bands, box, planes, start, frames.grid, bins.count)
+    launch(n * frames.bands, count_band, frames.bands, box, planes, start, frames.grid, bins.counts)
     launch(n, sum_frame, box, start, frames.grid, bins)
     launch(1, scan_frames, bins.totals)
     launch(n, scan_tiles, box, start, frames.grid, bins)

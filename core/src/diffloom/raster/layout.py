@@ -48,7 +48,7 @@ class Layout:
     @functools.cached_property
     def triangles(self) -> int:
         """Of all frames."""
-        faces = int(self.corners.index.shape[0])
+        faces = int(self.corners.faces.shape[0])
         return faces if self.cut else faces * self.frames
 
     @functools.cached_property
@@ -72,7 +72,7 @@ class Layout:
     def mesh(self) -> Mesh:
         """The topology as kernels read it."""
         period = self.count * self.frames if self.cut else self.count
-        return Mesh(period, self.corners.index, self.frame_start, self.sibling)
+        return Mesh(period, self.corners.faces, self.frame_start, self.sibling)
 
     @functools.cached_property
     def bound(self) -> Bound:

@@ -25,7 +25,7 @@ def normal_sum(i, count, corners, vertices):
     R = vertices.dtype.type
     total = (R(0.0), R(0.0), R(0.0))
     for k in range(corners.start[i % count], corners.start[i % count + 1]):
-        total = add3(total, face_normal(corners.corner[k] // 3, i // count * count, corners.index, vertices))
+        total = add3(total, face_normal(corners.corner[k] // 3, i // count * count, corners.faces, vertices))
     return total
 
 
@@ -57,7 +57,7 @@ def vertex_normal_adjoint(i, count, corners, vertices, adj_sums, adj_vertices):
     shift = i // count * count
     total = (R(0.0), R(0.0), R(0.0))
     for k in range(corners.start[i % count], corners.start[i % count + 1]):
-        f, c, faces = corners.corner[k] // 3, corners.corner[k] % 3, corners.index
+        f, c, faces = corners.corner[k] // 3, corners.corner[k] % 3, corners.faces
         p, q, r = faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
         s = add3(ld3(adj_sums, p), add3(ld3(adj_sums, q), ld3(adj_sums, r)))
         if c == 0:

@@ -97,7 +97,7 @@ class _Rasterise(torch.autograd.Function):
         coverage, size = new_coverage(layout), (layout.frames, layout.height, layout.width)
         weights, depth = arena.floats(*size, 3), arena.floats(*size)
         layout.run(
-            program, "rasterise_forward", layout.bound, points, triangles, bins.count, lists,
+            program, "rasterise_forward", layout.bound, points, triangles, bins.counts, lists,
             arena.floats(*layout.padded), arena.floats(*layout.padded), coverage, weights, depth,
         )  # fmt: skip
         index = layout.cropped(coverage.face_index)

@@ -64,21 +64,21 @@ class Frames(NamedTuple):
 class Corners(NamedTuple):
     """Which rows (points, colours, texture coordinates) the corners of faces use, and the other way round.
 
-    index: (faces, 3). start: (rows + 1,) and corner: (3 faces,): row i is used by corner[start[i]:start[i + 1]],
+    faces: (faces, 3). start: (rows + 1,) and corner: (3 faces,): row i is used by corner[start[i]:start[i + 1]],
     numbered 3 x face + corner, in that order.
     """
 
-    index: Any
+    faces: Any
     start: Any
     corner: Any
 
 
 class Bins(NamedTuple):
-    """How the tiles' lists will lie. count, start, active: per tile; start has one more, active lists tiles with
+    """How the tiles' lists will lie. counts, start, active: per tile; start has one more, active lists tiles with
     entries. totals: (frames + 1, 3) entries, active tiles and cells before a frame; begins as zeros. first_cell:
     (triangles,); a cell is a pair of a triangle and a tile that its box touches."""
 
-    count: Any
+    counts: Any
     totals: Any
     start: Any
     active: Any

@@ -67,7 +67,7 @@ class _SoftMask(torch.autograd.Function):
         mask, open_tile = new_mask(layout, entries), arena.flags(layout.tiles, fill=True)
         which = layout.padded_image(covered.to(screen.dtype) - 1.0)
         layout.run(
-            program, "soft_mask_forward", layout.bound, falloff, triangles, bins.count, lists, open_tile, which,
+            program, "soft_mask_forward", layout.bound, falloff, triangles, bins.counts, lists, open_tile, which,
             arena.floats(entries, TILE), mask,
         )  # fmt: skip
         ctx.layout, ctx.falloff, ctx.shape = layout, falloff, screen.shape

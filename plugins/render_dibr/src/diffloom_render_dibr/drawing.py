@@ -62,7 +62,7 @@ def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
         coverage.open[...] = True
     counts = PixelCounts(frame, arena.ints(n), arena.ints(n + 1, fill=0), arena.ints(n + 1, fill=0))
     plan.run(
-        "rasterise", int(covered is None), soft, plan.setup, source.screen, source.valid, triangles, bins.count, lists,
+        "rasterise", int(covered is None), soft, plan.setup, source.screen, source.valid, triangles, bins.counts, lists,
         scratch, coverage, mask, counts,
     )  # fmt: skip
     return Rasterised(triangles, lists, coverage, mask, scratch.last, counts, bins.first_cell, cells)
@@ -100,7 +100,7 @@ def shade(
 
 def features_of(by_point: Any, own: Any, corners: Corners) -> Features:
     """What is interpolated: rows of points, and rows of their own that corners name."""
-    return Features(by_point, own, corners.index)
+    return Features(by_point, own, corners.faces)
 
 
 def cropped(plan: Plan, planes: Any) -> Tensor:

@@ -52,7 +52,7 @@ def gather_own(i, features, triangles, corners, chunk, slot_own, adj_own):
         adj_own[i, d] = adj_own.dtype.type(0)
     for k in range(corners.start[i], corners.start[i + 1] if features else corners.start[i]):
         c = corners.corner[k] % 3
-        for n in range(corners.corner[k] // 3, triangles, corners.index.shape[0]):
+        for n in range(corners.corner[k] // 3, triangles, corners.faces.shape[0]):
             for s in range(chunk[n], chunk[n + 1]):
                 for d in range(adj_own.shape[1]):
                     adj_own[i, d] += slot_own[s, c, d]

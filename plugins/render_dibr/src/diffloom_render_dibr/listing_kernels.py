@@ -56,7 +56,7 @@ def count_pixels(n, length, grid, inner, edges, coverage, counts):
             for j in range(begin, last + 1):
                 found += 1 if coverage.face_index[t, i, j] == n else 0
     filled = (found + RUN - 1) // RUN * RUN
-    counts.count[n] = found
+    counts.shown[n] = found
     counts.first[n + 1] = filled
     counts.chunk[n + 1] = (filled + length - 1) // length
 
@@ -73,7 +73,7 @@ def running_sum(k, count):
 def list_pixels(n, grid, inner, edges, face_index, pixels):
     """The pixels of triangle n: their place in its frame (filled up to tiles), their centres, their chunks' owner."""
     first, chunk, spot, xs, ys = pixels.counts.first, pixels.counts.chunk, pixels.spot, pixels.x, pixels.y
-    if pixels.counts.count[n] == 0:
+    if pixels.counts.shown[n] == 0:
         return
     k, t = first[n], pixels.counts.frame[n]
     for i in range(inner[n, 1], inner[n, 3] + 1):
@@ -106,7 +106,7 @@ def put(c, channels, stride, length, pixels, value, planes):
     """planes[frame, spot stride + d] = value[d, pixel] for the pixels of chunk c."""
     n, begin, end = chunk_pixels(c, length, pixels)
     counts, spot = pixels.counts, pixels.spot
-    t, end = counts.frame[n], min(end, counts.first[n] + counts.count[n])
+    t, end = counts.frame[n], min(end, counts.first[n] + counts.shown[n])
     if channels == 3:
         for k in range(begin, end):
             at = spot[k] * stride
@@ -122,7 +122,7 @@ def take(c, channels, stride, length, pixels, adj_planes, adj_value):
     """adj_value[d, pixel] = adj_planes[frame, spot stride + d]: the adjoint of put; what fills up runs gets 0."""
     n, begin, end = chunk_pixels(c, length, pixels)
     counts, spot = pixels.counts, pixels.spot
-    t, real = counts.frame[n], min(end, counts.first[n] + counts.count[n])
+    t, real = counts.frame[n], min(end, counts.first[n] + counts.shown[n])
     if channels == 3:
         for k in range(begin, real):
             at = spot[k] * stride

@@ -57,11 +57,11 @@ class Source(NamedTuple):
 
 
 class PixelCounts(NamedTuple):
-    """frame, count: (triangles,) whose frame it is and how many pixels show it. first, chunk: (triangles + 1,) where
+    """frame, shown: (triangles,) whose frame it is and how many pixels show it. first, chunk: (triangles + 1,) where
     its pixels, filled up to runs, and its chunks begin."""
 
     frame: Any
-    count: Any
+    shown: Any
     first: Any
     chunk: Any
 

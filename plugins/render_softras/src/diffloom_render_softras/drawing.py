@@ -56,7 +56,7 @@ class Drawing:
         )  # fmt: skip
         limit = Limit(arena.floats(*most, fill=NOTHING), arena.floats(*most, fill=0.0))
         fragments = Fragments(self.triangles, self.lists, limit)
-        plan.run("cover_first", self.pixels, int(depths), plan.setup, self.bins.count, fragments, coverage)
+        plan.run("cover_first", self.pixels, int(depths), plan.setup, self.bins.counts, fragments, coverage)
         if plan.most and bool(coverage.hits.max() > plan.most):
             self.limited = 1
             scratch = arena.floats(self.entries, TILE)
@@ -68,7 +68,7 @@ class Drawing:
         """(frames, height, width) int64: the nearest triangle of a frame that covers a pixel's centre, -1 for none."""
         plan, layout = self.plan, self.plan.layout
         index = layout.arena.floats(*layout.padded, fill=-1.0)
-        plan.run("fill", plan.setup, self.triangles, self.bins.count, self.lists)
+        plan.run("fill", plan.setup, self.triangles, self.bins.counts, self.lists)
         plan.run("index_pixels", self.pixels, plan.setup, self.triangles, self.lists, index)
         return layout.cropped(index).long()
 

@@ -36,7 +36,7 @@ def gather_value(i, repeats, corners, adj_corners, adj_values):
     x, y, z = R(0.0), R(0.0), R(0.0)
     for k in range(corners.start[i], corners.start[i + 1]):
         for frame in range(repeats):
-            t, c = frame * corners.index.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
+            t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
             x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
     adj_values[i, 0], adj_values[i, 1] = x, y
     if adj_values.shape[1] > 2:

@@ -77,12 +77,12 @@ class Images(NamedTuple):
 
 
 class Surfacing(NamedTuple):
-    """A surface's own colour: index (faces, 3) rows of values at the corners; values (rows, 3) colours, or (rows, 2) u
+    """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or (rows, 2) u
     and v where it is textured."""
 
     textured: int
     texels: Texels
-    index: Any
+    rows: Any
     values: Any
 
 

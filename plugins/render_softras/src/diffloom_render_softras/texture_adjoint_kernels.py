@@ -38,7 +38,7 @@ def texture_adjoint(
         frame, top, left = tile_corner(lists.tile[n], grid)
         here = e + (left + s % TILE - s)
         x = grid.columns[here]
-        value_at, point_at = value_rows(t, triangles.swapped, surfacing.index), point_rows(t, triangles.swapped, mesh)
+        value_at, point_at = value_rows(t, triangles.swapped, surfacing.rows), point_rows(t, triangles.swapped, mesh)
         for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
             g = adj_planes[frame, 0, row, here], adj_planes[frame, 1, row, here], adj_planes[frame, 2, row, here]
             p, q, z, weighs = fragment(
