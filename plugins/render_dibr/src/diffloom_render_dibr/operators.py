@@ -3,7 +3,7 @@
 Corners lie on the plane [-1, 1]^2, x right and y up, whatever the shape of the image; z is negative ahead of the
 camera and larger is nearer. compat="kaolin" follows Kaolin in everything. By default features and depth are
 perspective-correct, the nearest ``knum`` triangles count in the mask, and distances are isotropic: lengths on the
-picture in units of half its shorter side, the same as on the plane when the image is square.
+image in units of half its shorter side, the same as on the plane when the image is square.
 """
 
 from __future__ import annotations
