@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Surface
-from diffloom.shading import project
+from diffloom.raster import project
 from diffloom_render_dibr.renderer import DibrRenderer
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from diffloom.kernels import cuda_check, ptx
-from diffloom_render_dibr.programs import program, samples
+from diffloom.kernels.backends import cuda_check, ptx
+from diffloom_render_dibr.programs import kaolin_program, kaolin_samples, program, samples
 
 SIMULATED = """
 import numpy as np, torch
@@ -43,9 +43,9 @@ def test_simulated_equals_serial():
     assert done.stdout.strip().endswith("agree")
 
 
-def test_samples_cover_every_schedule():
-    shared = {"count_tiles", "fill_tiles"}  # called by ours, never run by themselves
-    assert set(samples("float32")) == set(program.schedules) - shared
+def test_samples_cover_every_pipeline():
+    assert set(samples("float32")) == set(program.pipelines)
+    assert set(kaolin_samples("float32")) == set(kaolin_program.pipelines)
 
 
 @pytest.mark.slow
@@ -53,6 +53,6 @@ def test_compiles_for_cuda():
     reason = ptx.why_unavailable()
     if reason:
         pytest.skip(reason)
-    findings = list(cuda_check.check([program]))
+    findings = list(cuda_check.check([program, kaolin_program]))
     assert findings
     assert not [f for f in findings if f.fault]

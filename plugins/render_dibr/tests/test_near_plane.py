@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from diffloom.interfaces import Camera, Surface, Texture
-from diffloom.shading import camera_points, project
+from diffloom.raster import camera_points, project
 from diffloom.testing.gradients import check_gradient
 from diffloom_render_dibr.renderer import DibrRenderer
 

@@ -105,3 +105,28 @@ def test_a_missing_library_is_said_with_how_to_get_it():
 @pytest.mark.usefixtures("no_library")
 def test_auto_does_without_the_library():
     assert render(surface(), settings={"backend": "auto"}).rgba.shape == (1, 8, 8, 4)
+
+
+def test_faces_per_pixel_is_a_whole_number():
+    for given in (2.5, True, "3"):
+        with pytest.raises(InputError, match="faces_per_pixel: got .*a whole number"):
+            SoftRasRenderer(faces_per_pixel=given)
+
+
+def test_faces_changed_in_place_are_drawn_anew_or_refused():
+    vertices = torch.tensor([[[-1.0, -1, 0], [1, -1, 0], [0, 1, 0], [0, 0, -1]]], dtype=torch.float64)
+    faces = torch.tensor([[0, 1, 2]])
+    surface, camera = Surface(vertices, faces), Camera.look_at((0, 0, 3), size=(16, 16), dtype=torch.float64)
+    first = SoftRasRenderer().render(surface, camera).rgba
+    faces[0, 2] = 3
+    assert not torch.equal(SoftRasRenderer().render(surface, camera).rgba, first)
+    faces[0, 2] = 4
+    with pytest.raises(InputError, match="indices run from 0 to 4; expected 0 to 3"):
+        SoftRasRenderer().render(surface, camera)
+
+
+def test_a_texture_without_texels_is_refused():
+    texture = Texture(torch.zeros((0, 4, 3)), torch.zeros((3, 2)))
+    surface = Surface(torch.zeros((1, 3, 3)), torch.tensor([[0, 1, 2]]), texture=texture)
+    with pytest.raises(InputError, match="Texture.image: got"):
+        SoftRasRenderer().render(surface, Camera.look_at((0, 0, 3), size=(16, 16)))

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from diffloom.kernels import cuda_check, ptx
+from diffloom.kernels.backends import cuda_check, ptx
 from diffloom_render_softras.programs import program
 
 IN_SIMULATOR = """

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom.dynamics.state_memory import states_like
 from diffloom.dynamics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
+from diffloom.memory_pool import pool
 
 #: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
 #: segment has at least so many steps that entering and leaving compiled code does not count.
@@ -116,7 +116,7 @@ def _run(stepper: Stepper, plan: Plan, segments: list[tuple[int, int]], start: T
     everything = isinstance(plan.gradient, StoreAll)
     length = segment_length(plan.gradient, plan.steps, state_bytes(start))
     longest = min(length, max((n for _, n in segments), default=0))
-    hold = tuple(states_like(t, plan.steps + 1 if everything else longest + 1) for t in start)
+    hold = tuple(pool.tensor((plan.steps + 1 if everything else longest + 1, *t.shape), t) for t in start)
     starts = isinstance(plan.gradient, Checkpointed)
     kept = tuple(t.new_empty((len(segments) if starts else 0, *t.shape)) for t in start)
     _copy(start, [t[0] for t in hold])
@@ -162,7 +162,7 @@ def _run_back(
         stepper.pull_back(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
         return
     longest = max(n for _, n in segments)
-    hold = tuple(states_like(t, longest + 1) for t in adj)
+    hold = tuple(pool.tensor((longest + 1, *t.shape), t) for t in adj)
     for number, (k0, count) in reversed(list(enumerate(segments))):
         part = tuple(t[: count + 1] for t in hold)
         _copy([t[number] for t in kept], [t[0] for t in part])

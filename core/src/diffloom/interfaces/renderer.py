@@ -45,5 +45,5 @@ class Renderer(ABC):
         """Draw ``surface`` as ``camera`` sees it, under ``lights``.
 
         outputs: of "rgba", "silhouette", "depth", "face_index". With no lights, "lambert" and "phong" materials are
-        lit by ``diffloom.shading.DEFAULT_LIGHTS``.
+        lit by ``diffloom.raster.DEFAULT_LIGHTS``.
         """

@@ -5,198 +5,119 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from diffloom.shading.kernels.tiles import TILE
-from diffloom.shading.topology import Corners
+from torch import Tensor
 
-from .kernels.triangles import HARD, SIDES
-from .plan import Plan, kept_numbers
+from diffloom.raster import BehindNearError, array_of
+from diffloom.raster.arena import kept_numbers
+from diffloom.raster.bin_kernels import TILE
+from diffloom.raster.rasterise import new_coverage, new_triangles
+from diffloom.raster.records import Corners, Coverage, Mask, TileLists, Triangles
 
-
-class BehindNearError(Exception):
-    """Some point is nearer than the camera's near: faces must be cut before they can be drawn."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where points come from: the world through a camera, or given in place.
-
-    camera: (rotation, eye, focal, centre). world: (points, 3) [m]. place: (points, 3) x, y, depth, filled by drawing if
-    it projects.
-    """
-
-    camera: tuple[Any, ...]
-    world: Any
-    place: Any
-    projects: bool
+from .plan import Plan
+from .records import Features, PixelCounts, Pixels, Planes, Scratch, Shaded, Source, Surfacing, Values
 
 
 @dataclass(frozen=True)
-class Features:
-    """What is interpolated: by_point (points, n); own (rows, m), the corners of faces using rows own_corners."""
+class Rasterised:
+    """What pixels show, and what of it the adjoint needs; first_cell and cells: see raster.records.Bins."""
 
-    by_point: Any
-    own: Any
-    own_corners: Corners
-
-    @property
-    def kernel(self) -> tuple[Any, Any, Any]:
-        """The tuple that kernels call features."""
-        return self.by_point, self.own, self.own_corners.index
-
-    @property
-    def channels(self) -> int:
-        """Of a pixel's values."""
-        return int(self.by_point.shape[1] + self.own.shape[1])
-
-
-@dataclass(frozen=True)
-class Colouring:
-    """How values become colours; look and light: see kernels/colouring.py.
-
-    shades: 0 if values are colours already. many_eyes: whether the camera moves and the lights ask where it is.
-    """
-
-    shades: int
-    look: tuple[Any, ...]
-    light: tuple[Any, ...]
-    many_eyes: bool = False
-
-    def for_pixels(self, eye_row: Any) -> tuple[Any, ...]:
-        """The tuple that kernels call light, given the frames of pixels."""
-        return (self.light[0], eye_row, *self.light[2:])
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What pixels show, and what of it the adjoint needs: see the kernels for the meaning of each."""
-
-    records: tuple[Any, ...]
+    triangles: Triangles
+    lists: TileLists
+    coverage: Coverage
+    mask: Mask
+    last: Any
+    counts: PixelCounts
     first_cell: Any
     cells: int
-    lists: tuple[Any, ...]
-    work: tuple[Any, ...]
-    miss: Any
-    limit: Any
-    last: Any
-    touched: Any
-    first: Any
-    chunk: Any
-
-    @property
-    def face_index(self) -> Any:
-        """Triangle at each pixel, filled up to whole tiles."""
-        return self.work[3]
 
 
-@dataclass(frozen=True)
-class Painted:
-    """Values and colours of the covered pixels, and the planes made of them."""
-
-    pixels: tuple[Any, ...]
-    spot: Any
-    weight: Any
-    value: Any
-    planes: Any
-    depths: Any
-    eye_row: Any
-
-
-def see(plan: Plan, source: Source, covered: Any = None) -> Seen:
+def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
     """Find what pixels show and the soft mask; raises BehindNearError.
 
     covered: (frames, padded height, padded width) flags where something is known to be shown, then only the mask is
     found.
     """
-    room, rules, n = plan.room, plan.rules, plan.triangles
-    tiles = plan.frames * plan.grid[0] * plan.grid[1]
-    ready = 0 if rules.kaolin else n
-    records = (
-        room.ints(n, 4), room.ints(n, 4), room.floats(n, 9), room.floats(ready, HARD), room.floats(ready, SIDES),
+    arena, layout, kaolin, n = plan.arena, plan.layout, plan.settings.kaolin, plan.layout.triangles
+    triangles, bins, frame = new_triangles(layout, ready=not kaolin), layout.bins(), arena.ints(n)
+    plan.run("prepare", plan.setup, source, triangles, frame, bins)
+    if source.projects and not (kaolin or layout.cut) and bool((source.screen[:, 2] < layout.near).any()):
+        raise BehindNearError
+    lists, _, cells = layout.lists(bins)
+    entries, soft = int(lists.triangle.shape[0]), int(plan.settings.soft)
+    coverage = new_coverage(layout)
+    none, full = (0, 0, 0), layout.padded
+    mask = Mask(
+        arena.floats(*(full if soft else none)), arena.floats(*(none if kaolin or not soft else full)),
+        arena.ints(0 if kaolin or not soft else entries * layout.stripes),
     )  # fmt: skip
-    frame, first_cell, start = room.ints(n), room.ints(n), room.ints(tiles + 1)
-    counts, totals = room.ints(tiles), room.ints(plan.frames + 1, 3, fill=0)
-    head = (
-        plan.bands, plan.count, plan.size, plan.grid, plan.middle, plan.numbers, source.camera, source.world,
-        source.place, plan.mesh, plan.frame_start, plan.drawn, records, frame,
-        (counts, totals, start, room.ints(tiles), first_cell),
+    scratch = Scratch(
+        arena.floats(*full), arena.floats(*full), arena.floats(entries, TILE),
+        arena.ints(*(full if kaolin and soft else none)),
     )  # fmt: skip
-    if rules.kaolin:
-        plan.run("kaolin_prepare", int(source.projects), *head)
-    else:
-        plan.run("prepare", int(source.projects), int(rules.cull), *head)
-        if source.projects and not plan.cut and bool((source.place[:, 2] < plan.near).any()):
-            raise BehindNearError
-    entries, _, cells = totals[plan.frames].tolist()
-    seen = Seen(
-        records, first_cell, cells, (start, room.ints(entries), room.ints(entries), room.flags(tiles)),
-        (frame, room.flags(n, fill=False), room.ints(n), room.ints(*plan.padded)), *_mask_arrays(plan, entries),
-        room.ints(n + 1), room.ints(n + 1),
-    )  # fmt: skip
-    _look(plan, source, covered, seen, counts)
-    return seen
-
-
-def _mask_arrays(plan: Plan, entries: int) -> tuple[Any, Any, Any, Any]:
-    """miss, limit, last and touched; empty where the rules do not use them."""
-    room, soft, kaolin = plan.room, plan.rules.soft, plan.rules.kaolin
-    stripes = entries * (TILE // plan.lanes)
-    return (
-        room.floats(*(plan.padded if soft else (0, 0, 0))),
-        room.floats(*(plan.padded if soft and not kaolin else (0, 0, 0))),
-        room.ints(*(plan.padded if soft and kaolin else (0, 0, 0))),
-        room.ints(stripes if soft and not kaolin else 0),
-    )
-
-
-def _look(plan: Plan, source: Source, covered: Any, seen: Seen, counts: Any) -> None:
-    """Fill the arrays of ``seen``."""
-    room, rules = plan.room, plan.rules
-    which = room.floats(*plan.padded)
     if covered is not None:
-        which[...] = -1.0
-        which[covered] = 0.0
-        seen.face_index[...] = -1
-        seen.face_index[covered] = plan.triangles  # none of them
-        seen.lists[3][...] = True
-    head = (
-        int(covered is None), int(rules.soft), plan.bands, plan.length, rules.knum, plan.size, plan.grid, plan.middle,
-        plan.numbers, plan.view, plan.frame_start, seen.records,
-    )  # fmt: skip
-    tail = seen.first, seen.chunk
-    if rules.kaolin:
-        plan.run(
-            "kaolin_see", *head, source.place, plan.mesh, plan.shown, counts, seen.lists, seen.work, which, seen.miss,
-            seen.last, *tail,
-        )  # fmt: skip
-    else:
-        near = room.floats(int(seen.lists[1].shape[0]), TILE)
-        plan.run(
-            "see", *head, plan.mate, counts, seen.lists, seen.work, room.floats(*plan.padded), which, near, seen.miss,
-            seen.limit, seen.touched, *tail,
-        )  # fmt: skip
-
-
-def paint(
-    plan: Plan, source: Source, seen: Seen, features: Features, colouring: Colouring, background: tuple[float, ...],
-    far: float | None,
-) -> Painted:  # fmt: skip
-    """Planes (frames, pixels x (channels and mask)), background where nothing is seen; depths, unless far is None."""
-    room, rules, covered, chunks = plan.room, plan.rules, int(seen.first[-1]), int(seen.chunk[-1])
-    channels = 3 if colouring.shades else features.channels
-    centres = room.floats(2, covered)
-    pixels = (seen.first, seen.chunk, room.ints(chunks), centres[0], centres[1])
-    spot, weight, depth = room.ints(covered), room.floats(3, covered), room.floats(1, covered)
-    value = room.floats(features.channels, covered)
-    rgb = room.floats(3, covered) if colouring.shades else value
-    frames, height, width = plan.padded
-    planes = room.floats(frames, height * width * (channels + int(rules.soft)))
-    depths = room.floats(frames if far is not None else 0, height * width)
-    ground = kept_numbers(room, (*background, *(0.0,) * (channels - len(background)), far or 0.0))
-    eye_row = room.ints(covered if colouring.many_eyes else 0)
+        scratch.which[...] = -1.0
+        scratch.which[covered] = 0.0
+        coverage.face_index[...] = -1
+        coverage.face_index[covered] = n  # none of them
+        coverage.open[...] = True
+    counts = PixelCounts(frame, arena.ints(n), arena.ints(n + 1, fill=0), arena.ints(n + 1, fill=0))
     plan.run(
-        "paint", colouring.shades, channels, int(far is not None), int(rules.soft), int(rules.kaolin), plan.lanes,
-        plan.length, plan.numbers, plan.view, source.place, plan.mesh, plan.frame_start, features.kernel, seen.records,
-        seen.work, pixels, spot, weight, value, depth, colouring.look, colouring.for_pixels(eye_row), rgb, seen.miss,
-        ground, planes, depths,
+        "rasterise", int(covered is None), soft, plan.setup, source.screen, source.valid, triangles, bins.counts, lists,
+        scratch, coverage, mask, counts,
     )  # fmt: skip
-    return Painted(pixels, spot, weight, value, planes, depths, eye_row)
+    return Rasterised(triangles, lists, coverage, mask, scratch.last, counts, bins.first_cell, cells)
+
+
+def shade(
+    plan: Plan, source: Source, drawn: Rasterised, features: Features, surfacing: Surfacing,
+    background: tuple[float, ...], far: float | None, many_eyes: bool = False,
+) -> tuple[Shaded, Planes]:  # fmt: skip
+    """Planes of channels and mask, background where nothing is shown; depths, unless far is None.
+
+    many_eyes: whether the camera moves and the lights ask where it is.
+    """
+    arena, counts, soft = plan.arena, drawn.counts, int(plan.settings.soft)
+    covered, chunks = int(counts.first[-1]), int(counts.chunk[-1])
+    width = int(features.by_point.shape[1] + features.own.shape[1])
+    channels = 3 if surfacing.shades else width
+    centres = arena.floats(2, covered)
+    pixels = Pixels(counts, arena.ints(chunks), centres[0], centres[1], arena.ints(covered))
+    values = Values(arena.floats(3, covered), arena.floats(width, covered), arena.floats(1, covered))
+    rgb = arena.floats(3, covered) if surfacing.shades else values.value
+    frames, size = plan.layout.frames, plan.layout.padded[1] * plan.layout.padded[2]
+    ground = kept_numbers(arena, (*background, *(0.0,) * (channels - len(background)), far or 0.0))
+    deep = int(far is not None)
+    colour, depth = arena.floats(frames, size * (channels + soft)), arena.floats(frames if deep else 0, size)
+    planes = Planes(channels, soft, deep, ground, colour, depth)
+    if many_eyes:
+        surfacing = surfacing._replace(eye_row=arena.ints(covered))
+    plan.run(
+        "shade", plan.setup, source.screen, drawn.triangles.inner, drawn.triangles.edges, drawn.coverage.face_index,
+        pixels, features, values, surfacing, rgb, drawn.mask.miss, planes,
+    )  # fmt: skip
+    return Shaded(pixels, features, values, surfacing), planes
+
+
+def features_of(by_point: Any, own: Any, corners: Corners) -> Features:
+    """What is interpolated: rows of points, and rows of their own that corners name."""
+    return Features(by_point, own, corners.faces)
+
+
+def cropped(plan: Plan, planes: Any) -> Tensor:
+    """(frames, padded pixels x channels) -> (frames, height, width, channels), sharing memory."""
+    _, height, width = plan.layout.padded
+    frames, size = planes.shape
+    tensor = plan.arena.tensor(planes).reshape(frames, height, width, size // (height * width))
+    return tensor[:, : plan.layout.height, : plan.layout.width]
+
+
+def padded(plan: Plan, planes: Tensor | None) -> Any:
+    """(frames, height, width, channels) -> (frames, pixels padded with 0 x channels), as an array; None stays."""
+    if planes is None:
+        return None
+    frames, height, width = plan.layout.padded
+    if planes.shape[1:3] == (height, width):
+        return array_of(planes).reshape(frames, -1)
+    full = plan.arena.floats(frames, height, width, int(planes.shape[3]), fill=0.0)
+    full[:, : plan.layout.height, : plan.layout.width] = array_of(planes)
+    return full.reshape(frames, -1)

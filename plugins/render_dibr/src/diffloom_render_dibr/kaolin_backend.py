@@ -16,14 +16,13 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, InputError, Light, Surface
-from diffloom.shading import camera_points, project, sample_texture, shade, vertex_normals
-
-from .look import GREY
+from diffloom.raster import camera_points, project, sample_texture, shade, vertex_normals
+from diffloom.raster.appearance import GREY
 
 if TYPE_CHECKING:
     from .renderer import DibrRenderer
 
-#: Where faces are put that must not be seen: outside of the picture and out of the mask's reach.
+#: Where faces are put that must not be shown: outside of the image and out of the mask's reach.
 AWAY = 1e3
 
 
@@ -58,7 +57,7 @@ def render(
     settings: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """Draw ``frames`` pictures; everything was checked but whether Kaolin can be used."""
+    """Draw ``frames`` images; everything was checked but whether Kaolin can be used."""
     check_usable(surface.vertices)
     vertices = surface.vertices.expand(frames, -1, -1)
     screen = project(vertices, camera)

@@ -1,4 +1,4 @@
-"""The program of DIB-R."""
+"""The programs of DIB-R: the same pipelines by our rules and by Kaolin's."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from typing import Any
 
 from diffloom.kernels import Program
 
-from .kernels.schedules import SCHEDULES
+from .pipeline_kernels import PIPELINES
 
 
 def samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """Arguments of the schedules for a tiny scene, by which compilers learn their types."""
+    """Arguments of the pipelines for a tiny scene, by which compilers learn their types."""
     from .samples import recorded_arguments
 
     return recorded_arguments(dtype)
 
 
-program = Program("dibr", schedules=SCHEDULES, samples=samples)
+def kaolin_samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
+    """The same by Kaolin's rules."""
+    from .samples import recorded_arguments
+
+    return recorded_arguments(dtype, "kaolin")
+
+
+program = Program("dibr", PIPELINES, samples)
+kaolin_program = Program("dibr_kaolin", PIPELINES, kaolin_samples)
+
+#: By whether Kaolin is followed.
+PROGRAMS = {False: program, True: kaolin_program}

@@ -11,7 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.interfaces.errors import check_choice
-from diffloom.shading.scene import check_scene
+from diffloom.raster.scene import check_scene
 
 #: Probability under which a face no longer counts in the soft mask.
 LEAST = 1e-4
@@ -27,15 +27,15 @@ CAPABILITIES = Capabilities(
 class DibrRenderer(Renderer):
     """DIB-R: every pixel shows the nearest face that holds its centre; around the object a soft mask falls off.
 
-    Colours and depth pass gradients where a face is seen, the mask passes them around it. The silhouette is the soft
+    Colours and depth pass gradients where a face is shown, the mask passes them around it. The silhouette is the soft
     mask: 1 where covered, else 1 - prod (1 - exp(-sigmainv d^2)) over the nearest faces, d being the distance from a
-    face where the picture's short side spans 2.
+    face where the image's short side spans 2.
 
     sigmainv: sharpness of the mask; 1 / sigma of the soft rasterizer is of the same kind.
     boxlen: how far from a face the mask reaches, in the units of d. None for where the probability falls to 1e-4 (0.02
         with compat).
     knum: how many of the nearest faces count at a pixel, or None for all within reach.
-    background: rgb where nothing is seen.
+    background: rgb where nothing is shown.
     cull_backfaces: leave out faces turned away from the camera. None for no (yes with compat).
     compat: "kaolin" to follow Kaolin in everything: affine interpolation on the image, the first ``knum`` faces by
         index instead of the nearest, distances in units of half the width and height, culling by the normal's z, faces
@@ -62,8 +62,9 @@ class DibrRenderer(Renderer):
             value = getattr(self, name)
             if not (value is None and name == "boxlen") and not (math.isfinite(value) and value > 0.0):
                 raise InputError(f"DibrRenderer.{name}: got {value!r}; expected a number above 0, such as {usual}")
-        if self.knum is not None and self.knum < 1:
-            raise InputError(f"DibrRenderer.knum: got {self.knum!r}; expected 1 or more, or None for all")
+        knum = self.knum
+        if knum is not None and (isinstance(knum, bool) or not isinstance(knum, int) or knum < 1):
+            raise InputError(f"DibrRenderer.knum: got {knum!r}; expected 1 or more, or None for all; a whole number")
         if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
             raise InputError(f"DibrRenderer.background: got {self.background!r}; expected three numbers r, g, b")
 

@@ -1,66 +1,40 @@
-"""What the program is given when a tiny scene is drawn and pulled back, recorded instead of run."""
+"""What the program is given when a tiny scene is drawn forward and backward."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
-from diffloom.shading.arrays import Room
-from diffloom.shading.topology import Corners
+from diffloom.interfaces import AmbientLight, Camera, HarmonicLight, Material, PointLight, Surface, Texture
+from diffloom.raster.recording import Noted, recording
 
-from .adjoint import Wants, pull_back
-from .drawing import Colouring, Features, Source, paint, see
-from .plan import Plan, Rules
-
-
-@dataclass
-class Recorder:
-    """Stands in for the program: notes what it is given and leaves zeros, so that whatever follows is small."""
-
-    given: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-
-    def run(self, schedule: str, *args: Any, target: str, work: float) -> None:
-        """Note the arguments of a schedule."""
-        _clear(args)
-        self.given[schedule] = args
+from .programs import PROGRAMS
+from .renderer import DibrRenderer
 
 
-def _clear(value: Any) -> None:
-    if isinstance(value, tuple):
-        for entry in value:
-            _clear(entry)
-    elif isinstance(value, np.ndarray):
-        value.fill(0)
+def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    if pipeline == "prepare":
+        args[1].screen.fill(1.0)  # in front of the near plane
 
 
-def recorded_arguments(dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """By schedule, in float32 or float64."""
-    recorder = Recorder()
+def recorded_arguments(dtype: Any, compat: Literal["kaolin"] | None = None) -> Noted:
+    """By pipeline, in float32 or float64, by our rules or Kaolin's."""
     kind = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
-    for kaolin in (False, True):
-        _draw(recorder, Room(torch.device("cpu"), kind), kaolin)
-    return recorder.given
-
-
-def _draw(recorder: Recorder, room: Room, kaolin: bool) -> None:
-    index = np.arange(3, dtype=np.int32)
-    corners = Corners(index.reshape(1, 3), np.arange(4, dtype=np.int32), index)
-    rules = Rules(kaolin, True, 7000.0, 0.02, 30)
-    none, start = room.flags(0), np.array([0, 1], np.int32)
-    plan = Plan(room, rules, 1, 3, corners, False, start, 8, 8, none, none, room.ints(0), 0.0, "cuda", program=recorder)
-    camera = room.floats(1, 3, 3), room.floats(1, 3), room.floats(2), room.floats(2)
-    source = Source(camera, room.floats(3, 3), room.floats(3, 3, fill=1.0), True)
-    features = Features(room.floats(3, 6), room.floats(3, 3), corners)
-    light = (
-        room.floats(1, 3), room.ints(0), room.floats(3), room.ints(1), room.floats(1, 9), room.floats(9, 3),
-        room.floats(1),
-    )  # fmt: skip
-    colouring = Colouring(1, (2, 1, 1, 1, room.floats(2, 2, 3)), light)
-    seen = see(plan, source)
-    painted = paint(plan, source, seen, features, colouring, (0.0, 0.0, 0.0), 100.0)
-    adj_planes, adj_depths = room.floats(1, 4 * 64), room.floats(1, 64)
-    wants = Wants(camera=True, eye=True, lights=True, texture=True)
-    pull_back(plan, source, seen, painted, features, colouring, wants, adj_planes, adj_depths, soft=True)
+    vertices = torch.zeros((1, 3, 3), dtype=kind, requires_grad=True)
+    camera = Camera.look_at((0.0, 0.0, 3.0), size=(8, 8), dtype=kind)
+    camera = replace(camera, eye=camera.eye.clone().requires_grad_())
+    image = torch.zeros((2, 2, 3), dtype=kind, requires_grad=True)
+    texture = Texture(image, torch.zeros((3, 2), dtype=kind, requires_grad=True))
+    surface = Surface(vertices, torch.tensor([[0, 1, 2]]), texture=texture, material=Material("phong"))
+    sky = torch.zeros(9, dtype=kind, requires_grad=True)
+    renderer = DibrRenderer(compat=compat, target="cuda")
+    with recording(PROGRAMS[compat is not None], _answer) as noted:
+        lights = AmbientLight(), PointLight(), HarmonicLight(sky)
+        made = renderer.render(surface, camera, lights, ("rgba", "depth"))
+        assert made.rgba is not None
+        assert made.depth is not None
+        (made.rgba.sum() + made.depth.sum()).backward()
+    return noted

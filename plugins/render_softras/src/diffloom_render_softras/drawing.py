@@ -1,100 +1,105 @@
-"""One call of the rasterizer: its arrays, and the runs of the program in order."""
+"""One draw: its arrays, and the runs of the program in order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from diffloom.kernels import num_threads
-from diffloom.shading.kernels.tiles import TILE
+from torch import Tensor
 
-from .kernels.triangles import RECORD
+from diffloom.raster import BehindNearError, array_of
+from diffloom.raster.bin_kernels import TILE
+from diffloom.raster.project import camera_cotangents
+from diffloom.raster.records import Bins, Cameras, Cells, TileLists
+
 from .plan import Plan
+from .records import Fragments, Limit, PointsAdjoint, Slots, SoftCoverage, SoftTriangles, Source
+from .triangle_kernels import OUTLINE
 
 #: Triangles from which setting them up and sorting them pays for threads.
 MANY_TRIANGLES = 5000
-
-
-def main_target(plan: Plan) -> str:
-    """Where the large passes run: with threads wherever there are several, so that code is compiled once only."""
-    if plan.target != "auto" or not plan.room.on_host:
-        return plan.target
-    return "parallel" if num_threads() > 1 else "serial"
-
-
-def is_limited(plan: Plan, found: tuple[Any, ...]) -> int:
-    """1 if some pixel has more faces than count."""
-    return int(plan.soft.most > 0 and bool(found[3].max() > plan.soft.most))
-
-
-class BehindNearError(Exception):
-    """Some point is nearer than the camera's near: faces must be cut before they can be drawn."""
+#: Deeper than any depth: no fragment.
+NOTHING = 1e30
 
 
 @dataclass
 class Drawing:
-    """Triangles projected, set up and sorted into tiles; made by ``prepare``."""
+    """Triangles projected, set up and binned; made by ``prepare``."""
 
     plan: Plan
-    camera: tuple[Any, ...]
-    points: Any
-    shape: tuple[Any, ...]
-    planes: Any
-    count: Any
-    lists: tuple[Any, ...]
-    first_cell: Any
-    cells: int
+    source: Source
+    triangles: SoftTriangles
+    bins: Bins
+    lists: TileLists
     active: int
-    filled: bool = False
+    cells: int
+    limited: int = 0
 
     @property
     def entries(self) -> int:
         """Pairs of a triangle and a tile."""
-        return int(self.lists[2].shape[0])
+        return int(self.lists.triangle.shape[0])
 
     @property
     def pixels(self) -> int:
         """In the tiles that have entries."""
         return self.active * TILE * TILE
 
-    def run(self, schedule: str, *args: Any) -> None:
-        """Run a schedule on the plan's target."""
-        self.plan.program.run(schedule, *args, target=main_target(self.plan))
-
-    def filling(self) -> tuple[Any, ...]:
-        """Leading arguments of the schedules that fill the lists, which need it only once."""
-        plan = self.plan
-        frames, self.filled = 0 if self.filled else plan.frames, True
-        return frames, plan.bands, plan.grid, plan.middle, plan.mesh, self.shape, self.planes, self.count, self.lists
-
-    def survey(self, depths: bool, found: tuple[Any, ...], limit: tuple[Any, ...], room: Any) -> None:
+    def cover(self, depths: bool) -> tuple[Fragments, SoftCoverage]:
         """Coverage, and depths if wanted; once more where there are more faces than count."""
-        plan, most = self.plan, self.plan.soft.most
-        rest = self.pixels, plan.full, plan.view, plan.blur, limit, found
-        self.run("survey", *self.filling(), (int(depths), most, 0), *rest)
-        if is_limited(plan, found):
-            scene = plan.mesh, self.shape, self.lists, plan.view, plan.blur
-            self.run("limits", self.pixels, most, *scene, found[3], room, limit)
-            self.run("survey", *self.filling(), (1, most, 1), *rest)
+        plan, arena = self.plan, self.plan.layout.arena
+        full, small = plan.layout.padded, (1, 1, 1)
+        deep, most = full if depths or plan.most else small, full if plan.most else small
+        coverage = SoftCoverage(
+            arena.floats(*full, fill=1.0), arena.floats(*deep, fill=NOTHING), arena.floats(*deep, fill=-1.0),
+            arena.floats(*most, fill=0.0),
+        )  # fmt: skip
+        limit = Limit(arena.floats(*most, fill=NOTHING), arena.floats(*most, fill=0.0))
+        fragments = Fragments(self.triangles, self.lists, limit)
+        plan.run("cover_first", self.pixels, int(depths), plan.setup, self.bins.counts, fragments, coverage)
+        if plan.most and bool(coverage.hits.max() > plan.most):
+            self.limited = 1
+            scratch = arena.floats(self.entries, TILE)
+            plan.run("find_limits", self.pixels, plan.setup, fragments, coverage.hits, scratch)
+            plan.run("cover_pixels", self.pixels, 1, 1, plan.setup, fragments, coverage)
+        return fragments, coverage
+
+    def face_index(self) -> Tensor:
+        """(frames, height, width) int64: the nearest triangle of a frame that covers a pixel's centre, -1 for none."""
+        plan, layout = self.plan, self.plan.layout
+        index = layout.arena.floats(*layout.padded, fill=-1.0)
+        plan.run("fill", plan.setup, self.triangles, self.bins.counts, self.lists)
+        plan.run("index_pixels", self.pixels, plan.setup, self.triangles, self.lists, index)
+        return layout.cropped(index).long()
+
+    def slots(self, parts: int) -> Slots:
+        """Arrays that entries leave their cotangents in."""
+        layout, arena = self.plan.layout, self.plan.layout.arena
+        return Slots(
+            layout.stripes, layout.corners, Cells(self.bins.first_cell, arena.ints(self.cells, fill=0)),
+            arena.floats(self.entries * layout.stripes, parts, 9), arena.floats(layout.triangles, 3, 3),
+        )  # fmt: skip
+
+    def adjoint(self) -> PointsAdjoint:
+        """Arrays for the cotangents of points."""
+        arena, shape = self.plan.layout.arena, self.source.points.shape
+        return PointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
+
+    def camera_adjoint(self, camera: list[Tensor], adjoint: PointsAdjoint) -> list[Tensor]:
+        """Cotangents of rotation, eye, focal and centre; camera: the first two."""
+        rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
+        self.plan.run("cameras_backward", self.plan.setup, self.source, adjoint, rows)
+        return camera_cotangents(self.plan.layout.arena.tensor(rows), *camera)
 
 
-def prepare(plan: Plan, points: Any, camera: tuple[Any, ...]) -> Drawing:
+def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
     """Project, set up and count; raises BehindNearError."""
-    room, frames, n = plan.room, plan.frames, plan.triangles
-    tiles = frames * plan.grid[0] * plan.grid[1]
-    screen = room.floats(frames * plan.count, 3)
-    shape = room.floats(n, RECORD), room.ints(n, 4), room.flags(n)
-    planes = room.floats(n, 9)
-    count, total = room.ints(tiles), room.ints(frames + 1, 3, fill=0)
-    start, active, first_cell = room.ints(tiles + 1), room.ints(tiles), room.ints(n)
-    plan.program.run(
-        "prepare", frames, plan.bands, plan.count, plan.near, plan.middle, plan.grid, (plan.height, plan.width),
-        (int(plan.soft.cull), int(plan.soft.perspective)), plan.soft.reach, plan.least_area, camera, plan.mesh, points,
-        screen, shape, planes, (count, total, start, active, first_cell),
-        target="serial" if n < MANY_TRIANGLES and main_target(plan) == "parallel" else main_target(plan),
-    )  # fmt: skip
-    if not plan.cut and bool(screen[:, 2].min() < plan.near):
+    layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
+    source = Source(Cameras(*map(array_of, camera)), array_of(points).reshape(-1, 3))
+    screen: Any = arena.floats(*source.points.shape)
+    triangles = SoftTriangles(arena.floats(n, OUTLINE), arena.ints(n, 4), arena.floats(n, 9), arena.flags(n))
+    bins = layout.bins()
+    plan.run("prepare", plan.setup, source, screen, triangles, bins, small=n < MANY_TRIANGLES)
+    if not layout.cut and bool(screen[:, 2].min() < layout.near):
         raise BehindNearError
-    entries, busy, cells = (int(value) for value in total[frames])
-    lists = active, start, room.ints(entries), room.ints(entries)
-    return Drawing(plan, camera, points, shape, planes, count, lists, first_cell, cells, busy)
+    return Drawing(plan, source, triangles, bins, *layout.lists(bins))

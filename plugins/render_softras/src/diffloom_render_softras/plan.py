@@ -1,32 +1,22 @@
-"""Everything about a picture that is known before the first vertex is: sizes, softness, topology."""
+"""Everything about a draw that is known before the first vertex is: the layout of images, and how soft they are."""
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-import numba
-import numpy as np
 import torch
 
-from diffloom.shading.arrays import Room
-from diffloom.shading.kernels.tiles import TILE
-from diffloom.shading.topology import Corners
+from diffloom.kernels import Bound, num_threads
+from diffloom.raster import Layout
 
 from .programs import program
+from .records import Blur, Fade, Rules, Setup
 
-#: Twice the area under which a triangle is left out, where the picture's short side spans 2.
+#: Twice the area under which a triangle is left out, where the image's short side spans 2.
 SMALLEST_AREA = 1e-8
-
-
-class Runner(Protocol):
-    """What runs schedules: the program, or what stands in for it."""
-
-    def run(self, schedule: str, *args: Any, target: str) -> Any:
-        """Run a schedule by name."""
 
 
 @dataclass(frozen=True)
@@ -45,108 +35,33 @@ class Softness:
     perspective: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """What the kernels are told besides arrays that depend on the scene; kept from call to call.
+    """setup: what kernels are told besides arrays that depend on the scene. most: faces that count, 0 for all."""
 
-    frames: pictures. count: points in a frame. corners: the topology, repeated in every frame unless triangles were
-    cut: then of all frames. hidden: (triangles,) if cut, else empty. frame_start: (frames + 1,) triangles.
-    """
-
-    room: Room
-    frames: int
-    count: int
-    corners: Corners
-    cut: bool
-    hidden: Any
-    frame_start: Any
-    height: int
-    width: int
-    near: float
+    layout: Layout
+    setup: Bound
     far: float
-    soft: Softness
-    target: str
-    program: Runner = field(default=program, repr=False)
+    most: int
 
-    @cached_property
-    def triangles(self) -> int:
-        """Of all frames."""
-        faces = int(self.corners.index.shape[0])
-        return faces if self.cut else faces * self.frames
-
-    @cached_property
-    def grid(self) -> tuple[int, int]:
-        """Tiles across and down."""
-        return -(-self.width // TILE), -(-self.height // TILE)
-
-    @cached_property
-    def middle(self) -> tuple[float, float]:
-        """Half width and half height [px]."""
-        return 0.5 * self.width, 0.5 * self.height
-
-    @cached_property
-    def padded(self) -> tuple[int, int, int]:
-        """Frames, height and width of pictures made of whole tiles."""
-        across, down = self.grid
-        return self.frames, TILE * down, TILE * across
-
-    @cached_property
-    def bands(self) -> int:
-        """Parts of a frame whose tiles are sorted at the same time."""
-        if not self.room.on_host:
-            return self.grid[1]
-        return 1 if self.frames >= 4 else min(4, self.grid[1])
-
-    @cached_property
-    def parts(self) -> int:
-        """Stripes of pixels that an entry's adjoint is made of: TILE columns over the lanes of a run."""
-        if not self.room.on_host or self.target == "cuda" or numba.config.DISABLE_JIT:
-            return TILE
-        return max(1, TILE * np.dtype(np.float32 if self.room.dtype == torch.float32 else np.float64).itemsize // 32)
-
-    @cached_property
-    def mesh(self) -> tuple[Any, ...]:
-        period = self.count * self.frames if self.cut else self.count
-        return period, self.corners.index, self.hidden, self.frame_start
-
-    @cached_property
-    def view(self) -> tuple[Any, ...]:
-        columns, rows = pixel_centres(self.room, self.height, self.width)
-        return (*self.grid, columns, rows)
-
-    @cached_property
-    def blur(self) -> tuple[float, float]:
-        """What kernels call soft."""
-        return self.soft.sharpness, self.soft.reach**2
-
-    @cached_property
-    def least_area(self) -> float:
-        """Twice the area [px^2] under which a triangle is left out."""
-        return SMALLEST_AREA * (0.5 * min(self.height, self.width)) ** 2
-
-    @cached_property
-    def full(self) -> float:
-        """1 / (1 - alpha) from which alpha is 1 to the last bit."""
-        return 4.0 / self._epsilon
-
-    @cached_property
-    def fade(self) -> tuple[float, ...]:
-        """What kernels call fade. A face is passed over when its weight is less than an eighth of a last bit of the
-        nearest face's, whose probability is at least that at the edge of its reach."""
-        span = self.far - self.near
-        least = -self.soft.sharpness * self.soft.reach**2
-        cut = math.log(self._epsilon / 8.0) + min(least, 0.0) - math.log(2.0)
-        return 1.0 / (self.soft.gamma * span), cut, self.far, span, self.soft.gamma
-
-    @cached_property
-    def _epsilon(self) -> float:
-        return float(torch.finfo(self.room.dtype).eps)
+    def run(self, pipeline: str, *args: Any, small: bool = False) -> None:
+        """Run a pipeline: with threads wherever there are several, so that code is compiled once only; ``small``: on
+        one, whatever there are."""
+        target = self.layout.target
+        if target == "auto" and self.layout.arena.on_host:
+            target = "parallel" if num_threads() > 1 else "serial"
+        program.run(pipeline, *args, target="serial" if small and target == "parallel" else target)
 
 
-@functools.lru_cache(maxsize=16)
-def pixel_centres(room: Room, height: int, width: int) -> tuple[Any, Any]:
-    """x of columns and y of rows [px] from the middle, for pictures padded to whole tiles."""
-    down, across = -(-height // TILE) * TILE, -(-width // TILE) * TILE
-    columns = np.arange(across) + 0.5 - 0.5 * width
-    rows = np.arange(down) + 0.5 - 0.5 * height
-    return room.numbers(columns), room.numbers(rows)
+@functools.lru_cache(maxsize=32)
+def plan_of(layout: Layout, soft: Softness, far: float) -> Plan:
+    """The plan of a layout; kept."""
+    epsilon, span = float(torch.finfo(layout.arena.dtype).eps), far - layout.near
+    least_area = SMALLEST_AREA * (0.5 * min(layout.height, layout.width)) ** 2
+    rules = Rules(int(soft.cull), int(soft.perspective), soft.reach, least_area)
+    # A face is passed over when its weight is less than an eighth of a last bit of the nearest face's, whose
+    # probability is at least that at the edge of its reach.
+    cut = math.log(epsilon / 8.0) + min(-soft.sharpness * soft.reach**2, 0.0) - math.log(2.0)
+    blur = Blur(soft.sharpness, soft.reach**2, soft.most, 4.0 / epsilon)
+    fade = Fade(1.0 / (soft.gamma * span), cut, far, span, soft.gamma)
+    return Plan(layout, Bound(Setup(layout.bound.record, rules, blur, fade)), far, soft.most)

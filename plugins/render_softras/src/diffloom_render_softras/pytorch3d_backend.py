@@ -1,7 +1,7 @@
 """The PyTorch3D back end: that library finds the fragments and blends them, through its public interface.
 
 Its +x points left and +z into the scene, and rotations act on row vectors. Colours at the fragments come from
-diffloom.shading, so that every light and texture filter looks the same as with the native back end and no texture is
+diffloom.raster, so that every light and texture filter looks the same as with the native back end and no texture is
 copied for each of the faces at a pixel. Faces that reach behind the near plane are cut by the library: it shows the
 edge along which it halves what is left, and its gradients hold one of the two cuts still.
 """
@@ -18,9 +18,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Surface
-from diffloom.shading import sample_texture, shade, vertex_normals
-
-from .appearance import GREY
+from diffloom.raster import sample_texture, shade, vertex_normals
+from diffloom.raster.appearance import GREY
 
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
@@ -72,7 +71,7 @@ def render(
     settings: SoftRasRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """Draw ``frames`` pictures, as many at a time as fit into MEMORY; everything was checked but the library."""
+    """Draw ``frames`` images, as many at a time as fit into MEMORY; everything was checked but the library."""
     check_usable()
     if not surface.vertices.is_cuda:
         warn_of_cpu()
@@ -125,7 +124,7 @@ class _Drawing:
         return self.library.MeshRasterizer(self.cameras, settings)(self.meshes)
 
     def image(self, lights: Sequence[Light], outputs: Sequence[str]) -> Image:
-        """The pictures asked for."""
+        """The images asked for."""
         rgba = silhouette = depth = index = None
         sigma = self.settings.sigma_for(self.camera)
         if set(outputs) - {"face_index"}:

@@ -11,7 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.interfaces.errors import check_choice
-from diffloom.shading.scene import check_scene
+from diffloom.raster.scene import check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")
 TARGETS = ("auto", "serial", "parallel", "cuda")
@@ -19,9 +19,9 @@ TARGETS = ("auto", "serial", "parallel", "cuda")
 
 @dataclass(frozen=True)
 class SoftRasRenderer(Renderer):
-    """Every face touches every pixel a little, so that pictures are smooth in everything that makes them.
+    """Every face touches every pixel a little, so that images are smooth in everything that makes them.
 
-    sigma: how far faces blur, a squared length where the picture's short side spans 2: a face covers a pixel at
+    sigma: how far faces blur, a squared length where the image's short side spans 2: a face covers a pixel at
         distance d outside its outline with probability 1 / (1 + exp(d^2 / sigma)), inside with d^2 negated.
     sigma_pixels: the same as a length s [px], sigma = s^2 in pixels, instead of ``sigma``.
     least_probability: where a face's reach outside ends. 1e-4 ends it at d = 3.03 sqrt(sigma).
@@ -30,7 +30,7 @@ class SoftRasRenderer(Renderer):
     faces_per_pixel: the nearest faces that count at a pixel, or None for all within reach.
     background: rgb behind everything.
     cull_backfaces: leave out faces turned away from the camera.
-    perspective_correct: weigh the corners of faces in space (True) or in the picture (False).
+    perspective_correct: weigh the corners of faces in space (True) or in the image (False).
     backend: "native"; "pytorch3d" for that library; "auto" for it where it is installed and tensors are on a GPU.
     target: where the native back end runs: "auto", "serial", "parallel" or "cuda".
     """
@@ -57,9 +57,10 @@ class SoftRasRenderer(Renderer):
             raise InputError(
                 f"SoftRasRenderer.least_probability: got {self.least_probability!r}; expected between 0 and 0.5"
             )
-        if self.faces_per_pixel is not None and self.faces_per_pixel < 1:
+        most = self.faces_per_pixel
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
             raise InputError(
-                f"SoftRasRenderer.faces_per_pixel: got {self.faces_per_pixel!r}; expected 1 or more, or None for all"
+                f"SoftRasRenderer.faces_per_pixel: got {most!r}; expected 1 or more, or None for all; a whole number"
             )
         if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
             raise InputError(f"SoftRasRenderer.background: got {self.background!r}; expected three numbers r, g, b")
@@ -70,7 +71,7 @@ class SoftRasRenderer(Renderer):
         return math.log(1.0 / self.least_probability - 1.0)
 
     def sigma_for(self, camera: Camera) -> float:
-        """sigma as a squared length where the short side of the camera's picture spans 2."""
+        """sigma as a squared length where the short side of the camera's image spans 2."""
         if self.sigma_pixels is None:
             return self.sigma
         return (self.sigma_pixels / (0.5 * min(camera.height, camera.width))) ** 2

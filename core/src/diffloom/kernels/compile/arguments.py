@@ -64,21 +64,16 @@ def look(args: Sequence[Any]) -> tuple[list[Any], Key]:
     """Arguments as compiled code takes them, and what that code depends on."""
     arrays: Arrays = []
     statics: list[Any] = []
-    host: list[Any] = []
-    loose: list[Any] = []
-    for value in args:
+    loose = as_host([None if type(value) is Bound else value for value in args], arrays, statics)
+    host: list[Any] = list(loose)
+    for k, value in enumerate(args):
         if type(value) is Bound:
-            host.append(value.host)
-            loose.append(None)
+            host[k] = value.host
             statics.append(value.key)
-        else:
-            (plain,) = as_host((value,), arrays, statics)
-            host.append(plain)
-            loose.append(plain)
-    return host, (_dispatcher.compute_fingerprint(tuple(loose)), *_columns(arrays), *statics)
+    return host, (_dispatcher.compute_fingerprint(loose), *_columns(arrays), *statics)
 
 
-def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any]) -> tuple[Any, ...]:
+def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: bool = False) -> tuple[Any, ...]:
     """Tensors, also inside tuples, as numpy arrays over the same memory; raises OnGpu at the first CUDA array.
 
     arrays: gets every array, in order. statics: gets record types and what records hold for the compiler only.
@@ -88,20 +83,30 @@ def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any]) -> tuple[An
         kind = type(value)
         if kind is np.ndarray:
             arrays.append(value)
+        elif kind in _records:
+            statics.append(kind)
+            value = as_host(value, arrays, statics, True)
         elif kind is tuple:
             value = as_host(value, arrays, statics)
+        elif kind is bool:
+            if record:
+                statics.append(value)
         elif kind not in _SCALARS and value is not None:
             value = _from_elsewhere(value, arrays, statics)
         host.append(value)
     return tuple(host)
 
 
+#: Types of records met so far.
+_records: set[type] = set()
+
+
 def _from_elsewhere(value: Any, arrays: Arrays, statics: list[Any]) -> Any:
-    """What is no number, plain tuple or array of numpy's."""
+    """What is no number, plain tuple, known record or array of numpy's."""
     if isinstance(value, tuple):
+        _records.add(type(value))
         statics.append(type(value))
-        statics += [entry for entry in value if type(entry) is bool]
-        return as_host(value, arrays, statics)
+        return as_host(value, arrays, statics, True)
     if isinstance(value, Const):
         statics.append(int(value))
         return int(value)

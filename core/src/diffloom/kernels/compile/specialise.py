@@ -320,6 +320,8 @@ class _Writer(ast.NodeTransformer):
         args = self._args(node.args)
         values = [self.known(argument) for argument in args]
         made = [self.visit(argument) for argument in args]
+        if hasattr(function, "__generic__") or launches(function):
+            made = [ast.Constant(None) if is_function(v) else m for m, v in zip(made, values, strict=True)]
         return ast.Call(self._callee(node.func, function, values), made, [self.visit(k) for k in node.keywords])
 
     def _launch(self, node: ast.Call, function: Callable[..., Any]) -> ast.expr:
@@ -328,7 +330,8 @@ class _Writer(ast.NodeTransformer):
         given = self._args(node.args[2:])
         values = [UNKNOWN, *(self.known(argument) for argument in given)]
         body = self._callee(node.args[1], self.known(node.args[1]), values)
-        args = [self.visit(node.args[0]), body, *(self.visit(argument) for argument in given)]
+        args = [self.visit(node.args[0]), body]
+        args += [ast.Constant(None) if is_function(self.known(a)) else self.visit(a) for a in given]
         for k, value in enumerate(values):
             if isinstance(value, tuple) and isinstance(args[k + 1], ast.Name | ast.Attribute | ast.Subscript):
                 assert isinstance(body, ast.Name)

@@ -1,0 +1,76 @@
+"""A surface's own colour as kernels read it: rows of values, and which of them the corners of faces use."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Surface
+
+from .cut import Split
+from .records import Corners
+from .topology import Topology, topology_of
+
+#: Colour of a surface that has none.
+GREY = 0.5
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """values: (rows, 3) colours or (rows, 2) texture coordinates; corners: rows used by the corners of faces.
+
+    image: (height, width, 3), one texel where there is no texture. mode: (corners, bilinear) of ``Texels``.
+    """
+
+    values: Tensor
+    corners: Corners
+    image: Tensor
+    textured: bool
+    mode: tuple[int, int]
+
+
+def appearance(surface: Surface, split: Split | None) -> Appearance:
+    """Of a surface whose faces may have been cut."""
+    texture = surface.texture
+    values, index = _rows(surface)
+    if split is not None and index is surface.faces:
+        values = split.extend(values[None]).reshape(-1, values.shape[1])
+        index = split.corners.long()
+    elif split is not None:
+        faces = index.faces if isinstance(index, Topology) else index
+        values = split.corner_values(values[faces]).reshape(-1, values.shape[1])
+        index = _counted(values.shape[0] // 3, str(values.device))
+    found = index if isinstance(index, Topology) else topology_of(index, int(values.shape[0]))
+    image = surface.vertices.new_zeros((1, 1, 3)) if texture is None else texture.image
+    mode = (1, 1) if texture is None else (int(texture.corners), int(texture.filter == "bilinear"))
+    return Appearance(values, found.corners, image, texture is not None, mode)
+
+
+def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
+    """Values, and their rows at the corners of faces."""
+    faces, colours, texture = surface.faces, surface.colours, surface.texture
+    if texture is not None:
+        return texture.uv, faces if texture.uv_faces is None else texture.uv_faces
+    count, device = int(faces.shape[0]), str(faces.device)
+    if colours is None or colours.dim() == 1:
+        flat = surface.vertices.new_full((3,), GREY) if colours is None else colours
+        return flat[None], _repeated(count, 0, device)
+    if surface.colour_per == "vertex":
+        return colours, faces
+    return colours, _repeated(count, 1, device)
+
+
+@functools.lru_cache(maxsize=32)
+def _repeated(faces: int, step: int, device: str) -> Topology:
+    """Row step x face for all three corners."""
+    index = (torch.arange(faces, device=device) * step)[:, None].expand(-1, 3).contiguous()
+    return topology_of(index, faces if step else 1)
+
+
+@functools.lru_cache(maxsize=8)
+def _counted(triangles: int, device: str) -> Topology:
+    """A row of its own for every corner."""
+    return topology_of(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)

@@ -1,0 +1,184 @@
+"""The colour light makes on a surface."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
+from diffloom.interfaces.errors import InputError, as_float_tensor, check_shape
+
+from .light_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
+from .records import Lights
+
+#: What lights a scene when no lights are given: some from everywhere, a lamp above and before the origin.
+DEFAULT_LIGHTS: tuple[Light, ...] = (AmbientLight(0.5), PointLight((0.0, 3.0, 3.0), 0.5, 0.2))
+
+#: How a material answers light, as kernels know it.
+SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
+
+
+def shade(
+    colour: Tensor, position: Tensor, normal: Tensor, eye: Tensor, material: Material, lights: Sequence[Light]
+) -> Tensor:
+    """Lit colours (..., 3).
+
+    colour: (..., 3), the surface's own. position: (..., 3) [m] and normal: (..., 3), world; the normal need not have
+    length one. eye: (..., 3) [m], the camera's place, broadcast over positions.
+
+    With m the material and l, v, r the unit vectors to the light, to the eye and of the mirrored light, the result is
+    colour (m.ambient I_ambient + m.diffuse sum I_diffuse max(n.l, 0)) + m.specular sum I_specular max(v.r, 0)^s,
+    s being the shininess; a light behind the surface makes no highlight.
+    """
+    if material.shading == "unlit":
+        return colour
+    kind = colour.dtype
+    n = unit(normal)
+    view = unit(eye - position) if material.shading == "phong" else None
+    ambient, diffuse = torch.zeros(3, dtype=kind), torch.zeros_like(position)
+    specular = torch.zeros_like(position)
+    for light in lights or DEFAULT_LIGHTS:
+        if isinstance(light, AmbientLight):
+            ambient = ambient + rgb("AmbientLight.colour", light.colour, kind)
+        elif isinstance(light, HarmonicLight):
+            diffuse = diffuse + irradiance(light, n)
+        else:
+            towards = unit(_towards(light, position))
+            cosine = (n * towards).sum(-1, keepdim=True)
+            diffuse = diffuse + rgb("light.diffuse", light.diffuse, kind) * cosine.clamp_min(0.0)
+            if view is not None:
+                peak = _highlight(n, towards, view, cosine, material.shininess)
+                specular = specular + rgb("light.specular", light.specular, kind) * peak
+    reflect = rgb("Material.ambient", material.ambient, kind) * ambient
+    reflect = reflect + rgb("Material.diffuse", material.diffuse, kind) * diffuse
+    return colour * reflect + rgb("Material.specular", material.specular, kind) * specular
+
+
+def _towards(light: PointLight | DirectionalLight, position: Tensor) -> Tensor:
+    if isinstance(light, PointLight):
+        return vector("PointLight.position", light.position, position.dtype) - position
+    return vector("DirectionalLight.direction", light.direction, position.dtype).expand_as(position)
+
+
+def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shininess: Tensor | float) -> Tensor:
+    mirrored = 2.0 * cosine * n - towards
+    aligned = (view * mirrored).sum(-1, keepdim=True)
+    lit = (aligned > 0.0) & (cosine > 0.0)
+    return torch.where(lit, torch.where(lit, aligned, 1.0) ** shininess, 0.0)
+
+
+def irradiance(light: HarmonicLight, normal: Tensor) -> Tensor:
+    """Light from all around on a surface with the unit normal (..., 3): (..., 3)."""
+    return harmonics(normal) @ _coefficients(light, normal.dtype)
+
+
+def harmonics(normal: Tensor) -> Tensor:
+    """The nine real spherical harmonics of degree 0 to 2 at unit vectors, (..., 9)."""
+    x, y, z = normal.unbind(-1)
+    terms = [
+        torch.full_like(x, 0.28209479177387814),
+        0.4886025119029199 * y,
+        0.4886025119029199 * z,
+        0.4886025119029199 * x,
+        1.0925484305920792 * x * y,
+        1.0925484305920792 * y * z,
+        0.31539156525252005 * (3.0 * z * z - 1.0),
+        1.0925484305920792 * x * z,
+        0.5462742152960396 * (x * x - y * y),
+    ]
+    return torch.stack(terms, dim=-1)
+
+
+def unit(vector: Tensor) -> Tensor:
+    """Scaled to length one, unless shorter than SHORTEST."""
+    length: Tensor = torch.linalg.vector_norm(vector, dim=-1, keepdim=True)
+    return vector / length.clamp_min(SHORTEST)
+
+
+def rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
+    """A grey or coloured factor as (3,)."""
+    tensor = as_float_tensor(what, value, dtype)
+    return check_shape(what, tensor, (), (3,)).expand(3)
+
+
+def vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
+    """A place or direction as (3,)."""
+    tensor = as_float_tensor(what, value, dtype)
+    if tensor.shape != (3,):
+        raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected three numbers")
+    return tensor
+
+
+def light_tables(material: Material, lights: Sequence[Light], dtype: torch.dtype, device: torch.device) -> Lights:
+    """Tables of ``lights``, or of DEFAULT_LIGHTS when there are none; kept where all is plain numbers."""
+    make = _kept_tables if all(_of_numbers(thing) for thing in (material, *lights)) else _tables
+    return make(material, tuple(lights), dtype, device)
+
+
+def _of_numbers(thing: object) -> bool:
+    """Whether no tensor can change what this says."""
+    return hasattr(thing, "__dict__") and all(_is_number(value) for value in vars(thing).values())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
+
+
+def _tables(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device) -> Lights:
+    ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
+    diffuse = rgb("Material.diffuse", material.diffuse, dtype)
+    specular = rgb("Material.specular", material.specular, dtype)
+    rows, kinds = [], []
+    for light in lights or DEFAULT_LIGHTS:
+        if isinstance(light, AmbientLight):
+            ambient = ambient + rgb("AmbientLight.colour", light.colour, dtype)
+        elif isinstance(light, HarmonicLight):
+            added = _coefficients(light, dtype) * diffuse
+            harmonics = harmonics + added if len(harmonics) else added
+        elif isinstance(light, PointLight | DirectionalLight):
+            place = light.position if isinstance(light, PointLight) else light.direction
+            kinds.append(POINT if isinstance(light, PointLight) else DIRECTIONAL)
+            glow = rgb("light.diffuse", light.diffuse, dtype) * diffuse
+            gloss = rgb("light.specular", light.specular, dtype) * specular
+            rows.append(torch.cat([vector("place or direction of a light", place, dtype), glow, gloss]))
+        else:
+            raise InputError(f"lights: got {light!r}; expected an ambient, point, directional or harmonic light")
+    ambient = ambient * rgb("Material.ambient", material.ambient, dtype)
+    table = torch.stack(rows) if rows else torch.zeros((0, 9), dtype=dtype)
+    shininess = as_float_tensor("Material.shininess", material.shininess, dtype).reshape(1)
+    number = torch.tensor(kinds, dtype=torch.int32)
+    return Lights(*(part.to(device) for part in (ambient, number, table, harmonics, shininess)))
+
+
+_kept_tables = functools.lru_cache(maxsize=32)(_tables)
+
+
+def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
+    given = as_float_tensor("HarmonicLight.coefficients", light.coefficients, dtype)
+    check_shape("HarmonicLight.coefficients", given, (9,), (9, 3))
+    return given if given.dim() == 2 else given[:, None].expand(9, 3)
+
+
+@functools.lru_cache(maxsize=8)
+def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
+    """What stands in for lights where nothing is lit."""
+    zeros = functools.partial(torch.zeros, dtype=dtype, device=device)
+    return Lights(zeros(3), torch.zeros(0, dtype=torch.int32, device=device), zeros((0, 9)), zeros((0, 3)), zeros(1))
+
+
+def table_columns(lights: Lights) -> int:
+    """Columns of the table that cotangents of lights are summed in."""
+    return LIGHTS + 9 * int(lights.table.shape[0]) + 3 * int(lights.harmonics.shape[0])
+
+
+def table_cotangents(sums: Tensor, lights: int) -> dict[str, Tensor]:
+    """Cotangents by the names of ``Lights``, from a table's sums over its rows."""
+    return {
+        "ambient": sums[AMBIENT : AMBIENT + 3],
+        "shininess": sums[SHININESS : SHININESS + 1],
+        "table": sums[LIGHTS : LIGHTS + 9 * lights].reshape(lights, 9),
+        "harmonics": sums[LIGHTS + 9 * lights :].reshape(-1, 3),
+    }

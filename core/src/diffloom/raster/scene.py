@@ -1,0 +1,87 @@
+"""Checks at a renderer's door: what was given must make an image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Camera, Capabilities, InputError, Light, Surface
+from diffloom.interfaces.errors import check_choice, check_finite
+
+from .project import frames_of
+from .texture import check_texture
+
+
+def check_scene(
+    surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str], capabilities: Capabilities
+) -> int:
+    """The number of frames to draw, or InputError saying what is wrong."""
+    if not outputs:
+        raise InputError(f"outputs: got none; expected some of {', '.join(sorted(capabilities.outputs))}")
+    for name in outputs:
+        check_choice("outputs", name, capabilities.outputs)
+    vertices = surface.vertices
+    if vertices.shape[0] == 0:
+        raise InputError("Surface.vertices: got no frames; expected at least one")
+    if surface.faces.shape[0] == 0:
+        raise InputError("Surface.faces: got no faces; expected at least one triangle to draw")
+    if vertices.dtype not in capabilities.dtypes:
+        allowed = ", ".join(sorted(str(kind) for kind in capabilities.dtypes))
+        raise InputError(f"Surface.vertices: got {vertices.dtype}; expected {allowed}; convert with .to(...)")
+    _check_numbers(surface, camera)
+    check_choice("Material.shading", surface.material.shading, capabilities.shadings)
+    if surface.texture is not None:
+        _check_texture(surface)
+    return frames_of(vertices, camera)
+
+
+def _check_numbers(surface: Surface, camera: Camera) -> None:
+    """One precision, one device, finite numbers."""
+    vertices = surface.vertices
+    given: dict[str, Tensor | None] = {
+        "Surface.vertices": vertices, "Surface.colours": surface.colours, "Camera.rotation": camera.rotation,
+        "Camera.eye": camera.eye, "Camera.focal": camera.focal, "Camera.centre": camera.centre,
+    }  # fmt: skip
+    if surface.texture is not None:
+        given["Texture.image"], given["Texture.uv"] = surface.texture.image, surface.texture.uv
+    for what, tensor in given.items():
+        if tensor is None:
+            continue
+        if tensor.dtype != vertices.dtype:
+            raise InputError(
+                f"{what} is {tensor.dtype} but Surface.vertices is {vertices.dtype}; convert one with .to(...)"
+            )
+        if tensor.device != vertices.device:
+            raise InputError(
+                f"{what} is on {tensor.device} and Surface.vertices on {vertices.device}; move one of them"
+            )
+        # One number tells that all are finite; only trouble is looked at more closely.
+        if not math.isfinite(tensor.detach().sum().item()):
+            check_finite(what, tensor)
+
+
+def _check_texture(surface: Surface) -> None:
+    texture = surface.texture
+    assert texture is not None
+    check_texture(texture)
+    points = texture.uv.shape[0]
+    if texture.uv_faces is None:
+        if points != surface.vertices.shape[1]:
+            raise InputError(
+                f"Texture.uv: got {points} rows for {surface.vertices.shape[1]} vertices; expected one per vertex, or "
+                "give uv_faces to say which rows the corners of a face use"
+            )
+        return
+    faces = texture.uv_faces
+    if faces.shape != surface.faces.shape or faces.dtype != torch.int64:
+        raise InputError(
+            f"Texture.uv_faces: got {tuple(faces.shape)} of {faces.dtype}; expected int64 of shape "
+            f"{tuple(surface.faces.shape)}, like Surface.faces"
+        )
+    if not 0 <= int(faces.min()) <= int(faces.max()) < points:
+        raise InputError(
+            f"Texture.uv_faces: indices run from {int(faces.min())} to {int(faces.max())}; expected 0 to {points - 1}"
+        )

@@ -1,1 +1,0 @@
-"""The numbers of DIB-R: coverage, interpolation weights, distances, the soft mask, and their adjoints."""

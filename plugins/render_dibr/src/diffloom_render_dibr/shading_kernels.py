@@ -1,0 +1,128 @@
+"""The colour of listed pixels under the lights, and the adjoint, a run of pixels at a time.
+
+value: (channels, pixels), the interpolated normal (3) and position (3) if lit, then the surface's own colour (3) or its
+texture coordinates (2). surfacing: see records.py.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import add3, device, dot3, had3, sub3
+from diffloom.raster.lane_kernels import first_of, width_of
+from diffloom.raster.light_kernels import (
+    ld_ambient,
+    light_sum_both,
+    light_table_adjoint,
+    lit_colour,
+    unit3,
+    unit3_adjoint,
+)
+from diffloom.raster.texture_kernels import sample
+
+
+@device
+def row3(value, d, e):
+    """Three channels from d on."""
+    return (value[d, e], value[d + 1, e], value[d + 2, e])
+
+
+@device
+def set_row3(value, d, e, v):
+    """Store three channels from d on."""
+    value[d, e], value[d + 1, e], value[d + 2, e] = v[0], v[1], v[2]
+
+
+@device
+def own_colour(e, surfacing, value):
+    """The surface's own colour, and its derivatives by u and v if it is textured."""
+    d = 6 if surfacing.shading > 0 else 0
+    if surfacing.textured:
+        return sample(value[d, e], value[d + 1, e], surfacing.texels)
+    colour = row3(value, d, e)
+    none = sub3(colour, colour)
+    return colour, none, none
+
+
+@device
+def eye_of(e, surfacing):
+    """The camera's place."""
+    eye = surfacing.eye
+    if surfacing.eye_row.shape[0] > 0:
+        t = surfacing.eye_row[e]
+        return (eye[t, 0], eye[t, 1], eye[t, 2])
+    return (eye[0, 0], eye[0, 1], eye[0, 2])
+
+
+@device
+def place_and_normal(e, surfacing, value):
+    """Position, and unit normal and direction to the eye with what unit3 tells of them."""
+    position = row3(value, 3, e)
+    return position, unit3(row3(value, 0, e), value), unit3(sub3(eye_of(e, surfacing), position), value)
+
+
+@device
+def shade_pixels(e, surfacing, value, rgb):
+    """rgb[:, e]: the own colour, under the lights if lit."""
+    colour, by_u, by_v = own_colour(e, surfacing, value)
+    if surfacing.shading > 0:
+        position, n, view = place_and_normal(e, surfacing, value)
+        colour = lit_colour(colour, n[0], view[0], position, surfacing.lights, surfacing.shading == 2)
+    set_row3(rgb, 0, e, colour)
+
+
+@device
+def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
+    """Cotangents of the values of pixels e; and, if wanted, of own colour and eye, and the table's row of this run."""
+    colour, by_u, by_v = own_colour(e, surfacing, value)
+    adj, adj_value = row3(adjoint.rgb, 0, e), adjoint.value
+    adj_own = adj
+    d = 0
+    if surfacing.shading > 0:
+        d = 6
+        position, n, view = place_and_normal(e, surfacing, value)
+        highlights, adj_diffuse = surfacing.shading == 2, had3(adj, colour)
+        diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
+            n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj
+        )
+        adj_towards = unit3_adjoint(view[0], view[1], view[2], adj_view)
+        set_row3(adj_value, 0, e, unit3_adjoint(n[0], n[1], n[2], adj_n))
+        set_row3(adj_value, 3, e, sub3(adj_position, adj_towards))
+        if wants.eye:
+            set_row3(adjoint.eye, 0, e, adj_towards)
+        if wants.table:
+            i = first_of(e) // width_of(e)
+            light_table_adjoint(
+                i, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj, adjoint.table
+            )
+        adj_own = had3(adj, add3(diffuse, ld_ambient(surfacing.lights)))
+    if surfacing.textured:
+        adj_value[d, e], adj_value[d + 1, e] = dot3(by_u, adj_own), dot3(by_v, adj_own)
+        if wants.texture:
+            set_row3(adjoint.colour, 0, e, adj_own)
+    else:
+        set_row3(adj_value, d, e, adj_own)
+
+
+@device
+def sum_column(d, table, sums):
+    """sums[d]: the column's entries, from the first to the last."""
+    s = table.dtype.type(0)
+    for i in range(table.shape[0]):
+        s += table[i, d]
+    sums[d] = s
+
+
+@device
+def sum_eye(t, frame_start, first, adj_eye, sums):
+    """sums[t]: what the pixels of frame t pass to the eye."""
+    zero = adj_eye.dtype.type(0)
+    x, y, z = zero, zero, zero
+    for k in range(first[frame_start[t]], first[frame_start[t + 1]]):
+        x, y, z = x + adj_eye[0, k], y + adj_eye[1, k], z + adj_eye[2, k]
+    sums[t, 0], sums[t, 1], sums[t, 2] = x, y, z
+
+
+@device
+def name_eyes(t, frame_start, first, eye_row):
+    """eye_row[k] = t for the pixels of frame t."""
+    for k in range(first[frame_start[t]], first[frame_start[t + 1]]):
+        eye_row[k] = t

@@ -1,0 +1,121 @@
+"""What a triangle means to a run of pixels: distance, inside or not, weights of the corners, depth.
+
+Edges are 01, 12, 20 and corners in such an order that their edge functions E are positive inside. The weights of the
+corners are q_i = t_i / (t_0 + t_1 + t_2) with t_i = max(E_i, 0) / z_i, E_i belonging to the edge opposite of corner i:
+perspective and clipping in one, without dividing by a sum that may vanish. Scaling all E_i changes nothing, so no
+area is needed either.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import clamp, device, maximum, notl, where
+
+from .triangle_kernels import DEPTH, INVERSE, LENGTH
+
+#: Sum of weights [px^2/m] under which they are only rounding.
+THINNEST = 1e-20
+
+
+@device
+def edge(outline, t, a, b, inverse, x, y):
+    """Of the edge from corner a to b: squared distance, E, the vector r from its nearest point, that point's s."""
+    R = outline.dtype.type
+    ax, ay = outline[t, 2 * a], outline[t, 2 * a + 1]
+    ex, ey = outline[t, 2 * b] - ax, outline[t, 2 * b + 1] - ay
+    dx, dy = x - ax, y - ay
+    s = clamp((dx * ex + dy * ey) * outline[t, inverse], R(0.0), R(1.0))
+    rx, ry = dx - s * ex, dy - s * ey
+    return rx * rx + ry * ry, dy * ex - dx * ey, rx, ry, s
+
+
+@device
+def edges(outline, t, x, y):
+    """The three edges of triangle t for pixels at (x, y)."""
+    return (
+        edge(outline, t, 0, 1, LENGTH, x, y),
+        edge(outline, t, 1, 2, LENGTH + 1, x, y),
+        edge(outline, t, 2, 0, LENGTH + 2, x, y),
+    )
+
+
+@device
+def nearest_edge(a, b, c):
+    """Least squared distance, and whether it is that of the second or, before all, the third edge."""
+    second = b[0] < a[0]
+    d = where(second, b[0], a[0])
+    third = c[0] < d
+    return where(third, c[0], d), second, third
+
+
+@device
+def is_inside(a, b, c, outline):
+    """Whether all edge functions are positive."""
+    zero = outline.dtype.type(0.0)
+    return (a[1] > zero) & (b[1] > zero) & (c[1] > zero)
+
+
+@device
+def weights(outline, t, a, b, c):
+    """q, 1 / sum of t_i, and the depth [m]."""
+    R = outline.dtype.type
+    zero = R(0.0)
+    t0 = maximum(b[1], zero) * outline[t, INVERSE]
+    t1 = maximum(c[1], zero) * outline[t, INVERSE + 1]
+    t2 = maximum(a[1], zero) * outline[t, INVERSE + 2]
+    # The E_i of a sliver may all be rounded to nothing: then its corners weigh the same.
+    thin = notl(t0 + t1 + t2 > R(THINNEST))
+    t0 = where(thin, outline[t, INVERSE], t0)
+    t1 = where(thin, outline[t, INVERSE + 1], t1)
+    t2 = where(thin, outline[t, INVERSE + 2], t2)
+    scale = R(1.0) / (t0 + t1 + t2)
+    q0, q1, q2 = t0 * scale, t1 * scale, t2 * scale
+    return (q0, q1, q2), scale, q0 * outline[t, DEPTH] + q1 * outline[t, DEPTH + 1] + q2 * outline[t, DEPTH + 2]
+
+
+@device
+def distance_adjoint(a, b, c, second, third, force):
+    """Cotangents (x, y) of the corners when that of the squared distance is -force / 2.
+
+    d (r.r) / d start = -2 (1 - s) r and d (r.r) / d end = -2 s r, for the nearest edge; s is constant to first order.
+    """
+    none = force - force
+    f2 = where(third, force, none)
+    f1 = where(third, none, where(second, force, none))
+    f0 = where(third, none, where(second, none, force))
+    b0, b1, b2 = f0 * a[4], f1 * b[4], f2 * c[4]
+    a0, a1, a2 = f0 - b0, f1 - b1, f2 - b2
+    return (
+        a0 * a[2] + b2 * c[2], a0 * a[3] + b2 * c[3],
+        a1 * b[2] + b0 * a[2], a1 * b[3] + b0 * a[3],
+        a2 * c[2] + b1 * b[2], a2 * c[3] + b1 * b[3],
+    )  # fmt: skip
+
+
+@device
+def weights_adjoint(outline, t, x, y, a, b, c, q, scale, adj_q, adj_depth, perspective):
+    """Cotangents of x, y and depth of the corners for weights: (x0, y0, x1, y1, x2, y2, z0, z1, z2).
+
+    adj_t_i = (adj_q_i - sum q_j adj_q_j) / sum t; E = (y - a_y)(b_x - a_x) - (x - a_x)(b_y - a_y) for the edge ab.
+    """
+    R = outline.dtype.type
+    zero = R(0.0)
+    g0 = adj_q[0] + adj_depth * outline[t, DEPTH]
+    g1 = adj_q[1] + adj_depth * outline[t, DEPTH + 1]
+    g2 = adj_q[2] + adj_depth * outline[t, DEPTH + 2]
+    mean = q[0] * g0 + q[1] * g1 + q[2] * g2
+    h0, h1, h2 = (g0 - mean) * scale, (g1 - mean) * scale, (g2 - mean) * scale
+    i0, i1, i2 = outline[t, INVERSE], outline[t, INVERSE + 1], outline[t, INVERSE + 2]
+    e0 = where(b[1] > zero, h0 * i0, zero)
+    e1 = where(c[1] > zero, h1 * i1, zero)
+    e2 = where(a[1] > zero, h2 * i2, zero)
+    z0 = adj_depth * q[0] - e0 * b[1] * (i0 * perspective)
+    z1 = adj_depth * q[1] - e1 * c[1] * (i1 * perspective)
+    z2 = adj_depth * q[2] - e2 * a[1] * (i2 * perspective)
+    x0, y0, x1 = x - outline[t, 0], y - outline[t, 1], x - outline[t, 2]
+    y1, x2, y2 = y - outline[t, 3], x - outline[t, 4], y - outline[t, 5]
+    return (
+        e1 * y2 - e2 * y1, e2 * x1 - e1 * x2,
+        e2 * y0 - e0 * y2, e0 * x2 - e2 * x0,
+        e0 * y1 - e1 * y0, e1 * x0 - e0 * x1,
+        z0, z1, z2,
+    )  # fmt: skip

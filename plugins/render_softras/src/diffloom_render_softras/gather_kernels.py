@@ -1,0 +1,43 @@
+"""From the entries of tiles back to triangles and on to points, always in the same order.
+
+Slots hold nine numbers for a triangle: three for each of its corners, in the order of its outline.
+"""
+
+from __future__ import annotations
+
+from diffloom.kernels import device
+from diffloom.raster.bin_kernels import cells_of
+
+
+@device
+def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
+    """adj_corners[t, corner]: sums over all entries of triangle t, corners in their given order."""
+    R = slots.dtype.type
+    o = R(0.0)
+    ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
+    for cell in range(cells.first[t], cells.first[t] + cells_of(t, box)):
+        entry = cells.entry[cell] - 1
+        if entry >= 0:
+            for i in range(entry * stripes, (entry + 1) * stripes):
+                ax, ay, az = ax + slots[i, part, 0], ay + slots[i, part, 1], az + slots[i, part, 2]
+                bx, by, bz = bx + slots[i, part, 3], by + slots[i, part, 4], bz + slots[i, part, 5]
+                cx, cy, cz = cx + slots[i, part, 6], cy + slots[i, part, 7], cz + slots[i, part, 8]
+    if swapped[t]:
+        ax, ay, az, cx, cy, cz = cx, cy, cz, ax, ay, az
+    adj_corners[t, 0, 0], adj_corners[t, 0, 1], adj_corners[t, 0, 2] = ax, ay, az
+    adj_corners[t, 1, 0], adj_corners[t, 1, 1], adj_corners[t, 1, 2] = bx, by, bz
+    adj_corners[t, 2, 0], adj_corners[t, 2, 1], adj_corners[t, 2, 2] = cx, cy, cz
+
+
+@device
+def gather_value(i, repeats, corners, adj_corners, adj_values):
+    """adj_values[i]: the sum over the corners of all frames that take row i."""
+    R = adj_corners.dtype.type
+    x, y, z = R(0.0), R(0.0), R(0.0)
+    for k in range(corners.start[i], corners.start[i + 1]):
+        for frame in range(repeats):
+            t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
+            x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
+    adj_values[i, 0], adj_values[i, 1] = x, y
+    if adj_values.shape[1] > 2:
+        adj_values[i, 2] = z

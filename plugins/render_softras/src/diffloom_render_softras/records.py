@@ -1,0 +1,164 @@
+"""What the soft rasterizer's kernels are given, besides the records of the raster layer.
+
+``e`` is a run of neighbouring pixels of one row, one pixel on CUDA. Adjoints work on stripes of a tile's columns, ``e``
+counting TILE columns for each entry, and leave their sums in slots.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from diffloom.raster.records import Cameras, Cells, Corners, Frames, Lights, Texels, TileLists
+
+
+class Rules(NamedTuple):
+    """How triangles are set up. cull: leave out faces turned away. perspective: weigh corners in space. reach: how far
+    a face acts outside its outline [px]. least_area: twice the area [px^2] under which a triangle is left out."""
+
+    cull: int
+    perspective: int
+    reach: float
+    least_area: float
+
+
+class Blur(NamedTuple):
+    """sharpness: 1 / sigma [1/px^2]. reach_squared [px^2]. most: faces that count at a pixel, 0 for all. full: 1 / (1 -
+    alpha) from which alpha is 1 to the last bit."""
+
+    sharpness: float
+    reach_squared: float
+    most: int
+    full: float
+
+
+class Fade(NamedTuple):
+    """sharp: 1 / (gamma span) [1/m]. cut: log of the weight under which a face is passed over. far [m]; span: far -
+    near [m]; gamma: see blend_kernels.py."""
+
+    sharp: float
+    cut: float
+    far: float
+    span: float
+    gamma: float
+
+
+class SoftTriangles(NamedTuple):
+    """outline: (triangles, 16), see triangle_kernels.py. box: (triangles, 4). planes: (triangles, 9). swapped:
+    (triangles,) whether corners 0 and 2 changed places."""
+
+    outline: Any
+    box: Any
+    planes: Any
+    swapped: Any
+
+
+class Limit(NamedTuple):
+    """The last of the faces that count at a pixel. depth, face: (frames, height, width): see limit_kernels.py."""
+
+    depth: Any
+    face: Any
+
+
+class SoftCoverage(NamedTuple):
+    """clear, nearest, front, hits: (frames, height, width): see cover_kernels.py."""
+
+    clear: Any
+    nearest: Any
+    front: Any
+    hits: Any
+
+
+class Images(NamedTuple):
+    """planes: (frames, 4, height, width) rgb and alpha; depth and weight: (frames, height, width)."""
+
+    planes: Any
+    depth: Any
+    weight: Any
+
+
+class Surfacing(NamedTuple):
+    """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or (rows, 2) u
+    and v where it is textured."""
+
+    textured: int
+    texels: Texels
+    rows: Any
+    values: Any
+
+
+class Lighting(NamedTuple):
+    """shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3)."""
+
+    shading: int
+    points: Any
+    normals: Any
+    eye: Any
+    lights: Lights
+
+
+class Shading(NamedTuple):
+    """background: (3,) rgb."""
+
+    surfacing: Surfacing
+    lighting: Lighting
+    background: Any
+
+
+class Setup(NamedTuple):
+    """What is the same in every draw of a plan."""
+
+    frames: Frames
+    rules: Rules
+    blur: Blur
+    fade: Fade
+
+
+class Fragments(NamedTuple):
+    """Where fragments are looked for: triangles in the lists of tiles, and what of them counts."""
+
+    triangles: SoftTriangles
+    lists: TileLists
+    limit: Limit
+
+
+class Source(NamedTuple):
+    """Where points come from: the world (points, 3) [m] through cameras."""
+
+    cameras: Cameras
+    points: Any
+
+
+class Wants(NamedTuple):
+    """colour: colours are made. limited: some pixel has more faces than count. table: what lights the scene has
+    cotangents."""
+
+    colour: int
+    limited: int
+    table: int
+
+
+class ImagesAdjoint(NamedTuple):
+    """planes, depth: cotangents of the images. table: (entries x stripes, columns), see light_kernels.py."""
+
+    planes: Any
+    depth: Any
+    table: Any
+
+
+class Slots(NamedTuple):
+    """sums: (entries x stripes, parts, 9) what entries pass to the corners of their triangles; adj_corners: (triangles,
+    3, 3) sums of them; corners: which of these meet in a point."""
+
+    stripes: int
+    corners: Corners
+    cells: Cells
+    sums: Any
+    adj_corners: Any
+
+
+class PointsAdjoint(NamedTuple):
+    """screen, world, seen: (points, 3), of places in the image, of points and of their camera coordinates."""
+
+    screen: Any
+    world: Any
+    seen: Any

@@ -1,0 +1,139 @@
+"""The colour of a triangle at a run of pixels, and the adjoint. surfacing, lighting: see records.py."""
+
+from __future__ import annotations
+
+from diffloom.kernels import add3, device, dot3, had3, ld3, sub3
+from diffloom.raster.light_kernels import (
+    EYE,
+    add_total3,
+    ld_ambient,
+    light_sum,
+    light_sum_both,
+    light_table_adjoint,
+    lit_colour,
+    unit3,
+    unit3_adjoint,
+)
+from diffloom.raster.texture_kernels import sample
+from diffloom.raster.triangle_kernels import corner_rows
+
+
+@device
+def value_rows(t, swapped, index):
+    """Rows of the values at the corners of triangle t, in the order of its outline."""
+    f = t % index.shape[0]
+    if swapped[t]:
+        return index[f, 2], index[f, 1], index[f, 0]
+    return index[f, 0], index[f, 1], index[f, 2]
+
+
+@device
+def point_rows(t, swapped, mesh):
+    """Points of triangle t, in the order of its outline."""
+    i, j, k = corner_rows(t, mesh.points, mesh.faces)
+    if swapped[t]:
+        return k, j, i
+    return i, j, k
+
+
+@device
+def mix(q, rows, values):
+    """Values of three rows weighted with q."""
+    a, b, c = ld3(values, rows[0]), ld3(values, rows[1]), ld3(values, rows[2])
+    return (
+        q[0] * a[0] + q[1] * b[0] + q[2] * c[0],
+        q[0] * a[1] + q[1] * b[1] + q[2] * c[1],
+        q[0] * a[2] + q[1] * b[2] + q[2] * c[2],
+    )
+
+
+@device
+def mix_adjoint(rows, values, adj):
+    """Cotangents of q for mix."""
+    return dot3(ld3(values, rows[0]), adj), dot3(ld3(values, rows[1]), adj), dot3(ld3(values, rows[2]), adj)
+
+
+@device
+def mix2(q, rows, values):
+    """The first two columns of three rows weighted with q."""
+    a, b, c = rows
+    return (
+        q[0] * values[a, 0] + q[1] * values[b, 0] + q[2] * values[c, 0],
+        q[0] * values[a, 1] + q[1] * values[b, 1] + q[2] * values[c, 1],
+    )
+
+
+@device
+def own_colour(q, rows, surfacing):
+    """The surface's own colour, and its derivatives by u and v if it is textured."""
+    if surfacing.textured:
+        uv = mix2(q, rows, surfacing.values)
+        return sample(uv[0], uv[1], surfacing.texels)
+    colour = mix(q, rows, surfacing.values)
+    none = sub3(colour, colour)
+    return colour, none, none
+
+
+@device
+def own_colour_adjoint(adj_colour, by_u, by_v, rows, surfacing):
+    """Cotangents of the mixed values (the third 0 for u and v), and of q."""
+    values = surfacing.values
+    if surfacing.textured:
+        u, v = dot3(by_u, adj_colour), dot3(by_v, adj_colour)
+        adj_q = (
+            values[rows[0], 0] * u + values[rows[0], 1] * v,
+            values[rows[1], 0] * u + values[rows[1], 1] * v,
+            values[rows[2], 0] * u + values[rows[2], 1] * v,
+        )
+        return (u, v, u - u), adj_q
+    return adj_colour, mix_adjoint(rows, values, adj_colour)
+
+
+@device
+def place_and_normal(q, rows, frame, lighting):
+    """Position, unit normal and view direction at the pixels, the last two with what unit3 gives."""
+    points, eye = lighting.points, lighting.eye
+    position = mix(q, rows, points)
+    towards = sub3(ld3(eye, frame if eye.shape[0] > 1 else 0), position)
+    return position, unit3(mix(q, rows, lighting.normals), points), unit3(towards, points)
+
+
+@device
+def shaded(colour, q, rows, frame, lighting):
+    """Colour under the lights."""
+    if lighting.shading == 0:
+        return colour
+    position, n, view = place_and_normal(q, rows, frame, lighting)
+    return lit_colour(colour, n[0], view[0], position, lighting.lights, lighting.shading == 2)
+
+
+@device
+def shaded_adjoint(i, colour, q, rows, frame, lighting, adj, with_table, table):
+    """Lit colour; cotangents of own colour, position, (mixed) normal, and of q through position and normal. With a
+    table those of eye and lights are added to its row i."""
+    position, n, view = place_and_normal(q, rows, frame, lighting)
+    highlights, adj_diffuse = lighting.shading == 2, had3(adj, colour)
+    diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
+        n[0], view[0], position, lighting.lights, highlights, adj_diffuse, adj
+    )
+    factor = add3(diffuse, ld_ambient(lighting.lights))
+    adj_normal = unit3_adjoint(n[0], n[1], n[2], adj_n)
+    adj_eye = unit3_adjoint(view[0], view[1], view[2], adj_view)
+    adj_position = sub3(adj_position, adj_eye)
+    adj_q = add3(mix_adjoint(rows, lighting.points, adj_position), mix_adjoint(rows, lighting.normals, adj_normal))
+    if with_table:
+        add_total3(table, i, EYE, adj_eye)
+        light_table_adjoint(i, n[0], view[0], position, lighting.lights, highlights, adj_diffuse, adj, table)
+    return add3(had3(colour, factor), specular), had3(adj, factor), adj_position, adj_normal, adj_q
+
+
+@device
+def lit_factor(q, rows, frame, lighting):
+    """What the own colour is multiplied with: ambient + diffuse light, or 1."""
+    R = lighting.points.dtype.type
+    if lighting.shading == 0:
+        one = q[0] * R(0.0) + R(1.0)
+        return one, one, one
+    position, n, view = place_and_normal(q, rows, frame, lighting)
+    diffuse, specular = light_sum(n[0], view[0], position, lighting.lights, False)
+    return add3(diffuse, ld_ambient(lighting.lights))
