@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import ground
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
 from diffloom.dynamics import Mechanics, Term, particles, spread, springs
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.incidence import Elements, Indices, joined, take
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet

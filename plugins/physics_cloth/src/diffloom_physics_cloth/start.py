@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
 from diffloom.dynamics import spread
+from diffloom.interfaces import InputError
 from diffloom_physics_cloth.incidence import assemble
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from diffloom.contact import ground as ground_contact
 from diffloom.contact import unit_normal
+from diffloom.dynamics import Mechanics, particles, spread
 from diffloom.geometry.tet_surface import extract_surface
 from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import (
@@ -25,7 +26,6 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom.dynamics import Mechanics, particles, spread
 from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
 from diffloom_physics_fem.incidence import collect
 from diffloom_physics_fem.materials import neo_hookean_moduli

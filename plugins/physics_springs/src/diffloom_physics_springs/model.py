@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from diffloom.contact import contact_specs, ground
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.dynamics import Mechanics, Term, applied, particles, per_step, spread, springs
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom_physics_springs.balls import balls
 
 

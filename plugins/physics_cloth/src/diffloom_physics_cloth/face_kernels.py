@@ -1,9 +1,9 @@
 """Triangles of a thin shell as elements: in-plane elasticity, with or without air."""
 
 from diffloom.kernels import add3, cross3, device, fma3, ld3, mul3, neg3, store_corners, sub3
-from diffloom_physics_cloth.kernels.air import air_force, air_force_adjoint
-from diffloom_physics_cloth.kernels.metric import add_spread, metric, products, pull, pull_adjoint, push, spread_over
-from diffloom_physics_cloth.kernels.shell import area_of, shell_stress, shell_stress_adjoint
+from diffloom_physics_cloth.air_kernels import air_force, air_force_adjoint
+from diffloom_physics_cloth.metric_kernels import add_spread, metric, products, pull, pull_adjoint, push, spread_over
+from diffloom_physics_cloth.shell_kernels import area_of, shell_stress, shell_stress_adjoint
 
 
 @device

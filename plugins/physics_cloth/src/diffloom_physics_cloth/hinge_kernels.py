@@ -6,7 +6,7 @@ velocities, which is a third of what there is to load.
 """
 
 from diffloom.kernels import add3, device, fma, fma3, ld3, mul3, neg3, store_corners, sub3
-from diffloom_physics_cloth.kernels.hinge import curvature, hinge, slope, slope_adjoint
+from diffloom_physics_cloth.dihedral_kernels import curvature, hinge, slope, slope_adjoint
 
 
 @device

@@ -5,8 +5,8 @@ inside out, and the elastic force drives it back, where a shell could not tell i
 """
 
 from diffloom.kernels import add3, cross3, device, dot3, ld3, mul3, neg3, store_corners, sub3
-from diffloom_physics_cloth.kernels.faces import corners
-from diffloom_physics_cloth.kernels.membrane import deformation, membrane_stress, membrane_stress_adjoint
+from diffloom_physics_cloth.face_kernels import corners
+from diffloom_physics_cloth.membrane_kernels import deformation, membrane_stress, membrane_stress_adjoint
 
 
 @device

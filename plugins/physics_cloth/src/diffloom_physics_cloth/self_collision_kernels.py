@@ -10,8 +10,8 @@ The other arrays are those of ``cells``.
 """
 
 from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
-from diffloom_physics_cloth.kernels.cells import bucket, cell_of, in_cell
-from diffloom_physics_cloth.kernels.touch import touch_force, touch_force_adjoint
+from diffloom_physics_cloth.cell_kernels import bucket, cell_of, in_cell
+from diffloom_physics_cloth.touch_kernels import touch_force, touch_force_adjoint
 
 
 @device
