@@ -6,11 +6,11 @@ two threads write to one place, and the order of every sum is fixed.
 
 slots: for vertex i, rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]].
 pushes (9 m, 3): row r < 3 m is the force on corner r; rows 3 m + 2 r and the next its cotangents of x and u.
-The other arrays are those of ``cells``.
+The other arrays are those of ``cell_kernels``.
 """
 
 from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
-from diffloom_physics_cloth.cell_kernels import bucket, cell_of, in_cell
+from diffloom_physics_cloth.cell_kernels import bucket, cell_count, cells_around, in_cell, nth_cell
 from diffloom_physics_cloth.touch_kernels import touch_force, touch_force_adjoint
 
 
@@ -40,19 +40,18 @@ def push_corners(f, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells
     j2 = faces[f, 2]
     m = ld3(balls, f)
     r = balls[faces.shape[0], 0]
-    inverse = R(0.5) / r
+    around = cells_around(m, r)
     buckets = starts.shape[1] - 2
-    for cx in range(cell_of(m[0] - r, inverse), cell_of(m[0] + r, inverse) + 1):
-        for cy in range(cell_of(m[1] - r, inverse), cell_of(m[1] + r, inverse) + 1):
-            for cz in range(cell_of(m[2] - r, inverse), cell_of(m[2] + r, inverse) + 1):
-                b = bucket(cx, cy, cz, buckets)
-                for s in range(starts[0, b], starts[0, b + 1]):
-                    i = order[s]
-                    if in_cell(cells, i, cx, cy, cz) and foreign(i, j0, j1, j2) and near(ld3(x, i), m, r):
-                        g, w = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
-                        s0 = sub3(s0, mul3(g, w[0]))
-                        s1 = sub3(s1, mul3(g, w[1]))
-                        s2 = sub3(s2, mul3(g, w[2]))
+    for n in range(cell_count(around)):
+        cell = nth_cell(around, n)
+        b = bucket(cell, buckets)
+        for s in range(starts[0, b], starts[0, b + 1]):
+            i = order[s]
+            if in_cell(cells, i, cell) and foreign(i, j0, j1, j2) and near(ld3(x, i), m, r):
+                g, w = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
+                s0 = sub3(s0, mul3(g, w[0]))
+                s1 = sub3(s1, mul3(g, w[1]))
+                s2 = sub3(s2, mul3(g, w[2]))
     st3(pushes, 3 * f, s0)
     st3(pushes, 3 * f + 1, s1)
     st3(pushes, 3 * f + 2, s2)
@@ -68,21 +67,20 @@ def push_vertex(i, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells,
     p = ld3(x, i)
     first = x.shape[0]
     r = balls[faces.shape[0], 0]
-    inverse = R(0.5) / r
+    around = cells_around(p, r)
     buckets = starts.shape[1] - 2
-    for cx in range(cell_of(p[0] - r, inverse), cell_of(p[0] + r, inverse) + 1):
-        for cy in range(cell_of(p[1] - r, inverse), cell_of(p[1] + r, inverse) + 1):
-            for cz in range(cell_of(p[2] - r, inverse), cell_of(p[2] + r, inverse) + 1):
-                b = bucket(cx, cy, cz, buckets)
-                for s in range(starts[1, b], starts[1, b + 1]):
-                    f = order[first + s]
-                    if in_cell(cells, first + f, cx, cy, cz) and near(p, ld3(balls, f), r):
-                        j0 = faces[f, 0]
-                        j1 = faces[f, 1]
-                        j2 = faces[f, 2]
-                        if foreign(i, j0, j1, j2):
-                            g, _ = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
-                            total = add3(total, g)
+    for n in range(cell_count(around)):
+        cell = nth_cell(around, n)
+        b = bucket(cell, buckets)
+        for s in range(starts[1, b], starts[1, b + 1]):
+            f = order[first + s]
+            if in_cell(cells, first + f, cell) and near(p, ld3(balls, f), r):
+                j0 = faces[f, 0]
+                j1 = faces[f, 1]
+                j2 = faces[f, 2]
+                if foreign(i, j0, j1, j2):
+                    g, _ = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
+                    total = add3(total, g)
     return total
 
 
@@ -104,24 +102,23 @@ def push_corners_adjoint(
     j2 = faces[f, 2]
     c = ld3(balls, f)
     r = balls[faces.shape[0], 0]
-    inverse = R(0.5) / r
+    around = cells_around(c, r)
     buckets = starts.shape[1] - 2
-    for cx in range(cell_of(c[0] - r, inverse), cell_of(c[0] + r, inverse) + 1):
-        for cy in range(cell_of(c[1] - r, inverse), cell_of(c[1] + r, inverse) + 1):
-            for cz in range(cell_of(c[2] - r, inverse), cell_of(c[2] + r, inverse) + 1):
-                b = bucket(cx, cy, cz, buckets)
-                for s in range(starts[0, b], starts[0, b + 1]):
-                    i = order[s]
-                    if in_cell(cells, i, cx, cy, cz) and foreign(i, j0, j1, j2) and near(ld3(x, i), c, r):
-                        w, m, gap, A, B, _, _ = touch_force_adjoint(
-                            clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
-                        )
-                        x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
-                        x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
-                        x2 = add3(x2, sub3(mul3(gap, m[2]), mul3(A, w[2])))
-                        u0 = sub3(u0, mul3(B, w[0]))
-                        u1 = sub3(u1, mul3(B, w[1]))
-                        u2 = sub3(u2, mul3(B, w[2]))
+    for n in range(cell_count(around)):
+        cell = nth_cell(around, n)
+        b = bucket(cell, buckets)
+        for s in range(starts[0, b], starts[0, b + 1]):
+            i = order[s]
+            if in_cell(cells, i, cell) and foreign(i, j0, j1, j2) and near(ld3(x, i), c, r):
+                w, m, gap, A, B, _, _ = touch_force_adjoint(
+                    clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
+                )
+                x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
+                x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
+                x2 = add3(x2, sub3(mul3(gap, m[2]), mul3(A, w[2])))
+                u0 = sub3(u0, mul3(B, w[0]))
+                u1 = sub3(u1, mul3(B, w[1]))
+                u2 = sub3(u2, mul3(B, w[2]))
     row = 3 * faces.shape[0] + 6 * f
     st3(pushes, row, x0)
     st3(pushes, row + 1, u0)
@@ -146,24 +143,23 @@ def push_vertex_adjoint(
     p = ld3(x, i)
     first = x.shape[0]
     r = balls[faces.shape[0], 0]
-    inverse = R(0.5) / r
+    around = cells_around(p, r)
     buckets = starts.shape[1] - 2
-    for cx in range(cell_of(p[0] - r, inverse), cell_of(p[0] + r, inverse) + 1):
-        for cy in range(cell_of(p[1] - r, inverse), cell_of(p[1] + r, inverse) + 1):
-            for cz in range(cell_of(p[2] - r, inverse), cell_of(p[2] + r, inverse) + 1):
-                b = bucket(cx, cy, cz, buckets)
-                for s in range(starts[1, b], starts[1, b + 1]):
-                    f = order[first + s]
-                    if in_cell(cells, first + f, cx, cy, cz) and near(p, ld3(balls, f), r):
-                        j0 = faces[f, 0]
-                        j1 = faces[f, 1]
-                        j2 = faces[f, 2]
-                        if foreign(i, j0, j1, j2):
-                            _, _, _, A, B, a_e, a_d = touch_force_adjoint(
-                                clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
-                            )
-                            a_x = add3(a_x, A)
-                            a_u = add3(a_u, B)
-                            adj_k_e[i] += a_e
-                            adj_k_d[i] += a_d
+    for n in range(cell_count(around)):
+        cell = nth_cell(around, n)
+        b = bucket(cell, buckets)
+        for s in range(starts[1, b], starts[1, b + 1]):
+            f = order[first + s]
+            if in_cell(cells, first + f, cell) and near(p, ld3(balls, f), r):
+                j0 = faces[f, 0]
+                j1 = faces[f, 1]
+                j2 = faces[f, 2]
+                if foreign(i, j0, j1, j2):
+                    _, _, _, A, B, a_e, a_d = touch_force_adjoint(
+                        clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
+                    )
+                    a_x = add3(a_x, A)
+                    a_u = add3(a_u, B)
+                    adj_k_e[i] += a_e
+                    adj_k_d[i] += a_d
     return a_x, a_u
