@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.dynamics import NodeTerm, Stage, spread
+from diffloom.geometry.incidence import Indices
 from diffloom.interfaces.errors import InputError
-from diffloom_physics_cloth.incidence import Indices
 
 
 def self_collision_term(

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from diffloom.dynamics import spread
+from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError
-from diffloom_physics_cloth.incidence import assemble
 
 
 def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.dynamics import ElementTerm, spread
-from diffloom_physics_cloth.incidence import Elements, joined
+
+Elements = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class Air:
     drag: Tensor
     lift: Tensor
     wind: Tensor
+
+
+def joined(elements: Elements) -> NDArray[np.int32]:
+    """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model may
+    give one that is known from rollout to rollout (see ``diffloom.dynamics.frozen``)."""
+    return np.ascontiguousarray(elements, dtype=np.int32)
 
 
 def face_term(
