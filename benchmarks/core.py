@@ -16,9 +16,9 @@ import time
 import numpy as np
 import torch
 
+from diffloom.dynamics import Mechanics, particles, springs
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import State, StoreAll
-from diffloom.dynamics import Mechanics, particles, springs
 
 
 def net(count: int, requires_grad: bool = True) -> tuple[Mechanics, State]:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.interfaces import Control
 from diffloom.dynamics import ElementTerm, Mechanics
 from diffloom.dynamics.programs import ROLLOUTS, samples
+from diffloom.interfaces import Control
 from diffloom.plugins import get_model, models
 
 MECHANICAL = sorted(name for name in models() if hasattr(get_model(name), "example"))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from diffloom.dynamics import ElementTerm
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import State, StoreAll
 from diffloom.kernels import num_threads, set_num_threads, threads
-from diffloom.dynamics import ElementTerm
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom.dynamics import ElementTerm, Mechanics, Push, TorchTerm, particles, pushes, spread
 from diffloom.dynamics.integrators.backward_euler import BackwardEuler
 from diffloom.dynamics.integrators.own_step import OwnStepping
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import InputError, NoGradient, OwnStep, SimulationError, State, StoreAll
-from diffloom.dynamics import ElementTerm, Mechanics, Push, TorchTerm, particles, pushes, spread
 
 
 def run(system, net, dt=1 / 240, steps=40, save=(40,), scheme=None):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from diffloom.dynamics import TorchTerm
 from diffloom.dynamics.integrators.backward_euler import BackwardEuler
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, State, StoreAll
-from diffloom.dynamics import TorchTerm
 from diffloom.testing import check_gradient
 
 STEPS = 40

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from diffloom.contact import ground
+from diffloom.dynamics import Mechanics, Push, particles, pushes, springs
 from diffloom.dynamics.integrators.backward_euler import BackwardEuler
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import NoGradient, State
-from diffloom.dynamics import Mechanics, Push, particles, pushes, springs
 
 F64 = torch.float64
 GRAVITY = torch.tensor([0.0, -9.81, 0.0], dtype=F64)

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
-from diffloom.interfaces import Checkpointed, InputError, NoGradient, State, StoreAll
 from diffloom.dynamics.rollout import leaps, segment_length
+from diffloom.interfaces import Checkpointed, InputError, NoGradient, State, StoreAll
 
 
 def run(net, leaves, save=(0, 40), gradient=None, steps=40):

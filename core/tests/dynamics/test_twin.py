@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from diffloom.dynamics import Mechanics, TorchTerm, particles, springs
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import State, StoreAll
-from diffloom.dynamics import Mechanics, TorchTerm, particles, springs
 
 
 def spring_force(clock, q, u, stiffness, damping, rest_length, *, pairs):

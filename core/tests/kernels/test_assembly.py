@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from diffloom.kernels import Program, device, launch_lanes, ld3, length3, mul3, neg3, st23, sub3, where
+from diffloom.kernels import Program, device, launch_lanes, ld3, length3, mul3, neg3, store_corners, sub3, where
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 assembly")
 
@@ -17,7 +17,7 @@ def spring(e, x, nodes, params, slots):
     d = sub3(ld3(x, nodes[e, 1]), ld3(x, nodes[e, 0]))
     length = length3(d)
     f = mul3(d, params[0][e] * (length - params[1][e]) / where(length > R(0), length, R(1)))
-    st23(slots, e, f, neg3(f))
+    store_corners(slots, e, (f, neg3(f)))
 
 
 def forces(steps, X, nodes, params, slots):

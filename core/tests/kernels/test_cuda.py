@@ -33,7 +33,7 @@ from diffloom.kernels import (
     row_zero,
     sqrt,
     st3,
-    st23,
+    store_corners,
     sub3,
     together,
     where,
@@ -49,7 +49,7 @@ def spring(e, x, nodes, params, slots):
     d = sub3(ld3(x, nodes[e, 1]), ld3(x, nodes[e, 0]))
     length = length3(d)
     f = mul3(d, params[0][e] * (length - params[1][e]) / where(length > R(0), length, R(1)))
-    st23(slots, e, f, neg3(f))
+    store_corners(slots, e, (f, neg3(f)))
 
 
 @device

@@ -29,10 +29,7 @@ from diffloom.kernels import (
     reciprocal,
     sin,
     sqrt,
-    st13,
-    st23,
-    st33,
-    st43,
+    store_corners,
     strow3,
     where,
     where3,
@@ -147,10 +144,10 @@ def corners(e, q, padded, nodes, weight, flag, matrix, slots, strided, owned):
     h = ld3(padded, e)
     m = matrix[e, 0] * matrix[e, 5]
     f = (f[0] * w, f[1] + m, f[2])
-    st43(slots[0], e, f, g, h, (w, m, f[0]))
-    st33(slots[1], e, g, f, h)
-    st23(slots[2], e, h, g)
-    st13(slots[3], e, f)
+    store_corners(slots[0], e, (f, g, h, (w, m, f[0])))
+    store_corners(slots[1], e, (g, f, h))
+    store_corners(slots[2], e, (h, g))
+    store_corners(slots[3], e, (f,))
     strided[e, 1] = w + q[e, 2]
     strow3(owned, e, g)
     owned[e, 0] += R(1)

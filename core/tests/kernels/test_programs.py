@@ -26,7 +26,7 @@ from diffloom.kernels import (
     set_num_threads,
     sqrt,
     st3,
-    st23,
+    store_corners,
     sub3,
     together,
 )
@@ -40,7 +40,7 @@ SCALE = 0.5
 def pull(e, x, nodes, stiffness, slots):
     d = sub3(ld3(x, nodes[e, 1]), ld3(x, nodes[e, 0]))
     f = mul3(d, stiffness[e] * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]))
-    st23(slots, e, f, mul3(f, x.dtype.type(-1)))
+    store_corners(slots, e, (f, mul3(f, x.dtype.type(-1))))
 
 
 @device

@@ -95,7 +95,9 @@ program = Program("test_records", (rollout,), lambda real: {"rollout": system(re
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", [{}, {"width": 1}, {"width": 2}, {"width": 7, "terms": 1}, {"terms": 0}, {"damped": True}])
+@pytest.mark.parametrize(
+    "kind", [{}, {"width": 1}, {"width": 2}, {"width": 7, "terms": 1}, {"terms": 0}, {"damped": True}]
+)
 @pytest.mark.parametrize("target", ["serial", "parallel"])
 def test_compiled_is_plain_python_to_the_bit(real, kind, target):
     found, expected = system(real, **kind), system(real, **kind)

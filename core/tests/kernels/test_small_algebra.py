@@ -15,14 +15,13 @@ from diffloom.kernels import (
     ld4,
     ld6,
     ld7,
-    ld22,
     ld33,
     st2,
     st3,
     st4,
     st6,
     st7,
-    st33m,
+    st33,
 )
 
 COUNT = 11
@@ -37,7 +36,7 @@ def vectors(e, a, b, out):
     st3(out[2], e, k.cross3(u, v))
     st3(out[3], e, k.fma3(u, k.dot3(u, v), k.neg3(v)))
     st3(out[4], e, k.had3(u, k.mul3(v, k.length3(u))))
-    st33m(out[5], e, k.outer3(u, v))
+    st33(out[5], e, k.outer3(u, v))
     st3(out[6], e, k.where3(u[0] < v[0], u, v))
     st2(out[7], e, k.add2(p, k.mul2(q, k.cross2(p, q))))
     st2(out[8], e, k.sub2(p, k.mul2(q, k.dot2(p, q))))
@@ -65,18 +64,18 @@ def vectors_expected(a, b):
 @device
 def matrices(e, a, b, out):
     A, B, u = ld33(a, e), ld33(b, e), ld3(b, e)
-    st33m(out[0], e, k.matmul33(A, B))
-    st33m(out[1], e, k.matmulT33(A, B))
-    st33m(out[2], e, k.Tmatmul33(A, B))
-    st33m(out[3], e, k.fma33(k.cof33(A), k.trace33(B), k.transpose33(B)))
-    st33m(out[4], e, k.inverse33(A))
-    st33m(out[5], e, k.mul33(k.sub33(k.add33(A, B), k.transpose33(A)), k.det33(B)))
-    st33m(out[6], e, k.skew33(u))
+    st33(out[0], e, k.matmul33(A, B))
+    st33(out[1], e, k.matmulT33(A, B))
+    st33(out[2], e, k.Tmatmul33(A, B))
+    st33(out[3], e, k.fma33(k.cof33(A), k.trace33(B), k.transpose33(B)))
+    st33(out[4], e, k.inverse33(A))
+    st33(out[5], e, k.mul33(k.sub33(k.add33(A, B), k.transpose33(A)), k.det33(B)))
+    st33(out[6], e, k.skew33(u))
     st3(out[7], e, k.add3(k.matvec33(A, u), k.tmatvec33(B, u)))
     st3(out[8], e, k.add3(k.row33(A, 1), k.column33(B, 2)))
     columns = k.mat33_columns(k.row33(A, 0), k.row33(A, 1), k.row33(A, 2))
-    st33m(out[9], e, k.add33(columns, k.mat33_diagonal(A[0], B[0], A[1])))
-    st33m(out[10], e, k.mul33(k.mat33_rows(u, k.neg3(u), u), k.dot33(A, B)))
+    st33(out[9], e, k.add33(columns, k.mat33_diagonal(A[0], B[0], A[1])))
+    st33(out[10], e, k.mul33(k.mat33_rows(u, k.neg3(u), u), k.dot33(A, B)))
 
 
 def matrices_expected(a, b):
@@ -106,7 +105,7 @@ def matrices_expected(a, b):
 
 @device
 def flat_matrices(e, a, b, out):
-    A, B, u = ld22(a, e), ld22(b, e), ld2(b, e)
+    A, B, u = ld4(a, e), ld4(b, e), ld2(b, e)
     F = k.mat32_columns(ld3(a, e), ld3(b, e))
     G = k.mat32_columns(ld3(b, e), ld3(a, e))
     st4(out[0], e, k.matmul22(A, B))
@@ -152,7 +151,7 @@ def rotations(e, a, b, out):
     st4(out[0], e, k.quat_mul(p, q))
     st3(out[1], e, k.quat_rotate(p, x))
     st3(out[2], e, k.quat_rotate_inverse(p, k.quat_rotate(p, x)))
-    st33m(out[3], e, k.quat_matrix(p))
+    st33(out[3], e, k.quat_matrix(p))
     turned = k.quat_mul(k.quat_mul(p, k.quat_from_vec3(x)), k.quat_conj(p))
     st7(out[4], e, k.quat_vec3(turned), k.quat_add(p, k.quat_scale(q, q[0])))
     adj_q, adj_x = k.quat_rotate_vjp(p, x, w)

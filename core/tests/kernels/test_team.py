@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from diffloom.kernels.backends import thread_team as shared
+from diffloom.kernels.backends import team_kernels as shared
 from diffloom.kernels.backends.thread_team import make_team
 
 

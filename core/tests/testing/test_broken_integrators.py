@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from diffloom.dynamics import Mechanics
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, Integrator, NoGradient, SimulationError, State, StoreAll, Trajectory
-from diffloom.dynamics import Mechanics
 from diffloom.testing import Outcome
 from diffloom.testing.subjects import integrator_subject
 from diffloom.testing.suites import run_suite

@@ -12,8 +12,8 @@ import torch
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
-from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
 from diffloom.dynamics import Mechanics, TorchTerm, applied, particles, per_step, spread
+from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
 from diffloom.testing import Outcome
 from diffloom.testing.subjects import model_subject
 from diffloom.testing.suites import run_suite

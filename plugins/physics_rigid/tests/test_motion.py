@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom.dynamics import Mechanics
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import State
-from diffloom.dynamics import Mechanics
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_physics_rigid.body_set import bodies, symmetric

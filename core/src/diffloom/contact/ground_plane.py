@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, ParamSpec
 from diffloom.dynamics.broadcast import spread
 from diffloom.dynamics.terms import NodeTerm
+from diffloom.interfaces import InputError, ParamSpec
 
 
 def contact_specs(

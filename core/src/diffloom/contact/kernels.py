@@ -7,9 +7,9 @@ from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, maximum, m
 def closing_speed(clock, c, vn):
     """The velocity that contact damping sees: min(n.v, 0).
 
-    In an implicit step (clock.implicit) it is limited to c / dt: the point is inside only for the last part c / (n.v) of the
-    step, and damps for that part. Without this the force would jump at c = 0, and the implicit equation might have no
-    solution at all.
+    In an implicit step (clock.implicit) it is limited to c / dt: the point is inside only for the last part c / (n.v)
+    of the step, and damps for that part. Without this the force would jump at c = 0, and the implicit equation might
+    have no solution at all.
     """
     slow = minimum(vn, constant(vn, 0))
     if clock.implicit:

@@ -3,7 +3,6 @@
 from diffloom.dynamics.applied_force import applied
 from diffloom.dynamics.binding import Compiled
 from diffloom.dynamics.broadcast import spread
-from diffloom.dynamics.step_values import per_step
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.explicit import Target
 from diffloom.dynamics.gather import frozen
@@ -14,6 +13,7 @@ from diffloom.dynamics.records import Clock
 from diffloom.dynamics.runge_kutta import Tableau, tableau
 from diffloom.dynamics.splitting import Move, moves
 from diffloom.dynamics.spring_term import springs
+from diffloom.dynamics.step_values import per_step
 from diffloom.dynamics.stepper import FrameCotangents, Segment, Stepper
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm, Stage, Term, TorchTerm

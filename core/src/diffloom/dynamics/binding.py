@@ -41,7 +41,9 @@ class Compiled:
     @property
     def label(self) -> str:
         """What it is made of, for messages and file names."""
-        return "-".join([*(s.name for _, s in self.sets), *(t.name for t in self.elements), *(t.name for t in self.nodes)])
+        return "-".join(
+            [*(s.name for _, s in self.sets), *(t.name for t in self.elements), *(t.name for t in self.nodes)]
+        )
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -49,9 +51,8 @@ class Compiled:
         return tuple(t for group in self._groups() for _, t in group)
 
     def _groups(self) -> list[tuple[Named, ...]]:
-        return [
-            *(nodes.arrays for _, nodes in self.sets), *(t.params for t in self.elements), *(t.params for t in self.nodes)
-        ]  # fmt: skip
+        terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
+        return [*(nodes.arrays for _, nodes in self.sets), *(term.params for term in terms)]
 
     def split(self, tensors: Sequence[Any]) -> list[tuple[Any, ...]]:
         """A flat sequence, ordered as ``tensors``, as one tuple per owner."""
@@ -99,7 +100,7 @@ class Binding:
         return Gradients(self)
 
     def _nodes(self, n: int, parts: list[tuple[Tensor, ...]], asked: tuple[bool, ...]) -> NodesRecord:
-        system, (name, nodes) = self.system, self.system.sets[n]
+        system, nodes = self.system, self.system.sets[n][1]
         incoming, rows = self._slots(n, nodes)
         terms = [
             self._node_term(term, parts[len(system.sets) + len(system.elements) + k])
@@ -204,8 +205,8 @@ class Gradients:
                 stepped = name in term.per_step and grad.dim() == 2
                 result.append(grad[:, : term.count] if stepped else grad[: term.count])
         taken = [iter(nodes.terms) for nodes in self.record.sets]
-        for term in self._system.nodes:
-            result.extend(next(taken[self._system.index(term.on)]))
+        for node_term in self._system.nodes:
+            result.extend(next(taken[self._system.index(node_term.on)]))
         return result
 
 

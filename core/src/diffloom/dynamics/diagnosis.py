@@ -49,11 +49,10 @@ def _finite(state: Tensors) -> bool:
 
 def _message(system: Mechanics, before: Tensors, bad: Tensors, step: int, dt: float) -> str:
     count = len(system.sets)
-    for n, (name, nodes) in enumerate(system.sets.items()):
-        broken = ~(torch.isfinite(bad[n]).all(dim=1) & torch.isfinite(bad[count + n]).all(dim=1))
-        if bool(broken.any()):
-            break
-    node = int(broken.nonzero()[0])
+    broken = [~(torch.isfinite(bad[n]).all(dim=1) & torch.isfinite(bad[count + n]).all(dim=1)) for n in range(count)]
+    n = next(n for n, rows in enumerate(broken) if bool(rows.any()))
+    name, nodes = list(system.sets.items())[n]
+    node = int(broken[n].nonzero()[0])
     speeds = before[count + n][:, :3].double().norm(dim=1)
     fastest = int(torch.nan_to_num(speeds, nan=-1.0).argmax())
     elements = [

@@ -94,9 +94,7 @@ class Evaluation:
         """The state after some moves under a given force."""
         return self._path(k, moves, q, u, f)[-1]
 
-    def _path(
-        self, k: int, moves: Sequence[Move], q: Tensors, u: Tensors, f: Tensors
-    ) -> list[tuple[Tensors, Tensors]]:
+    def _path(self, k: int, moves: Sequence[Move], q: Tensors, u: Tensors, f: Tensors) -> list[tuple[Tensors, Tensors]]:
         path = [(_contiguous(q), _contiguous(u))]
         for move in moves:
             after = tuple(torch.empty_like(x) for x in q), tuple(torch.empty_like(v) for v in u)

@@ -138,14 +138,15 @@ class SplitStepper(Stepper):
         return self._at.gradients()
 
 
-
 class TableauStepper(Stepper):
     """Runge-Kutta schemes with Python between the stages, for systems with PyTorch terms: the same numbers."""
 
     def __init__(self, scheme: Tableau, evaluation: Evaluation) -> None:
         self._scheme, self._at = scheme, evaluation
 
-    def _points(self, k: int, q: Tensors, u: Tensors) -> tuple[list[tuple[Tensors, Tensors, Tensors]], Tensors, Tensors]:
+    def _points(
+        self, k: int, q: Tensors, u: Tensors
+    ) -> tuple[list[tuple[Tensors, Tensors, Tensors]], Tensors, Tensors]:
         """Point and force of each stage, and the end of the step before it is projected."""
         points: list[tuple[Tensors, Tensors, Tensors]] = []
         rates: list[tuple[Tensors, Tensors]] = []

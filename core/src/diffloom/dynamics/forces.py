@@ -15,7 +15,7 @@ from diffloom.dynamics.node_kernels import (
     store,
     values,
 )
-from diffloom.dynamics.records import Clock, Cotangents, Grads, NodesGrads, NodesRecord, States, SystemRecord
+from diffloom.dynamics.records import Clock, Cotangents, Grads, NodesGrads, NodesRecord, SystemRecord
 from diffloom.kernels import generic, launch, launch_lanes, static, together
 
 Arrays = tuple[Any, ...]
@@ -26,9 +26,9 @@ def element_forces(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> 
     with together:
         for term in static(system.elements):
             if static(term.lanes):
-                launch_lanes(term.count, element_force, clock, q, u, term)
+                launch_lanes(term.size, element_force, clock, q, u, term)
             else:
-                launch(term.count, element_force, clock, q, u, term)
+                launch(term.size, element_force, clock, q, u, term)
 
 
 def node_stages(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> None:
@@ -36,23 +36,21 @@ def node_stages(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> Non
     for nodes in static(system.sets):
         for term in static(nodes.terms):
             for part in static(term.stages):
-                launch(part.count, stage, clock, q, u, nodes, term, part.body)
+                launch(part.size, stage, clock, q, u, nodes, term, part.body)
 
 
-def force_adjoints(
-    clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, system: SystemRecord, grads: Grads
-) -> None:
+def force_adjoints(clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, system: SystemRecord, grads: Grads) -> None:
     """The transpose of all forces up to the node pass: what elements write for their nodes."""
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
             for part in static(term.adjoint_stages):
-                launch(part.count, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
+                launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
     with together:
-        for term, grad in static(zip(system.elements, grads.elements, strict=True)):
-            if static(term.lanes):
-                launch_lanes(term.count, element_adjoint, clock, q, u, adj, term, grad)
+        for element, grad in static(zip(system.elements, grads.elements, strict=True)):
+            if static(element.lanes):
+                launch_lanes(element.size, element_adjoint, clock, q, u, adj, element, grad)
             else:
-                launch(term.count, element_adjoint, clock, q, u, adj, term, grad)
+                launch(element.size, element_adjoint, clock, q, u, adj, element, grad)
 
 
 @generic
@@ -67,7 +65,7 @@ def store_cotangent(
 ) -> None:
     """Adds the cotangent of node i's state."""
     a, b = state_cotangent(i, clock, q, u, adj, nodes, grads)
-    own = static(nodes.index)
+    own = static(nodes.number)
     store(adj.q[own], i, plus(values(adj.q[own], i, nodes.kind.dq), a, nodes.kind.dq), nodes.kind.dq)
     store(adj.u[own], i, plus(values(adj.u[own], i, nodes.kind.du), b, nodes.kind.du), nodes.kind.du)
 
@@ -78,19 +76,19 @@ def force(clock: Clock, q: Arrays, u: Arrays, out: Arrays, system: SystemRecord)
     node_stages(clock, q, u, system)
     with together:
         for n, nodes in static(enumerate(system.sets)):
-            launch(nodes.count, store_force, clock, q, u, out[n], nodes)
+            launch(nodes.size, store_force, clock, q, u, out[n], nodes)
 
 
-def force_adjoint(
-    clock: Clock, q: Arrays, u: Arrays, many: Cotangents, system: SystemRecord, grads: Grads
-) -> None:
+def force_adjoint(clock: Clock, q: Arrays, u: Arrays, many: Cotangents, system: SystemRecord, grads: Grads) -> None:
     """Its transpose for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
     node_stages(clock, q, u, system)
     for p in range(many.f[0].shape[0]):
         adj = Cotangents(
-            tuple(a[p] for a in static(many.q)), tuple(a[p] for a in static(many.u)), tuple(a[p] for a in static(many.f))
+            tuple(a[p] for a in static(many.q)),
+            tuple(a[p] for a in static(many.u)),
+            tuple(a[p] for a in static(many.f)),
         )
         force_adjoints(clock, q, u, adj, system, grads)
         with together:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-                launch(nodes.count, store_cotangent, clock, q, u, adj, nodes, own)
+                launch(nodes.size, store_cotangent, clock, q, u, adj, nodes, own)

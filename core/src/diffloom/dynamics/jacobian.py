@@ -49,7 +49,9 @@ class ForceJacobian:
 
     def __init__(self, system: Compiled, tensors: Sequence[Tensor], has_torch_terms: bool, dt: float) -> None:
         self._system = system
-        known = [k for k, n in enumerate(system.nodes) if n.reads is None and (n.neighbours is not None or not n.stages)]
+        known = [
+            k for k, n in enumerate(system.nodes) if n.reads is None and (n.neighbours is not None or not n.stages)
+        ]
         self._known: tuple[NodeTerm, ...] = tuple(system.nodes[k] for k in known)
         self.complete = not has_torch_terms and len(known) == len(system.nodes)
         self._elements: list[tuple[ElementTerm, Evaluation]] = []
@@ -94,7 +96,10 @@ class ForceJacobian:
             for b, (other, others) in enumerate(zip(sets, corners, strict=True)):
                 wide = others.shape[1]
                 by_q, by_u = (
-                    f.view(width, du, count, wide, -1).permute(2, 0, 3, 1, 4).reshape(count * width * wide, du, -1).numpy()
+                    f.view(width, du, count, wide, -1)
+                    .permute(2, 0, 3, 1, 4)
+                    .reshape(count * width * wide, du, -1)
+                    .numpy()
                     for f in (found_q[b], found_u[b])
                 )
                 rows = np.repeat(nodes, wide, axis=1).reshape(-1).astype(np.int64)
@@ -138,7 +143,7 @@ def colours(count: int, pairs: Index) -> Index:
 def move_blocks(
     evaluation: Evaluation, k: int, moves: tuple[Move, ...], q: Tensors, u: Tensors, f: Tensors
 ) -> list[tuple[Values, Values]]:
-    """Derivatives of the state after some moves by the force, per node of each set: (nodes, dq, du), (nodes, du, du)."""
+    """Derivatives of the state after some moves by the force, per node of a set: (nodes, dq, du), (nodes, du, du)."""
     most = max(x.shape[1] + v.shape[1] for x, v in zip(q, u, strict=True))
     a = tuple(x.new_zeros((most, *x.shape)) for x in q)
     b = tuple(v.new_zeros((most, *v.shape)) for v in u)

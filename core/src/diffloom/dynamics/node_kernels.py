@@ -102,7 +102,7 @@ def node_force(i, clock, q, u, nodes):
     """Force on node i of a set: what its elements wrote, and its own terms. q, u: of all sets."""
     kind = nodes.kind
     if static(nodes.incoming is None):
-        f = zeros(q[static(nodes.index)], kind.du)
+        f = zeros(q[static(nodes.number)], kind.du)
     else:
         f = gathered(i, nodes.incoming, nodes.rows.force, kind.du)
     for term in static(nodes.terms):
@@ -116,7 +116,7 @@ def node_force(i, clock, q, u, nodes):
 @generic
 def term_force(i, clock, q, u, nodes, term):
     """Force of one term on node i."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     if static(term.reads is None):
         return term.force(i, clock, q[own], u[own], *term.data, *term.work)
     other = static(term.reads)
@@ -127,7 +127,7 @@ def term_force(i, clock, q, u, nodes, term):
 def state_cotangent(i, clock, q, u, adj, nodes, grads):
     """Cotangent of node i's state by the forces on all nodes: what its elements wrote, and its own terms."""
     kind = nodes.kind
-    own = static(nodes.index)
+    own = static(nodes.number)
     if static(nodes.incoming is None):
         a = zeros(q[own], kind.dq)
         b = zeros(q[own], kind.du)
@@ -149,7 +149,7 @@ def state_cotangent(i, clock, q, u, adj, nodes, grads):
 @generic
 def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
     """Cotangent of node i's state by one term, which also adds to the cotangents of its parameters."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     if static(term.reads is None):
         return term.adjoint(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
     other = static(term.reads)
@@ -194,7 +194,7 @@ def element_adjoint(e, clock, q, u, adj, term, grad):
 @generic
 def stage(i, clock, q, u, nodes, term, body):
     """Work before a node pass."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     if static(term.reads is None):
         body(i, clock, q[own], u[own], *term.data, *term.work)
     else:
@@ -205,7 +205,7 @@ def stage(i, clock, q, u, nodes, term, body):
 @generic
 def adjoint_stage(i, clock, q, u, adj, nodes, term, grad, body):
     """Work before a node pass backwards."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     if static(term.reads is None):
         body(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
     else:
@@ -218,7 +218,7 @@ def add_frame(i, j, frames, nodes, a, b):
     """Cotangents a, b of node i's state at step j with that of the frame saved there, if one is."""
     frame = frames.of_step[j]
     if frame >= 0:
-        own = static(nodes.index)
+        own = static(nodes.number)
         a = tuple(a[c] + frames.q[own][frame, i, c] for c in static(range(nodes.kind.dq)))
         b = tuple(b[c] + frames.u[own][frame, i, c] for c in static(range(nodes.kind.du)))
     return a, b

@@ -30,12 +30,12 @@ class Motion:
 
     drift: Device
     drift_adjoint: Device
-    rate: Device | None = None
-    rate_adjoint: Device | None = None
-    project: Device | None = None
-    project_adjoint: Device | None = None
-    kicked_drift: Device | None = None
-    kicked_drift_adjoint: Device | None = None
+    rate: Device = None
+    rate_adjoint: Device = None
+    project: Device = None
+    project_adjoint: Device = None
+    kicked_drift: Device = None
+    kicked_drift_adjoint: Device = None
 
 
 @dataclass(frozen=True)

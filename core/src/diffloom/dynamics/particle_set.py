@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.interfaces import InputError
 from diffloom.dynamics.broadcast import spread
 from diffloom.dynamics.node_sets import Motion, NodeSet
+from diffloom.interfaces import InputError
 
 
 def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeSet:

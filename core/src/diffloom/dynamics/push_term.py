@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
 from diffloom.dynamics.terms import NodeTerm
+from diffloom.interfaces import InputError
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ class Clock(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """A part of a rollout: ``count`` steps of ``dt`` [s] from step ``first`` on."""
+    """A part of a rollout: ``length`` steps of ``dt`` [s] from step ``first`` on."""
 
-    count: int
+    length: int
     first: int
     dt: float
 
@@ -63,19 +63,19 @@ class Kind(NamedTuple):
     acceleration_adjoint: Device
     drift: Device
     drift_adjoint: Device
-    rate: Device | None
-    rate_adjoint: Device | None
-    project: Device | None
-    project_adjoint: Device | None
-    kicked_drift: Device | None
-    kicked_drift_adjoint: Device | None
+    rate: Device
+    rate_adjoint: Device
+    project: Device
+    project_adjoint: Device
+    kicked_drift: Device
+    kicked_drift_adjoint: Device
     force_matters: bool
 
 
 class StageRecord(NamedTuple):
-    """Work before a node pass: body(i, ...) for i < count."""
+    """Work before a node pass: body(i, ...) for i < size."""
 
-    count: int
+    size: int
     body: Device
 
 
@@ -93,11 +93,12 @@ class NodeTermRecord(NamedTuple):
 
 
 class NodesRecord(NamedTuple):
-    """A node set, by its number: its arrays, what its nodes gather (None when nothing joins them) and the forces on single nodes."""
+    """A node set, by its number: its arrays, what its nodes gather (None when nothing joins them) and the forces on
+    single nodes."""
 
-    index: Const
+    number: Const
     kind: Kind
-    count: int
+    size: int
     arrays: tuple[Array, ...]
     incoming: Incoming | None
     rows: Rows | None
@@ -118,7 +119,7 @@ class ElementRecord(NamedTuple):
     force: Device
     adjoint: Device
     lanes: bool
-    count: int
+    size: int
     ends: tuple[End, ...]
     data: tuple[Array, ...]
 
@@ -156,7 +157,7 @@ class Cotangents(NamedTuple):
 class Frames(NamedTuple):
     """Cotangents of the saved states: (frames, nodes, dq) and (frames, nodes, du).
 
-    of_step: (count + 1,) the frame that a step of this part is saved as, or -1.
+    of_step: (length + 1,) the frame that a step of this part is saved as, or -1.
     """
 
     of_step: Array

@@ -1,7 +1,7 @@
 """Explicit Runge-Kutta schemes: rates at several points of a step, combined.
 
-With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j k_j, and coordinates are brought back to
-where they are valid. Backwards a step's points are computed again.
+With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j k_j, and coordinates are brought back
+to where they are valid. Backwards a step's points are computed again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from diffloom.dynamics.splitting import inject
 from diffloom.kernels import generic, launch, static, together
 
 Arrays = tuple[Any, ...]
-Weights = tuple[float | None, ...]
+Weights = tuple[Any, ...]  # a number, or None for zero, which is left out
 
 
 class Tableau(NamedTuple):
@@ -85,7 +85,7 @@ def rate_of(i: int, x: Any, v: Any, f: Any, nodes: NodesRecord) -> Any:
 @generic
 def combined(i: int, h: Any, state: States, weights: Weights, rates: tuple[States, ...], nodes: NodesRecord) -> Any:
     """y + h sum of weighted rates at node i."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     x = values(state.q[own], i, nodes.kind.dq)
     v = values(state.u[own], i, nodes.kind.du)
     for weight, rate in static(zip(weights, rates, strict=True)):
@@ -98,7 +98,7 @@ def combined(i: int, h: Any, state: States, weights: Weights, rates: tuple[State
 @generic
 def store_rate(i: int, clock: Clock, q: Arrays, u: Arrays, out: States, nodes: NodesRecord) -> None:
     """The rate at node i."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     x = values(q[own], i, nodes.kind.dq)
     v = values(u[own], i, nodes.kind.du)
     x_rate, v_rate = rate_of(i, x, v, node_force(i, clock, q, u, nodes), nodes)
@@ -118,7 +118,7 @@ def store_combined(
     last: Any,
 ) -> None:
     """The next point of node i, or, with ``last``, its next state."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     x, v = combined(i, h, state, weights, rates, nodes)
     if static(last is not None and nodes.kind.project is not None):
         x = nodes.kind.project(i, x)
@@ -138,12 +138,12 @@ def end_back(
     nodes: NodesRecord,
 ) -> None:
     """The transpose of store_combined for the next state of node i; cotangents of the rates begin."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     kind = nodes.kind
     a = values(adj.q[own], i, kind.dq)
     b = values(adj.u[own], i, kind.du)
     if static(kind.project is not None):
-        x, v = combined(i, h, state, weights, rates, nodes)
+        x, _ = combined(i, h, state, weights, rates, nodes)
         a = kind.project_adjoint(i, x, a)
         store(adj.q[own], i, a, kind.dq)
     for weight, rate in static(zip(weights, adj_rates, strict=True)):
@@ -168,7 +168,7 @@ def rate_back(
 ) -> None:
     """The transpose of store_rate without what goes through the forces."""
     kind = nodes.kind
-    own = static(nodes.index)
+    own = static(nodes.number)
     f = node_force(i, clock, q, u, nodes) if static(kind.force_matters) else zeros(q[own], kind.du)
     rate_under_back(i, q, u, f, adj_rate, point, nodes, grads)
 
@@ -178,7 +178,7 @@ def rate_under_back(
     i: int, q: Arrays, u: Arrays, f: Any, adj_rate: States, point: Cotangents, nodes: NodesRecord, grads: NodesGrads
 ) -> None:
     """The same for a given force."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     kind = nodes.kind
     x = values(q[own], i, kind.dq)
     v = values(u[own], i, kind.du)
@@ -209,7 +209,7 @@ def point_back(
     grads: NodesGrads,
 ) -> None:
     """The cotangent of a point of node i goes to the step's start and to the rates the point was made of."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     kind = nodes.kind
     a, b = state_cotangent(i, clock, q, u, back.point, nodes, grads)
     a = plus(values(back.point.q[own], i, kind.dq), a, kind.dq)
@@ -229,14 +229,14 @@ def evaluate(clock: Clock, q: Arrays, u: Arrays, out: States, system: SystemReco
     node_stages(clock, q, u, system)
     with together:
         for nodes in static(system.sets):
-            launch(nodes.count, store_rate, clock, q, u, out, nodes)
+            launch(nodes.size, store_rate, clock, q, u, out, nodes)
 
 
 def combine(h: Any, state: States, weights: Weights, points: Points, out: States, system: SystemRecord) -> None:
     """The next point of all nodes."""
     with together:
         for nodes in static(system.sets):
-            launch(nodes.count, store_combined, h, state, weights, points.rates, out, nodes, None)
+            launch(nodes.size, store_combined, h, state, weights, points.rates, out, nodes, None)
 
 
 def all_points(
@@ -253,12 +253,10 @@ def all_points(
             evaluate(clock, here.q, here.u, points.rates[s], system)
 
 
-def tableau_rollout(
-    steps: Steps, scheme: Tableau, states: States, points: Points, system: SystemRecord
-) -> None:
+def tableau_rollout(steps: Steps, scheme: Tableau, states: States, points: Points, system: SystemRecord) -> None:
     """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
     b = 0
-    for j in range(steps.count):
+    for j in range(steps.length):
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         a = b
         b = a + 1 if a + 1 < states.q[0].shape[0] else 0
@@ -267,7 +265,7 @@ def tableau_rollout(
         all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
         with together:
             for nodes in static(system.sets):
-                launch(nodes.count, store_combined, steps.dt, state, scheme.b, points.rates, after, nodes, 1)
+                launch(nodes.size, store_combined, steps.dt, state, scheme.b, points.rates, after, nodes, 1)
 
 
 def tableau_rollout_adjoint(
@@ -282,14 +280,14 @@ def tableau_rollout_adjoint(
     grads: Grads,
 ) -> None:
     """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
-    for r in range(steps.count):
-        j = steps.count - 1 - r
+    for r in range(steps.length):
+        j = steps.length - 1 - r
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         state = States(tuple(x[j] for x in static(states.q)), tuple(x[j] for x in static(states.u)))
         all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
         with together:
             for nodes in static(system.sets):
-                launch(nodes.count, end_back, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
+                launch(nodes.size, end_back, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
         for s, row in static(reversed(tuple(enumerate(scheme.a)))):
             clock = Clock(steps.first + j, start + scheme.c[s] * steps.dt, steps.dt, 0, start)
             if static(s == 0):
@@ -298,7 +296,7 @@ def tableau_rollout_adjoint(
                 stage_back(clock, points.states[static(s - 1)], row, back.rates[s], adj, back, system, grads)
         with together:
             for nodes in static(system.sets):
-                launch(nodes.count, inject, j, frames, adj, nodes)
+                launch(nodes.size, inject, j, frames, adj, nodes)
 
 
 def stage_back(
@@ -317,17 +315,17 @@ def stage_back(
     node_stages(clock, state.q, state.u, system)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.count, rate_back, clock, state.q, state.u, adj_rate, back.point, nodes, own)
+            launch(nodes.size, rate_back, clock, state.q, state.u, adj_rate, back.point, nodes, own)
     force_adjoints(clock, state.q, state.u, back.point, system, grads)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.count, point_back, clock, state.q, state.u, weights, adj, back, nodes, own)
+            launch(nodes.size, point_back, clock, state.q, state.u, weights, adj, back, nodes, own)
 
 
 @generic
 def store_rate_under(i: int, state: States, f: Arrays, out: States, nodes: NodesRecord) -> None:
     """The rate at node i under a given force."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     x = values(state.q[own], i, nodes.kind.dq)
     v = values(state.u[own], i, nodes.kind.du)
     x_rate, v_rate = rate_of(i, x, v, values(f[own], i, nodes.kind.du), nodes)
@@ -340,14 +338,14 @@ def given_rate_back(
     i: int, state: States, f: Arrays, adj_rate: States, point: Cotangents, nodes: NodesRecord, grads: NodesGrads
 ) -> None:
     """Its transpose."""
-    given = values(f[static(nodes.index)], i, nodes.kind.du)
+    given = values(f[static(nodes.number)], i, nodes.kind.du)
     rate_under_back(i, state.q, state.u, given, adj_rate, point, nodes, grads)
 
 
 @generic
 def project_node(i: int, q: Arrays, out: Arrays, nodes: NodesRecord) -> None:
     """Coordinates of node i where they are valid."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     x = values(q[own], i, nodes.kind.dq)
     if static(nodes.kind.project is not None):
         x = nodes.kind.project(i, x)
@@ -357,7 +355,7 @@ def project_node(i: int, q: Arrays, out: Arrays, nodes: NodesRecord) -> None:
 @generic
 def project_node_back(i: int, q: Arrays, adj: Arrays, nodes: NodesRecord) -> None:
     """Its transpose, in place."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     if static(nodes.kind.project is not None):
         x = values(q[own], i, nodes.kind.dq)
         a = nodes.kind.project_adjoint(i, x, values(adj[own], i, nodes.kind.dq))
@@ -368,7 +366,7 @@ def rates_under(state: States, f: Arrays, out: States, system: SystemRecord) -> 
     """The rates of all nodes under given forces."""
     with together:
         for nodes in static(system.sets):
-            launch(nodes.count, store_rate_under, state, f, out, nodes)
+            launch(nodes.size, store_rate_under, state, f, out, nodes)
 
 
 def rates_under_back(
@@ -377,18 +375,18 @@ def rates_under_back(
     """The transpose: cotangents of state and forces are written to ``point``."""
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.count, given_rate_back, state, f, adj_rate, point, nodes, own)
+            launch(nodes.size, given_rate_back, state, f, adj_rate, point, nodes, own)
 
 
 def projection(q: Arrays, out: Arrays, system: SystemRecord) -> None:
     """All coordinates where they are valid."""
     with together:
         for nodes in static(system.sets):
-            launch(nodes.count, project_node, q, out, nodes)
+            launch(nodes.size, project_node, q, out, nodes)
 
 
 def projection_back(q: Arrays, adj: Arrays, system: SystemRecord) -> None:
     """The transpose, in place."""
     with together:
         for nodes in static(system.sets):
-            launch(nodes.count, project_node_back, q, adj, nodes)
+            launch(nodes.size, project_node_back, q, adj, nodes)

@@ -115,8 +115,8 @@ def move_node(
     """Node i through one move under the forces where it is."""
     kind = nodes.kind
     f = node_force(i, clock, q, u, nodes) if static(move.kicks) else zeros(q[0], kind.du)
-    x = values(q[static(nodes.index)], i, kind.dq)
-    v = values(u[static(nodes.index)], i, kind.du)
+    x = values(q[static(nodes.number)], i, kind.dq)
+    v = values(u[static(nodes.number)], i, kind.du)
     x, v = moved(i, clock.dt, move, x, v, f, nodes)
     store(q_next, i, x, kind.dq)
     store(u_next, i, v, kind.du)
@@ -139,11 +139,11 @@ def pulled_back(
     through the forces; that of the force is stored."""
     kind = nodes.kind
     f = node_force(i, clock, q, u, nodes) if static(move.kicks and kind.force_matters) else zeros(q[0], kind.du)
-    x = values(q[static(nodes.index)], i, kind.dq)
-    v = values(u[static(nodes.index)], i, kind.du)
+    x = values(q[static(nodes.number)], i, kind.dq)
+    v = values(u[static(nodes.number)], i, kind.du)
     a, b, adj_f = moved_back(i, clock.dt, move, x, v, f, a, b, nodes, grads)
     if static(move.kicks):
-        store(adj.f[static(nodes.index)], i, adj_f, kind.du)
+        store(adj.f[static(nodes.number)], i, adj_f, kind.du)
     return a, b
 
 
@@ -159,7 +159,7 @@ def move_node_back(
     grads: NodesGrads,
 ) -> None:
     """The transpose of move_node without what goes through the forces."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
     b = values(adj.u[own], i, nodes.kind.du)
     a, b = pulled_back(i, clock, move, q, u, a, b, adj, nodes, grads)
@@ -172,7 +172,7 @@ def through_forces(
     i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads
 ) -> Any:
     """Cotangents of node i's state before a move, with what went through the forces."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     c, d = state_cotangent(i, clock, q, u, adj, nodes, grads)
     a = plus(values(adj.q[own], i, nodes.kind.dq), c, nodes.kind.dq)
     b = plus(values(adj.u[own], i, nodes.kind.du), d, nodes.kind.du)
@@ -180,19 +180,17 @@ def through_forces(
 
 
 @generic
-def collect(
-    i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads
-) -> None:
+def collect(i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads) -> None:
     """Add what went through the forces."""
     a, b = through_forces(i, clock, q, u, adj, nodes, grads)
-    store(adj.q[static(nodes.index)], i, a, nodes.kind.dq)
-    store(adj.u[static(nodes.index)], i, b, nodes.kind.du)
+    store(adj.q[static(nodes.number)], i, a, nodes.kind.dq)
+    store(adj.u[static(nodes.number)], i, b, nodes.kind.du)
 
 
 @generic
 def inject(i: int, j: int, frames: Frames, adj: Cotangents, nodes: NodesRecord) -> None:
     """Add the cotangent of the frame saved at step j, if one is."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
     b = values(adj.u[own], i, nodes.kind.du)
     a, b = add_frame(i, j, frames, nodes, a, b)
@@ -217,7 +215,7 @@ def collect_and_move_back(
     grads: NodesGrads,
 ) -> None:
     """The end of step j and the start of the one before it, backwards, in one pass."""
-    own = static(nodes.index)
+    own = static(nodes.number)
     a, b = through_forces(i, clock, q, u, adj, nodes, grads)
     a, b = add_frame(i, j, frames, nodes, a, b)
     a, b = pulled_back(i, before, move, q_before, u_before, a, b, adj, nodes, grads)
@@ -234,7 +232,7 @@ def make_move(
         node_stages(clock, q, u, system)
     with together:
         for n, nodes in static(enumerate(system.sets)):
-            launch(nodes.count, move_node, clock, move, q, u, q_next[n], u_next[n], nodes)
+            launch(nodes.size, move_node, clock, move, q, u, q_next[n], u_next[n], nodes)
 
 
 def split_rollout(
@@ -242,7 +240,7 @@ def split_rollout(
 ) -> None:
     """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
     b = 0
-    for j in range(steps.count):
+    for j in range(steps.length):
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         a = b
         b = a + 1 if a + 1 < states.q[0].shape[0] else 0
@@ -274,8 +272,8 @@ def split_rollout_adjoint(
     grads: Grads,
 ) -> None:
     """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
-    for s in range(steps.count):
-        j = steps.count - 1 - s
+    for s in range(steps.length):
+        j = steps.length - 1 - s
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         q_start = tuple(x[j] for x in static(states.q))
         u_start = tuple(x[j] for x in static(states.u))
@@ -296,7 +294,7 @@ def split_rollout_adjoint(
                 move_back(clock, move, between[static(m - 1)].q, between[static(m - 1)].u, adj, system, grads)
         with together:
             for nodes in static(system.sets):
-                launch(nodes.count, inject, j, frames, adj, nodes)
+                launch(nodes.size, inject, j, frames, adj, nodes)
 
 
 def move_back(
@@ -309,12 +307,12 @@ def move_back(
         node_stages(clock, q, u, system)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.count, move_node_back, clock, move, q, u, adj, nodes, own)
+            launch(nodes.size, move_node_back, clock, move, q, u, adj, nodes, own)
     if static(move.kicks):
         force_adjoints(clock, q, u, adj, system, grads)
         with together:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-                launch(nodes.count, collect, clock, q, u, adj, nodes, own)
+                launch(nodes.size, collect, clock, q, u, adj, nodes, own)
 
 
 def joined_rollout_adjoint(
@@ -330,14 +328,14 @@ def joined_rollout_adjoint(
     """As split_rollout_adjoint for schemes of one move, with the node passes of neighbouring steps joined: two passes a
     step. Only where no force need be computed again and no term works in stages, which nodes would have to wait for."""
     move = scheme[0]
-    last = steps.count - 1
+    last = steps.length - 1
     time = states.q[0].dtype.type((steps.first + last) * steps.dt)
     clock = Clock(steps.first + last, time, steps.dt, 0, time)
     q = tuple(x[last] for x in static(states.q))
     u = tuple(x[last] for x in static(states.u))
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.count, move_node_back, clock, move, q, u, adj, nodes, own)
+            launch(nodes.size, move_node_back, clock, move, q, u, adj, nodes, own)
     for s in range(last):
         j = last - s
         now = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -352,7 +350,7 @@ def joined_rollout_adjoint(
         with together:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
                 launch(
-                    nodes.count, collect_and_move_back, clock_now, q_now, u_now, j, before, move, q_before, u_before,
+                    nodes.size, collect_and_move_back, clock_now, q_now, u_now, j, before, move, q_before, u_before,
                     adj, frames, nodes, own,
                 )  # fmt: skip
     first = states.q[0].dtype.type(steps.first * steps.dt)
@@ -362,10 +360,10 @@ def joined_rollout_adjoint(
     force_adjoints(clock_first, q_first, u_first, adj, system, grads)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.count, collect, clock_first, q_first, u_first, adj, nodes, own)
+            launch(nodes.size, collect, clock_first, q_first, u_first, adj, nodes, own)
     with together:
         for nodes in static(system.sets):
-            launch(nodes.count, inject, 0, frames, adj, nodes)
+            launch(nodes.size, inject, 0, frames, adj, nodes)
 
 
 @generic
@@ -422,7 +420,7 @@ def make_move_under(clock: Clock, move: Move, state: States, f: Arrays, after: S
     with together:
         for n, nodes in static(enumerate(system.sets)):
             launch(
-                nodes.count, move_under, clock, move, state.q[n], state.u[n], f[n], after.q[n], after.u[n], nodes
+                nodes.size, move_under, clock, move, state.q[n], state.u[n], f[n], after.q[n], after.u[n], nodes
             )  # fmt: skip
 
 
@@ -434,6 +432,6 @@ def move_back_under(
         with together:
             for n, (nodes, own) in static(enumerate(zip(system.sets, grads.sets, strict=True))):
                 launch(
-                    nodes.count, move_under_back, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],
+                    nodes.size, move_under_back, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],
                     many.u[n][p], many.f[n][p], nodes, own,
                 )  # fmt: skip

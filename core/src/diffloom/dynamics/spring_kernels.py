@@ -1,6 +1,6 @@
 """Damped springs between two nodes."""
 
-from diffloom.kernels import add3, device, dot3, fma3, ld3, mul3, neg3, sqrt, st23, sub3, where
+from diffloom.kernels import add3, device, dot3, fma3, ld3, mul3, neg3, sqrt, store_corners, sub3, where
 
 
 @device
@@ -14,7 +14,7 @@ def spring_force(e, clock, q, u, nodes, stiffness, damping, rest_length, out):
     length = sqrt(dot3(d, d))
     n = mul3(d, R(1) / where(length > R(0), length, R(1)))
     f = mul3(n, stiffness[e] * (length - rest_length[e]) + damping[e] * dot3(n, s))
-    st23(out, e, f, neg3(f))
+    store_corners(out, e, (f, neg3(f)))
 
 
 @device
@@ -42,8 +42,8 @@ def spring_force_adjoint(
     adj_n = add3(mul3(a, tension), mul3(s, c * adj_tension))
     adj_d = mul3(fma3(n, k * adj_tension * length - dot3(n, adj_n), adj_n), inverse)
     adj_s = mul3(n, c * adj_tension)
-    st23(adj_q, e, neg3(adj_d), adj_d)
-    st23(adj_u, e, neg3(adj_s), adj_s)
+    store_corners(adj_q, e, (neg3(adj_d), adj_d))
+    store_corners(adj_u, e, (neg3(adj_s), adj_s))
     adj_stiffness[e] += adj_tension * stretch
     adj_damping[e] += adj_tension * rate
     adj_rest_length[e] -= adj_tension * k

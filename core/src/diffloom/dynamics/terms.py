@@ -144,7 +144,8 @@ def check_rows(owner: str, name: str, value: Tensor, count: int, what: str, *, s
     if rows != count or (steps and value.shape[0] < 1):
         wanted = f"(1 or steps, {count}, ...)" if steps else f"({count}, ...)"
         raise InputError(
-            f"term {owner!r}, parameter {name!r}: got shape {tuple(value.shape)} for {count} {what}, expected {wanted}; "
+            f"term {owner!r}, parameter {name!r}: got shape {tuple(value.shape)} for {count} {what}, "
+            f"expected {wanted}; "
             "expand it with diffloom.dynamics.spread first"
             + (", or list it in shared if its rows are not by node" if what == "nodes" else "")
         )

@@ -14,7 +14,7 @@ from diffloom.dynamics.rollout import Plan, run_rollout
 from diffloom.dynamics.runge_kutta import Tableau
 from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
-from diffloom.dynamics.terms import NodeTerm
+from diffloom.dynamics.terms import ElementTerm, NodeTerm
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
 
 
@@ -117,7 +117,8 @@ def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
 
 def check_rows_per_step(system: Mechanics, steps: int) -> None:
     """Raise unless what changes from step to step has a row for each step, or one for all."""
-    for term in (*system.compiled.elements, *system.compiled.nodes):
+    terms: tuple[ElementTerm | NodeTerm, ...] = (*system.compiled.elements, *system.compiled.nodes)
+    for term in terms:
         for name, value in term.params:
             stepped = name in term.per_step and (value.dim() == 2 or isinstance(term, NodeTerm))
             if stepped and value.shape[0] != 1 and value.shape[0] < steps:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from diffloom.interfaces.errors import InputError, check_finite
 
-
 Pair = tuple[Tensor, Tensor]
 Given = Tensor | Mapping[str, Tensor]
 

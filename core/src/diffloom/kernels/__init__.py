@@ -10,29 +10,6 @@ import os
 if os.environ.get("DIFFLOOM_INTERPRET", "") not in ("", "0"):
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # before numba is imported: device functions stay plain functions too
 
-from .memory import (
-    add_to3,
-    ld2,
-    ld3,
-    ld4,
-    ld6,
-    ld7,
-    ld22,
-    ld33,
-    st2,
-    st3,
-    st4,
-    st6,
-    st7,
-    st13,
-    st23,
-    st33,
-    st33m,
-    st43,
-    strow3,
-)
-from .functions import absolute, atan2, constant, cos, exp, floor, fma, log, reciprocal, sin, sqrt
-from .language import Const, device, generic, launch, launch_lanes, launch_runs, static, together
 from .algebra.mat22 import (
     Tmatmul32,
     add2,
@@ -84,8 +61,6 @@ from .algebra.mat33 import (
     trace33,
     transpose33,
 )
-from .compile.arguments import Bound
-from .compile.program import REGISTERED, Program
 from .algebra.quaternions import (
     quat_add,
     quat_conj,
@@ -102,6 +77,29 @@ from .algebra.quaternions import (
     quat_scale,
     quat_vec3,
 )
+from .algebra.vec3 import add3, cross3, dot3, fma3, had3, length3, mul3, neg3, outer3, sub3, where3
+from .backends.threads import Threads, num_threads, set_num_threads, threads
+from .compile.arguments import Bound
+from .compile.program import REGISTERED, Program
+from .functions import absolute, atan2, constant, cos, exp, floor, fma, log, reciprocal, sin, sqrt
+from .language import Const, device, generic, launch, launch_lanes, launch_runs, static, together
+from .memory import (
+    add_to3,
+    ld2,
+    ld3,
+    ld4,
+    ld6,
+    ld7,
+    ld33,
+    st2,
+    st3,
+    st4,
+    st6,
+    st7,
+    st33,
+    store_corners,
+    strow3,
+)
 from .rows import (
     row_add,
     row_at,
@@ -115,21 +113,19 @@ from .rows import (
     row_zero,
 )
 from .selection import anyl, clamp, maximum, minimum, notl, where
-from .backends.threads import Threads, num_threads, set_num_threads, threads
-from .algebra.vec3 import add3, cross3, dot3, fma3, had3, length3, mul3, neg3, outer3, sub3, where3
 
 __all__ = [
+    "REGISTERED",
     "Bound",
     "Const",
     "Program",
-    "REGISTERED",
     "Threads",
     "Tmatmul32",
     "Tmatmul33",
     "absolute",
     "add2",
-    "add22",
     "add3",
+    "add22",
     "add32",
     "add33",
     "add_to3",
@@ -148,8 +144,8 @@ __all__ = [
     "det33",
     "device",
     "dot2",
-    "dot22",
     "dot3",
+    "dot22",
     "dot32",
     "dot33",
     "exp",
@@ -165,12 +161,11 @@ __all__ = [
     "launch_lanes",
     "launch_runs",
     "ld2",
-    "ld22",
     "ld3",
-    "ld33",
     "ld4",
     "ld6",
     "ld7",
+    "ld33",
     "length3",
     "log",
     "mat32_columns",
@@ -187,8 +182,8 @@ __all__ = [
     "maximum",
     "minimum",
     "mul2",
-    "mul22",
     "mul3",
+    "mul22",
     "mul32",
     "mul33",
     "neg3",
@@ -225,21 +220,18 @@ __all__ = [
     "sin",
     "skew33",
     "sqrt",
-    "st13",
     "st2",
-    "st23",
     "st3",
-    "st33",
-    "st33m",
     "st4",
-    "st43",
     "st6",
     "st7",
+    "st33",
     "static",
+    "store_corners",
     "strow3",
     "sub2",
-    "sub22",
     "sub3",
+    "sub22",
     "sub32",
     "sub33",
     "threads",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-#: Whether kernels are compiled with checks that no index is out of bounds (DIFFLOOM_BOUNDS=1): slow, for hunting faults.
+#: Whether kernels are compiled with checks of every index (DIFFLOOM_BOUNDS=1): slow, for hunting faults.
 BOUNDS = os.environ.get("DIFFLOOM_BOUNDS", "") not in ("", "0")
 
 #: Compiler options of every function that runs inside a kernel.

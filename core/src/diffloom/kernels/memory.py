@@ -17,64 +17,23 @@ def ld3(a, i):
     return (a[i, 0], a[i, 1], a[i, 2])
 
 
-def st13(slots, e, f):
-    """Write vec3 f to the only slot of element e."""
-    zero = slots.dtype.type(0)
-    slots[e, 0, 0] = f[0]
-    slots[e, 0, 1] = f[1]
-    slots[e, 0, 2] = f[2]
-    slots[e, 0, 3] = zero
+def store_corners(slots, e, vectors):
+    """Write a vec3 to each slot of element e: ``store_corners(slots, e, (f0, f1))``."""
+    for corner, f in enumerate(vectors):
+        _store_corner(slots, e, corner, f)
 
 
-def st23(slots, e, f0, f1):
-    """Write vec3 f0, f1 to the two slots of element e."""
-    zero = slots.dtype.type(0)
-    slots[e, 0, 0] = f0[0]
-    slots[e, 0, 1] = f0[1]
-    slots[e, 0, 2] = f0[2]
-    slots[e, 0, 3] = zero
-    slots[e, 1, 0] = f1[0]
-    slots[e, 1, 1] = f1[1]
-    slots[e, 1, 2] = f1[2]
-    slots[e, 1, 3] = zero
+def _store_corner(slots, e, corner, f):
+    slots[e, corner, 0] = f[0]
+    slots[e, corner, 1] = f[1]
+    slots[e, corner, 2] = f[2]
+    slots[e, corner, 3] = slots.dtype.type(0)
 
 
-def st33(slots, e, f0, f1, f2):
-    """Write vec3 f0, f1, f2 to the three slots of element e."""
-    zero = slots.dtype.type(0)
-    slots[e, 0, 0] = f0[0]
-    slots[e, 0, 1] = f0[1]
-    slots[e, 0, 2] = f0[2]
-    slots[e, 0, 3] = zero
-    slots[e, 1, 0] = f1[0]
-    slots[e, 1, 1] = f1[1]
-    slots[e, 1, 2] = f1[2]
-    slots[e, 1, 3] = zero
-    slots[e, 2, 0] = f2[0]
-    slots[e, 2, 1] = f2[1]
-    slots[e, 2, 2] = f2[2]
-    slots[e, 2, 3] = zero
-
-
-def st43(slots, e, f0, f1, f2, f3):
-    """Write vec3 f0, f1, f2, f3 to the four slots of element e."""
-    zero = slots.dtype.type(0)
-    slots[e, 0, 0] = f0[0]
-    slots[e, 0, 1] = f0[1]
-    slots[e, 0, 2] = f0[2]
-    slots[e, 0, 3] = zero
-    slots[e, 1, 0] = f1[0]
-    slots[e, 1, 1] = f1[1]
-    slots[e, 1, 2] = f1[2]
-    slots[e, 1, 3] = zero
-    slots[e, 2, 0] = f2[0]
-    slots[e, 2, 1] = f2[1]
-    slots[e, 2, 2] = f2[2]
-    slots[e, 2, 3] = zero
-    slots[e, 3, 0] = f3[0]
-    slots[e, 3, 1] = f3[1]
-    slots[e, 3, 2] = f3[2]
-    slots[e, 3, 3] = zero
+def _store_from(slots, e, corner, vectors):
+    """As store_corners, from this corner on."""
+    _store_corner(slots, e, corner, vectors[0])
+    _store_from(slots, e, corner + 1, vectors[1:])
 
 
 def strow3(a, i, v):
@@ -95,24 +54,18 @@ def _strow3(a, i, v):
     return strow3 if isinstance(i, types.Integer) else None
 
 
-@overload(st13, jit_options=DEVICE_OPTIONS)
-def _st13(slots, e, f):
-    return st13 if isinstance(e, types.Integer) else None
+@overload(store_corners, jit_options=DEVICE_OPTIONS)
+def _store_corners(slots, e, vectors):
+    return (lambda slots, e, vectors: _store_from(slots, e, 0, vectors)) if isinstance(e, types.Integer) else None
 
 
-@overload(st23, jit_options=DEVICE_OPTIONS)
-def _st23(slots, e, f0, f1):
-    return st23 if isinstance(e, types.Integer) else None
+overload(_store_corner, jit_options=DEVICE_OPTIONS)(lambda slots, e, corner, f: _store_corner)
 
 
-@overload(st33, jit_options=DEVICE_OPTIONS)
-def _st33(slots, e, f0, f1, f2):
-    return st33 if isinstance(e, types.Integer) else None
-
-
-@overload(st43, jit_options=DEVICE_OPTIONS)
-def _st43(slots, e, f0, f1, f2, f3):
-    return st43 if isinstance(e, types.Integer) else None
+@overload(_store_from, jit_options=DEVICE_OPTIONS)
+def _one_by_one(slots, e, corner, vectors):
+    # Written out corner by corner, each a function of its own: a loop over a tuple might stay one.
+    return _store_from if len(vectors) > 0 else lambda slots, e, corner, vectors: None
 
 
 @device
@@ -123,7 +76,7 @@ def ld2(a, i):
 
 @device
 def ld4(a, i):
-    """a[i, 0:4], such as a quaternion."""
+    """a[i, 0:4], such as a quaternion or a 2x2 matrix stored flat."""
     return (a[i, 0], a[i, 1], a[i, 2], a[i, 3])
 
 
@@ -137,12 +90,6 @@ def ld6(a, i):
 def ld7(a, i):
     """a[i, 0:7] as a vec3 and a quaternion, such as position and orientation."""
     return (a[i, 0], a[i, 1], a[i, 2]), (a[i, 3], a[i, 4], a[i, 5], a[i, 6])
-
-
-@device
-def ld22(a, i):
-    """a[i, 0:4] or the rows of a 2x2 matrix stored flat."""
-    return (a[i, 0], a[i, 1], a[i, 2], a[i, 3])
 
 
 @device
@@ -199,7 +146,7 @@ def st7(a, i, x, q):
 
 
 @device
-def st33m(a, i, A):
+def st33(a, i, A):
     """a[i, 0:9] = A, a 3x3 matrix stored flat."""
     a[i, 0] = A[0]
     a[i, 1] = A[1]

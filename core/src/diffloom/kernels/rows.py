@@ -12,12 +12,12 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from .language import DEVICE_OPTIONS
 from .functions import fma
+from .language import DEVICE_OPTIONS
+from .rowtypes import KnownRows
 from .simd.arrays import address
 from .simd.rows import load_row, store_row
 from .simd.types import FloatLanes
-from .rowtypes import KnownRows
 
 
 def row_zero(rows):

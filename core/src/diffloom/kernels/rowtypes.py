@@ -6,6 +6,8 @@ vector load, and its address a shift or two instead of a product.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from llvmlite import ir
@@ -45,7 +47,7 @@ def known_columns(value: np.ndarray) -> int:
     return shape[-1] if len(shape) >= 2 and shape[-1] in KNOWN and value.flags.c_contiguous else 0
 
 
-def type_of(value):
+def type_of(value: Any) -> Any:
     """The compiler's type of an argument of a run."""
     if isinstance(value, tuple):
         return types.BaseTuple.from_types([type_of(entry) for entry in value], type(value))

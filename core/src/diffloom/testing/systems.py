@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Dynamics, OwnStep, State
 from diffloom.dynamics import Mechanics, TorchTerm, particles, springs
+from diffloom.interfaces import Dynamics, OwnStep, State
 
 #: A chain of three masses and two springs, hung up at its first mass.
 PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)

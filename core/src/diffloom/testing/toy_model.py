@@ -8,8 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 import torch
 
-from diffloom.interfaces import Control, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.dynamics import Mechanics, applied, particles, per_step, spread, springs
+from diffloom.interfaces import Control, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.testing.scenes import octahedron_faces
 
 _PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)

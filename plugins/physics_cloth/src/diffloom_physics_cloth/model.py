@@ -11,16 +11,16 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import ground
+from diffloom.dynamics import Mechanics, Term, frozen, particles, spread, springs
+from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
-from diffloom.dynamics import Mechanics, Term, particles, spread, springs
 from diffloom_physics_cloth import specs
-from diffloom_physics_cloth.incidence import Elements, Indices, joined, take
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
 from diffloom_physics_cloth.plane import plane_normal
 from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, rest_shape
 from diffloom_physics_cloth.self_collision import check_thickness, self_collision_term
 from diffloom_physics_cloth.start import place, set_moving
-from diffloom_physics_cloth.terms import Air, Elasticity, anchor_term, face_term, hinge_term, planar_face_term
+from diffloom_physics_cloth.terms import Air, Elasticity, anchor_term, face_term, hinge_term, joined, planar_face_term
 
 Which = str | int | Iterable[str | int]
 
@@ -74,6 +74,13 @@ class ClothModel(Model):
         self.normal = plane_normal(self.sheet) if planar else None
         if self_collision is not None:
             check_thickness(self.sheet.vertices, self.sheet.faces, self_collision)
+        kinds = {
+            "faces": self.sheet.faces,
+            "hinges": self.sheet.edges.hinges,
+            "anchors": self.anchors.reshape(-1, 1),
+            "springs": self.springs,
+        }
+        self._nodes = {kind: frozen(joined(elements)) for kind, elements in kinds.items()}
 
     @classmethod
     def example(cls) -> ClothModel:
@@ -153,13 +160,6 @@ class ClothModel(Model):
         density = spread(params["density"], (self.axes["faces"],))
         return lumped_mass(density, area, self.sheet.faces, self.axes["particles"])
 
-    @cached_property
-    def _nodes(self) -> Mapping[str, Elements]:
-        """Connectivity by kind of element, made once: see ``joined``."""
-        edges, anchors = self.sheet.edges, self.anchors.reshape(-1, 1)
-        kinds = {"faces": self.sheet.faces, "hinges": edges.hinges, "anchors": anchors, "springs": self.springs}
-        return {kind: joined(elements) for kind, elements in kinds.items()}
-
     def _terms(self, params: Params, control: Control, rest: RestShape) -> Iterable[Term]:
         yield self._faces(params, control, rest)
         if self.bending:
@@ -181,7 +181,7 @@ class ClothModel(Model):
             )
         if len(self.springs):
             length = params["spring_length"] if "spring_length" in params else self._spring_lengths(params)
-            yield springs(joined(self._nodes["springs"]), params["spring_stiffness"], params["spring_damping"], length)
+            yield springs(self._nodes["springs"], params["spring_stiffness"], params["spring_damping"], length)
         if self.ground:
             yield ground(params, self.axes["particles"])
         if self.self_collision is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom_physics_cloth.incidence import Indices, assemble, take
+from diffloom.geometry.incidence import Indices, assemble, take
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError
 from diffloom.dynamics import NodeTerm, Stage, spread
-from diffloom_physics_cloth.incidence import Indices
+from diffloom.geometry.incidence import Indices
+from diffloom.interfaces.errors import InputError
 
 
 def self_collision_term(
@@ -23,8 +23,8 @@ def self_collision_term(
     stiffness [N/m], damping [N s/m]: scalars or one per vertex. The two sides of a triangle are not told apart: a
     vertex must not cross it, that is come nearer by ``thickness``, within one step.
     """
-    from diffloom_physics_cloth.kernels.cells import sort_sheet
-    from diffloom_physics_cloth.kernels.self_collision import (
+    from diffloom_physics_cloth.cell_kernels import sort_sheet
+    from diffloom_physics_cloth.self_collision_kernels import (
         push_corners,
         push_corners_adjoint,
         push_vertex,

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
 from diffloom.dynamics import spread
-from diffloom_physics_cloth.incidence import assemble
+from diffloom.geometry.incidence import assemble
+from diffloom.interfaces import InputError
 
 
 def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:

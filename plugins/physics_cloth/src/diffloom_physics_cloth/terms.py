@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.dynamics import ElementTerm, spread
-from diffloom_physics_cloth.incidence import Elements, joined
+
+Elements = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,17 @@ class Air:
     wind: Tensor
 
 
+def joined(elements: Elements) -> NDArray[np.int32]:
+    """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model may
+    give one that is known from rollout to rollout (see ``diffloom.dynamics.frozen``)."""
+    return np.ascontiguousarray(elements, dtype=np.int32)
+
+
 def face_term(
     faces: Elements, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: Air | None = None
 ) -> ElementTerm:
     """In-plane forces of a shell's triangles, and those of the air when given. rest_edges, rest_area: see RestShape."""
-    from diffloom_physics_cloth.kernels import faces as kernels
+    from diffloom_physics_cloth import face_kernels as kernels
 
     shared = _elastic_params(rest_edges, rest_area, material)
     nodes = joined(faces)
@@ -69,7 +77,7 @@ def planar_face_term(
     faces: Elements, normal: NDArray[np.float64], rest_edges: Tensor, rest_area: Tensor, material: Elasticity
 ) -> ElementTerm:
     """In-plane forces of triangles that stay in the plane of ``normal`` (3,), defined through inversion."""
-    from diffloom_physics_cloth.kernels import planar as kernels
+    from diffloom_physics_cloth import planar_kernels as kernels
 
     return ElementTerm(
         "planar_faces",
@@ -102,7 +110,7 @@ def hinge_term(
     hinges: (H, 4). weight: (H,), see RestShape. stiffness [N m], damping [N m s], rest_angle [rad]: scalars or (H,).
     activation [rad]: (1 or steps, H), added to the angle, so that a positive one bends the sheet forwards.
     """
-    from diffloom_physics_cloth.kernels import hinges as kernels
+    from diffloom_physics_cloth import hinge_kernels as kernels
 
     count = (len(hinges),)
     bend = (
@@ -135,7 +143,7 @@ def anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: T
 
     stiffness [N/m], damping [N s/m]: scalars or (A,).
     """
-    from diffloom_physics_cloth.kernels.anchors import anchor_force, anchor_force_adjoint
+    from diffloom_physics_cloth.anchor_kernels import anchor_force, anchor_force_adjoint
 
     count = (len(vertices),)
     return ElementTerm(

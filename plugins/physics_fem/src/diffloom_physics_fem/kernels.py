@@ -16,7 +16,7 @@ only the *metric* K = V B B^T (symmetric: 00 01 02 11 12 22, in m) and w = 1/det
     H = T (c I + 6 k w M K) + l C,   forces -H on corners 1 to 3 and the sum of its columns on corner 0.
 """
 
-from diffloom.kernels import add3, cross3, device, dot3, dot33, fma, fma3, ld3, mul3, neg3, st43, sub3
+from diffloom.kernels import add3, cross3, device, dot3, dot33, fma, fma3, ld3, mul3, neg3, store_corners, sub3
 
 
 @device
@@ -116,7 +116,7 @@ def tet_force(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activati
     h1 = fma3(c1, l, combine(t1, t2, t3, fma(k, N[0], c), k * N[3], k * N[6]))
     h2 = fma3(c2, l, combine(t1, t2, t3, k * N[1], fma(k, N[4], c), k * N[7]))
     h3 = fma3(c3, l, combine(t1, t2, t3, k * N[2], k * N[5], fma(k, N[8], c)))
-    st43(out, e, add3(add3(h1, h2), h3), neg3(h1), neg3(h2), neg3(h3))
+    store_corners(out, e, (add3(add3(h1, h2), h3), neg3(h1), neg3(h2), neg3(h3)))
 
 
 @device
@@ -213,7 +213,7 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
     s1 = combine(d1, d2, d3, X[0], X[1], X[2])
     s2 = combine(d1, d2, d3, X[1], X[3], X[4])
     s3 = combine(d1, d2, d3, X[2], X[4], X[5])
-    st43(adj_u, e, neg3(add3(add3(s1, s2), s3)), s1, s2, s3)
+    store_corners(adj_u, e, (neg3(add3(add3(s1, s2), s3)), s1, s2, s3))
     # G Q^T; the rest of adj_T, 6 w adj_I Ds, times K is 6 w adj_I T once more
     b1 = combine(g1, g2, g3, fma(k, N[0], c), k * N[1], k * N[2])
     b2 = combine(g1, g2, g3, k * N[3], fma(k, N[4], c), k * N[5])
@@ -225,7 +225,7 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
     p1 = combine_onto(combine_onto(p1, r1, r2, r3, X[0], X[1], X[2]), b1, b2, b3, K[0], K[1], K[2])
     p2 = combine_onto(combine_onto(p2, r1, r2, r3, X[1], X[3], X[4]), b1, b2, b3, K[1], K[3], K[4])
     p3 = combine_onto(combine_onto(p3, r1, r2, r3, X[2], X[4], X[5]), b1, b2, b3, K[2], K[4], K[5])
-    st43(adj_q, e, neg3(add3(add3(p1, p2), p3)), p1, p2, p3)
+    store_corners(adj_q, e, (neg3(add3(add3(p1, p2), p3)), p1, p2, p3))
 
     adj_K = pull_back_metric(d1, d2, d3, b1, b2, b3, i6, M, A, k)
     adj_w = R(6) * (adj_c * mu[e] * inverse * inverse * stretch + adj_k * damping[e]) + adj_l * lam[e] * det

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from diffloom.contact import ground as ground_contact
 from diffloom.contact import unit_normal
+from diffloom.dynamics import Mechanics, frozen, particles, spread
+from diffloom.geometry.incidence import assemble
 from diffloom.geometry.tet_surface import extract_surface
 from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import (
@@ -25,9 +27,7 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom.dynamics import Mechanics, particles, spread
 from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
-from diffloom_physics_fem.incidence import collect
 from diffloom_physics_fem.materials import neo_hookean_moduli
 from diffloom_physics_fem.motion import moving, placed
 from diffloom_physics_fem.regions import find_regions, fixed_vertices, region_named
@@ -97,7 +97,7 @@ class FemModel(Model):
         for name in self._shared:
             region_named(self.regions, name, "shared")
         self._specs = declare(self._shared, ground)
-        self._nodes = self.mesh.tets.astype(np.int32)
+        self._nodes = frozen(self.mesh.tets.astype(np.int32))
         self._rest: dict[torch.dtype, RestShape] = {}
 
     @classmethod
@@ -185,7 +185,7 @@ class FemModel(Model):
         if "mass" in params:
             return self._with_regions(params, "mass", spread(params["mass"], (count,)), particles=True)
         quarter = 0.25 * self._per_tet(params, "density") * self.rest(params).volume
-        return collect(quarter[:, None].expand(-1, 4), self.mesh.tets, count)
+        return assemble(quarter[:, None].expand(-1, 4), self.mesh.tets, count)
 
     def moduli(self, params: Params) -> tuple[Tensor, Tensor]:
         """Shear and Lame modulus (tets,) [Pa], whichever way the material was given."""

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
 from diffloom.dynamics import spread
-from diffloom_physics_fem.incidence import collect
+from diffloom.geometry.incidence import assemble
+from diffloom.interfaces import InputError
 
 
 def rotation_matrix(quaternion: Tensor) -> Tensor:
@@ -50,5 +50,5 @@ def moving(points: Tensor, mass: Callable[[], Tensor], velocity: Tensor, angular
 def centre_of_mass(points: Tensor, mass: Tensor) -> Tensor:
     """(1, 3) [m]."""
     one = np.zeros((points.shape[0], 1), dtype=np.int64)
-    total = collect(mass[:, None], one, 1)
-    return collect((mass[:, None] * points)[:, None, :], one, 1) / total[:, None]
+    total = assemble(mass[:, None], one, 1)
+    return assemble((mass[:, None] * points)[:, None, :], one, 1) / total[:, None]

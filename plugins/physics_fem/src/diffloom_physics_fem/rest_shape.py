@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.geometry.incidence import take
 from diffloom.interfaces import InputError
-from diffloom_physics_fem.incidence import corners
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RestShape:
 
 def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> RestShape:
     """From rest positions (vertices, 3) [m]; InputError where a tetrahedron has no positive volume."""
-    x = corners(points, tets)
+    x = take(points, tets)
     d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
     c1, c2, c3 = torch.linalg.cross(d2, d3), torch.linalg.cross(d3, d1), torch.linalg.cross(d1, d2)
     det = (d1 * c1).sum(dim=1)

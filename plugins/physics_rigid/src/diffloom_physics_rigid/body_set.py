@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.interfaces import InputError
 from diffloom.dynamics import Motion, NodeSet, spread
+from diffloom.interfaces import InputError
 
 ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Places of the six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz."""
@@ -32,7 +32,7 @@ def bodies(mass: Tensor, inertia: Tensor, gravity: Tensor, fixed: NDArray[np.boo
     mass: (bodies,) [kg]; inertia: (bodies, 6) about the centre in the body's axes, xx yy zz xy xz yz [kg m^2];
     gravity: (3,) or (bodies, 3) [m/s^2]; fixed: (bodies,) bodies that never move.
     """
-    from diffloom_physics_rigid.kernels import bodies as kernels
+    from diffloom_physics_rigid import body_kernels as kernels
 
     count = int(mass.shape[0])
     check_positive(mass, inertia)

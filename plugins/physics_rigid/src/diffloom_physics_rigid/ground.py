@@ -17,7 +17,7 @@ CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "fricti
 
 def body_ground(points: ContactPoints, params: Mapping[str, Tensor], exempt: NDArray[np.bool_]) -> NodeTerm:
     """Every contact point of every body that is not ``exempt`` against the plane n.x = ground_height."""
-    from diffloom_physics_rigid.kernels.ground import body_ground_force, body_ground_force_adjoint
+    from diffloom_physics_rigid.ground_kernels import body_ground_force, body_ground_force_adjoint
 
     count = len(points.reach)
     reach = np.where(exempt, -np.inf, points.reach)

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.dynamics import Mechanics, NodeTerm, Term, spread
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom_physics_rigid.body_files import read_body
+from diffloom_physics_rigid.body_set import bodies as bodies_law
+from diffloom_physics_rigid.body_set import six, symmetric
 from diffloom_physics_rigid.contact_defaults import sides_of, stable_step
 from diffloom_physics_rigid.contact_points import contact_points
 from diffloom_physics_rigid.ground import CONTACT, body_ground
-from diffloom_physics_rigid.body_set import bodies as bodies_law
-from diffloom_physics_rigid.body_set import six, symmetric
 from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
 from diffloom_physics_rigid.poses import unit_quaternions, world_vertices

@@ -106,8 +106,8 @@ def body_pairs(bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, pa
     A body whose largest side has n vertices and m points between bodies gives each of these points sqrt(n/m) of its
     stiffness, damping and sliding stiffness: the rule by which its defaults were found.
     """
-    from diffloom_physics_rigid.kernels.broad_phase import sort_bodies
-    from diffloom_physics_rigid.kernels.pairs import pair_force, pair_force_adjoint
+    from diffloom_physics_rigid.broad_phase_kernels import sort_bodies
+    from diffloom_physics_rigid.pair_kernels import pair_force, pair_force_adjoint
 
     count = len(bodies)
     reach = np.array([body.reach if body.collides else -np.inf for body in bodies])

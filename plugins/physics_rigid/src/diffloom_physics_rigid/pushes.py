@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from diffloom.dynamics import NodeTerm
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
-from diffloom.dynamics import NodeTerm
 from diffloom_physics_rigid.body import Body, Vector
 from diffloom_physics_rigid.contact_points import offsets
 
@@ -94,7 +94,7 @@ def three(what: str, value: Any) -> Vector:
 
 def body_pushes(pushes: Sequence[BodyPush], force: Tensor, point: Tensor, count: int) -> NodeTerm:
     """The term of all pushes. force: (pushes, 3) [N]; point: (pushes, 3) [m]; count: number of bodies."""
-    from diffloom_physics_rigid.kernels.pushes import body_push_force, body_push_force_adjoint
+    from diffloom_physics_rigid.push_kernels import body_push_force, body_push_force_adjoint
 
     body = np.array([p.body for p in pushes], dtype=np.int64)
     return NodeTerm(

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from diffloom.contact import contact_specs, ground
+from diffloom.dynamics import Mechanics, Term, applied, frozen, particles, per_step, spread, springs
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
-from diffloom.dynamics import Mechanics, Term, applied, particles, per_step, spread, springs
 from diffloom_physics_springs.balls import balls
 
 
@@ -41,7 +41,7 @@ class SpringsModel(Model):
         self._start = torch.as_tensor(np.asarray(positions, dtype=np.float64))
         if self._start.dim() != 2 or self._start.shape[1] != 3:
             raise InputError(f"positions: got shape {tuple(self._start.shape)}; expected (particles, 3)")
-        self._pairs = np.asarray(springs, dtype=np.int32).reshape(-1, 2)
+        self._pairs = frozen(np.asarray(springs, dtype=np.int32).reshape(-1, 2))
         self._check_pairs(len(self._start))
         self._fixed = np.zeros(len(self._start), dtype=bool)
         self._fixed[self._checked_fixed(fixed)] = True

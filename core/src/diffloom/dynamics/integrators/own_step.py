@@ -9,6 +9,7 @@ import torch
 import torch.utils.checkpoint
 from torch import Tensor
 
+from diffloom.dynamics.rollout import segment_length
 from diffloom.dynamics.trajectories import check_schedule
 from diffloom.interfaces import (
     Checkpointed,
@@ -22,7 +23,6 @@ from diffloom.interfaces import (
     State,
     Trajectory,
 )
-from diffloom.dynamics.rollout import segment_length
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..language import device
 from ..functions import sqrt
+from ..language import device
 
 
 @device

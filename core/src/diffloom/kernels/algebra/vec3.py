@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..language import device
 from ..functions import fma, sqrt
+from ..language import device
 from ..selection import where
 
 

@@ -12,11 +12,11 @@ import numba
 from numba import njit
 from numba.core.compiler_lock import global_compiler_lock
 
-from . import thread_team as team
 from ..compile.cache import cache_folder, locked, write_once
+from ..compile.notices import notice
 from ..language import DEVICE_OPTIONS, device
 from ..simd import element_at, lane_count, run_at
-from ..compile.notices import notice
+from . import team_kernels as team
 
 _PASS = {**DEVICE_OPTIONS, "forceinline": False}
 
@@ -59,11 +59,13 @@ def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str)
     function = getattr(module, entry)
     if numba.config.DISABLE_JIT:
         return cast("Callable[..., Any]", function)
-    if (stored := _load(function, kinds)) is not None:
+    stored: Callable[..., Any] | None = _load(function, kinds)
+    if stored is not None:
         return stored
     path = Path(str(module.__file__))
     with locked(path):
-        if (stored := _load(function, kinds)) is not None:  # compiled by another process meanwhile
+        stored = _load(function, kinds)
+        if stored is not None:  # compiled by another process meanwhile
             return stored
         notice(f"compiling {title} (once; kept in {path.parent})")
         function.compile(kinds)

@@ -37,7 +37,9 @@ def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
         real = arguments.real_type(program.name, names, given)
         entry = program.entries[key] = (host_pipeline(program, pipeline, given, kernel_launcher(cuda)), real)
     function, real = entry
-    return function(_stream(cuda, simulated), *[arguments.with_real_scalars(without_functions(arg), real) for arg in given])
+    return function(
+        _stream(cuda, simulated), *[arguments.with_real_scalars(without_functions(arg), real) for arg in given]
+    )
 
 
 def host_pipeline(program: Program, pipeline: str, given: tuple[Any, ...], start: Callable[..., None]) -> Any:

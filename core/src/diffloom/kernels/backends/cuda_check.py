@@ -1,6 +1,6 @@
 """``python -m diffloom.kernels.backends.cuda_check``: compile the CUDA kernels of every program without a GPU.
 
-Programs are found by importing ``<package>.programs`` (else ``<package>.kernels``) of the core and of every installed
+Programs are found by importing ``<package>.programs`` (else its kernel modules) of the core and of every installed
 plugin. A module ``programs`` may define ``programs()``, which returns programs that are made on demand. Only programs
 with ``samples`` can be checked, since types come from them; others are named.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -92,9 +93,8 @@ def check(
 def collect(modules: list[str]) -> dict[str, Program]:
     """Programs registered by the given modules, or by the core and all installed plugins."""
     if not modules:
-        packages = {point.value.partition(":")[0].partition(".")[0] for point in entry_points(group="diffloom")}
-        packages = sorted({"diffloom.dynamics", *packages})
-        modules = [m for package in packages for m in _program_modules(package)]
+        plugins = {point.value.partition(":")[0].partition(".")[0] for point in entry_points(group="diffloom")}
+        modules = [m for package in sorted({"diffloom.dynamics", *plugins}) for m in _program_modules(package)]
     for module in map(importlib.import_module, modules):
         for program in getattr(module, "programs", list)():
             REGISTERED.setdefault(program.name, program)
@@ -103,19 +103,20 @@ def collect(modules: list[str]) -> dict[str, Program]:
 
 def _program_modules(package: str) -> list[str]:
     try:
-        if importlib.util.find_spec(package) is None:
-            return []
+        found = importlib.util.find_spec(package)
     except ModuleNotFoundError:
         return []
-    for name in (f"{package}.programs", f"{package}.kernels"):
-        if importlib.util.find_spec(name) is not None:
-            return [name]
-    return []
+    names = [module.name for module in pkgutil.iter_modules(found.submodule_search_locations if found else [])]
+    if "programs" in names:
+        return [f"{package}.programs"]
+    return [f"{package}.{name}" for name in names if name == "kernels" or name.endswith("_kernels")]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print one line per kernel; 1 when a float32 kernel spills or holds float64 instructions."""
-    parser = argparse.ArgumentParser(prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
     options = parser.parse_args(arguments)
     if missing := ptx.why_unavailable():

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numba
 
@@ -63,16 +64,14 @@ def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
         dispatcher.get_current_device = original
 
 
-def to_ptx(kernel, args: tuple, capability: tuple[int, int]) -> str:
+def to_ptx(kernel: Any, args: tuple[Any, ...], capability: tuple[int, int]) -> str:
     """PTX of a kernel for arguments of these types."""
     from numba import cuda
 
     types = tuple(numba.typeof(arg) for arg in args)
     with pretended_device(capability):
-        text, _ = cuda.compile(
-            kernel.py_func, types, device=False, abi="numba", cc=capability, output="ptx", opt=True
-        )
-    return text
+        text, _ = cuda.compile(kernel.py_func, types, device=False, abi="numba", cc=capability, output="ptx", opt=True)
+    return str(text)
 
 
 def assemble(ptx: str, capability: tuple[int, int]) -> Usage:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from .notices import notice
 
+fcntl: ModuleType | None
 try:
-    import fcntl
+    fcntl = importlib.import_module("fcntl")
 except ImportError:  # not on this system: two processes may then compile the same thing twice, which is harmless
     fcntl = None
 

@@ -23,8 +23,10 @@ _PACKAGE = "diffloom.kernels"
 #: Libraries whose version stands for their content.
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda")
 #: What of this package does not shape compiled code other than through the generated text, itself hashed.
-_HOST_ONLY = ("__init__", "arguments", "cache", "cuda", "cuda_check", "fingerprint", "notices", "program", "ptx", "read",
-              "specialise", "threads", "write")  # fmt: skip
+_HOST_ONLY = (
+    "__init__", "arguments", "cache", "cuda", "cuda_check", "expressions", "fingerprint", "notices", "program", "prune",
+    "ptx", "read", "specialise", "static_values", "thread_team", "threads", "write",
+)  # fmt: skip
 
 
 @functools.cache

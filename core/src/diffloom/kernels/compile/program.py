@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Callable
 from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numba
@@ -43,7 +42,7 @@ class Program:
     """
 
     def __init__(
-        self, name: str, pipelines: tuple[FunctionType, ...], samples: Callable[[Any], Samples] | None = None
+        self, name: str, pipelines: tuple[Callable[..., Any], ...], samples: Callable[[Any], Samples] | None = None
     ) -> None:
         self.name = name
         self.samples = samples
@@ -57,7 +56,13 @@ class Program:
         return tuple(self._functions)
 
     def run(
-        self, pipeline: str, *args: Any, target: str = "auto", work: float | None = None, passes: int = 1, label: str = ""
+        self,
+        pipeline: str,
+        *args: Any,
+        target: str = "auto",
+        work: float | None = None,
+        passes: int = 1,
+        label: str = "",
     ) -> Any:
         """Run a pipeline.
 
@@ -115,7 +120,9 @@ class Program:
     def assembly(self, pipeline: str, *args: Any, target: str = "serial") -> str:
         """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
         given = tuple(map(arguments.structured, args))
-        given = arguments.with_real_scalars(given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given))
+        given = arguments.with_real_scalars(
+            given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
+        )
         text, names, stem = self.generated(pipeline, target, given, "assembly")
         module = cpu.load_module(stem, text, {**cpu.namespace(cache=False), **names})
         return cpu.assembly(module, pipeline, tuple(map(type_of, given)))

@@ -79,7 +79,7 @@ class _Writer(ast.NodeTransformer):
         """On CUDA parts of arrays are taken in kernels, so what names them is written there again."""
         self.generic_visit(node)
         if self.target == "cuda" and isinstance(node.targets[0], ast.Name):
-            value = _Renamed(self.views).visit(copy.deepcopy(node.value))
+            value = _Renamed(self.views).expression(node.value)
             self.views.pop(node.targets[0].id, None)
             if isinstance(value, ast.Tuple) and all(isinstance(entry, ast.Subscript) for entry in value.elts):
                 self.views[node.targets[0].id] = value
@@ -94,7 +94,8 @@ class _Writer(ast.NodeTransformer):
     def _replace(self, node: ast.stmt) -> ast.stmt:
         launches = launches_in(node)
         if launches is None:
-            return self.generic_visit(node)
+            self.generic_visit(node)
+            return node
         if not launches:
             return ast.Pass()
         call = self._cuda(launches) if self.target == "cuda" else self._loops(launches)
@@ -146,7 +147,6 @@ class _Writer(ast.NodeTransformer):
         Slices such as X[j] are taken inside the kernel: slicing device arrays on the host is slow.
         """
         name = self._name("kernel", launches)
-        outer = {*self.source.functions, *self.source.names}
         texts: dict[str, str] = {}
         lines = ["_dl_i = _dl_cuda.grid(1)"]
         for k, launch in enumerate(launches):
@@ -154,21 +154,26 @@ class _Writer(ast.NodeTransformer):
             condition = f"_dl_i < _dl_end{k}" if k == 0 else f"_dl_i >= _dl_end{k - 1} and _dl_i < _dl_end{k}"
             args = [start]
             for argument in launch.args:
-                shown = _Renamed(self.views).visit(copy.deepcopy(argument))
-                if (pruned := getattr(shown, "pruned", None)) is not None:
-                    value, paths, types = pruned
-                    names = {path: _plain(ast.unparse(shown) + accessor(path)) for path in paths}
-                    texts |= {ast.unparse(shown) + accessor(path): name for path, name in names.items()}
-                    args.append(rebuilt_text(value, names, types.__getitem__))
-                    continue
-                parts = {text: _plain(text) for text in local_paths([shown], outer)}
-                texts |= parts
-                args.append(ast.unparse(_Renamed({t: ast.Name(n, ast.Load()) for t, n in parts.items()}).visit(shown)))
+                text, taken = self._cuda_argument(argument)
+                args.append(text)
+                texts |= taken
             lines += [f"if {condition}:", f"    {ast.unparse(launch.body)}({', '.join(args)})"]
         ends = [f"_dl_end{k}" for k in range(len(launches))]
         self.passes.append(_indented(f"@_dl_kernel\ndef {name}({', '.join([*ends, *texts.values()])}):", lines))
         counts = ", ".join(ast.unparse(launch.count) for launch in launches)
         return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(text + ', ' for text in texts)}))"
+
+    def _cuda_argument(self, argument: ast.expr) -> tuple[str, dict[str, str]]:
+        """How a kernel makes an argument of its body, and what it takes for that, by its text in the pipeline."""
+        shown = _Renamed(self.views).expression(argument)
+        text = ast.unparse(shown)
+        if (pruned := getattr(shown, "pruned", None)) is not None:
+            value, paths, types = pruned
+            names = {path: _plain(text + accessor(path)) for path in paths}
+            return rebuilt_text(value, names, types.__getitem__), {text + accessor(p): n for p, n in names.items()}
+        parts = {part: _plain(part) for part in local_paths([shown], {*self.source.functions, *self.source.names})}
+        renamed = _Renamed({part: ast.Name(name, ast.Load()) for part, name in parts.items()})
+        return ast.unparse(renamed.expression(shown)), parts
 
 
 class _Renamed(ast.NodeTransformer):
@@ -177,10 +182,17 @@ class _Renamed(ast.NodeTransformer):
     def __init__(self, by_text: Mapping[str, ast.expr]) -> None:
         self.by_text = by_text
 
+    def expression(self, node: ast.expr) -> ast.expr:
+        """A copy with the others in place."""
+        made = self.visit(copy.deepcopy(node))
+        assert isinstance(made, ast.expr)
+        return made
+
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and (text := ast.unparse(node)) in self.by_text:
             return copy.deepcopy(self.by_text[text])
-        return super().visit(node)
+        made: ast.AST = super().visit(node)
+        return made
 
 
 def _plain(text: str) -> str:

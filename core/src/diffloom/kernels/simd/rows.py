@@ -97,26 +97,9 @@ def _is_slots(slots, e) -> bool:
     return _can_transpose(slots.dtype, e.count)
 
 
-@overload(memory.st13, jit_options=DEVICE_OPTIONS)
-def _st13(slots, e, f):
-    return (lambda slots, e, f: _store_slots(slots, e, (f,))) if _is_slots(slots, e) else None
-
-
-@overload(memory.st23, jit_options=DEVICE_OPTIONS)
-def _st23(slots, e, f0, f1):
-    return (lambda slots, e, f0, f1: _store_slots(slots, e, (f0, f1))) if _is_slots(slots, e) else None
-
-
-@overload(memory.st33, jit_options=DEVICE_OPTIONS)
-def _st33(slots, e, f0, f1, f2):
-    return (lambda slots, e, f0, f1, f2: _store_slots(slots, e, (f0, f1, f2))) if _is_slots(slots, e) else None
-
-
-@overload(memory.st43, jit_options=DEVICE_OPTIONS)
-def _st43(slots, e, f0, f1, f2, f3):
-    if _is_slots(slots, e):
-        return lambda slots, e, f0, f1, f2, f3: _store_slots(slots, e, (f0, f1, f2, f3))
-    return None
+@overload(memory.store_corners, jit_options=DEVICE_OPTIONS)
+def _store_corners(slots, e, vectors):
+    return (lambda slots, e, vectors: _store_slots(slots, e, vectors)) if _is_slots(slots, e) else None
 
 
 @intrinsic

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from diffloom.interfaces import NoGradient, OwnStep, SimulationError, State
 from diffloom.dynamics import Mechanics, TorchTerm
+from diffloom.interfaces import NoGradient, OwnStep, SimulationError, State
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.integrators.runs import accepted, names
 from diffloom.testing.refusals import refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Control, State
 from diffloom.dynamics import Mechanics
+from diffloom.interfaces import Control, State
 from diffloom.testing.checks import Skip
 from diffloom.testing.subjects import ModelSubject
 

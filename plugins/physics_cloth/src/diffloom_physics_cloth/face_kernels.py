@@ -1,9 +1,9 @@
 """Triangles of a thin shell as elements: in-plane elasticity, with or without air."""
 
-from diffloom.kernels import add3, cross3, device, fma3, ld3, mul3, neg3, st33, sub3
-from diffloom_physics_cloth.kernels.air import air_force, air_force_adjoint
-from diffloom_physics_cloth.kernels.metric import add_spread, metric, products, pull, pull_adjoint, push, spread_over
-from diffloom_physics_cloth.kernels.shell import area_of, shell_stress, shell_stress_adjoint
+from diffloom.kernels import add3, cross3, device, fma3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_physics_cloth.air_kernels import air_force, air_force_adjoint
+from diffloom_physics_cloth.metric_kernels import add_spread, metric, products, pull, pull_adjoint, push, spread_over
+from diffloom_physics_cloth.shell_kernels import area_of, shell_stress, shell_stress_adjoint
 
 
 @device
@@ -32,7 +32,7 @@ def face_force(e, clock, x, u, nodes, rest, mu, lam, damping, activation, out):
     E = pull(b, products(d1, d2, w1, w2))
     S = shell_stress(C, E, J, inverse, mu[e], lam[e], damping[e], activation[row, e])
     g1, g2 = spread_over(d1, d2, push(b, S))
-    st33(out, e, add3(g1, g2), neg3(g1), neg3(g2))
+    store_corners(out, e, (add3(g1, g2), neg3(g1), neg3(g2)))
 
 
 @device
@@ -53,7 +53,7 @@ def airy_face_force(
     g1, g2 = spread_over(d1, d2, push(b, S))
     v = relative_wind(e, clock, u0, w1, w2, wind_x, wind_y, wind_z)
     f = mul3(air_force(n, inverse * (b[0] * b[2]), v, drag[e], lift[e]), R(1.0 / 3.0))
-    st33(out, e, add3(add3(g1, g2), f), sub3(f, g1), sub3(f, g2))
+    store_corners(out, e, (add3(add3(g1, g2), f), sub3(f, g1), sub3(f, g2)))
 
 
 @device
@@ -112,8 +112,8 @@ def face_force_adjoint(
         e, row, d1, d2, w1, w2, neg3(y1), neg3(y2), J, inverse, rest, mu, lam, damping, activation,
         adj_rest, adj_mu, adj_lam, adj_damping, adj_activation,
     )
-    st33(adj_x, e, neg3(add3(a1, a2)), a1, a2)
-    st33(adj_u, e, neg3(add3(v1, v2)), v1, v2)
+    store_corners(adj_x, e, (neg3(add3(a1, a2)), a1, a2))
+    store_corners(adj_u, e, (neg3(add3(v1, v2)), v1, v2))
 
 
 @device
@@ -142,8 +142,8 @@ def airy_face_force_adjoint(
     a1 = add3(a1, cross3(d2, a_n))
     a2 = add3(a2, cross3(a_n, d1))
     share = mul3(a_v, third)
-    st33(adj_x, e, neg3(add3(a1, a2)), a1, a2)
-    st33(adj_u, e, sub3(share, add3(v1, v2)), add3(v1, share), add3(v2, share))
+    store_corners(adj_x, e, (neg3(add3(a1, a2)), a1, a2))
+    store_corners(adj_u, e, (sub3(share, add3(v1, v2)), add3(v1, share), add3(v2, share)))
     adj_drag[e] += a_drag
     adj_lift[e] += a_lift
     windy = clock.row if wind_x.shape[0] > 1 else 0

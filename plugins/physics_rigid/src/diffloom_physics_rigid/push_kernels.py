@@ -1,5 +1,6 @@
 """External forces on points of bodies in windows of time."""
 
+from diffloom.dynamics.push_kernels import window_share
 from diffloom.kernels import (
     add3,
     add33,
@@ -14,8 +15,7 @@ from diffloom.kernels import (
     st3,
     tmatvec33,
 )
-from diffloom.dynamics.push_kernels import window_share
-from diffloom_physics_rigid.kernels.rotations import quat_matrix_vjp
+from diffloom_physics_rigid.rotation_kernels import quat_matrix_vjp
 
 
 @device

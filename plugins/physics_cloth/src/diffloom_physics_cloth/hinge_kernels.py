@@ -5,8 +5,8 @@ the energy k/2 (phi - phi0 + activation)^2. Hinges without damping, c = 0, have 
 velocities, which is a third of what there is to load.
 """
 
-from diffloom.kernels import add3, device, fma, fma3, ld3, mul3, neg3, st43, sub3
-from diffloom_physics_cloth.kernels.hinge import curvature, hinge, slope, slope_adjoint
+from diffloom.kernels import add3, device, fma, fma3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_physics_cloth.dihedral_kernels import curvature, hinge, slope, slope_adjoint
 
 
 @device
@@ -19,7 +19,7 @@ def relative(v, nodes, k):
 @device
 def store(out, k, f1, f2, f3):
     """Vectors at corners 1, 2, 3, and the opposite of their sum at corner 0."""
-    st43(out, k, neg3(add3(f1, add3(f2, f3))), f1, f2, f3)
+    store_corners(out, k, (neg3(add3(f1, add3(f2, f3))), f1, f2, f3))
 
 
 @device

@@ -1,13 +1,13 @@
 """Springs of no length that tie single vertices to points in space."""
 
-from diffloom.kernels import add_to3, device, dot3, ld3, mul3, st13, sub3
+from diffloom.kernels import add_to3, device, dot3, ld3, mul3, store_corners, sub3
 
 
 @device
 def anchor_force(e, clock, x, u, nodes, place, stiffness, damping, out):
     """f = k (place - x) - c u: linear, so that a vertex may sit exactly on its anchor."""
     i = nodes[e, 0]
-    st13(out, e, sub3(mul3(sub3(ld3(place, e), ld3(x, i)), stiffness[e]), mul3(ld3(u, i), damping[e])))
+    store_corners(out, e, (sub3(mul3(sub3(ld3(place, e), ld3(x, i)), stiffness[e]), mul3(ld3(u, i), damping[e])),))
 
 
 @device
@@ -21,5 +21,5 @@ def anchor_force_adjoint(
     add_to3(adj_place, e, pull)
     adj_stiffness[e] += dot3(a, sub3(ld3(place, e), ld3(x, i)))
     adj_damping[e] -= dot3(a, ld3(u, i))
-    st13(adj_x, e, mul3(a, -stiffness[e]))
-    st13(adj_u, e, mul3(a, -damping[e]))
+    store_corners(adj_x, e, (mul3(a, -stiffness[e]),))
+    store_corners(adj_u, e, (mul3(a, -damping[e]),))

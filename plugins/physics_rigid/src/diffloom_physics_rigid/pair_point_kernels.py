@@ -27,7 +27,7 @@ from diffloom.kernels import (
     sub3,
     tmatvec33,
 )
-from diffloom_physics_rigid.kernels.distance import may_touch, shape_distance, shape_distance_adjoint
+from diffloom_physics_rigid.distance_kernels import may_touch, shape_distance, shape_distance_adjoint
 
 
 @device

@@ -10,7 +10,7 @@ are finite at every angle, flat ones included.
 """
 
 from diffloom.kernels import add3, constant, cross3, device, dot3, fma, fma3, mul3, neg3, sqrt, where
-from diffloom_physics_cloth.kernels.angle import angle
+from diffloom_physics_cloth.angle_kernels import angle
 
 
 @device

@@ -13,17 +13,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Indices = NDArray[np.int64]
-Elements = NDArray[np.integer[Any]]
 
 
-def joined(elements: Elements) -> NDArray[np.int32]:
-    """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model that
-    keeps its own spares the core to sort the same connectivity anew for each rollout."""
-    return np.ascontiguousarray(elements, dtype=np.int32)
+def take(values: Tensor, index: Indices) -> Tensor:
+    """``values[index]``: rows of vertices (V, ...) at the corners of elements (E, corners), say."""
+    result: Tensor = _Take.apply(values, index)  # type: ignore[no-untyped-call]
+    return result
+
+
+def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
+    """The transpose of ``take``: rows of ``values`` summed into ``count`` rows by their index."""
+    result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
+    return result
 
 
 def _sum_rows(values: Tensor, index: Indices, count: int) -> Tensor:
-    """Row i is the sum of the rows of ``values`` whose index is i."""
+    """Row i is the sum of the rows of ``values`` whose index is i; bincount adds one by one, in float64."""
     flat = values.detach().cpu().contiguous().numpy().reshape(index.size, -1)
     columns = [np.bincount(index.ravel(), weights=column, minlength=count) for column in flat.T]
     total = torch.from_numpy(np.stack(columns, axis=1)).to(values.dtype).to(values.device)
@@ -50,15 +55,3 @@ class _Assemble(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None, None]:
         return take(adj, ctx.index), None, None
-
-
-def take(values: Tensor, index: Indices) -> Tensor:
-    """``values[index]``: rows of vertices (V, ...) at the corners of elements (E, corners), say."""
-    result: Tensor = _Take.apply(values, index)  # type: ignore[no-untyped-call]
-    return result
-
-
-def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
-    """The transpose of ``take``: rows of ``values`` summed into ``count`` rows by their index."""
-    result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
-    return result

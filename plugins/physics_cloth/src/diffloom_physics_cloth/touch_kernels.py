@@ -8,7 +8,7 @@ would do neither across a gap, and is left out.
 
 from diffloom.contact.kernels import closing_speed
 from diffloom.kernels import add3, constant, device, dot3, ld3, mul3, sqrt, sub3
-from diffloom_physics_cloth.kernels.closest_point import closest_point, closest_point_adjoint
+from diffloom_physics_cloth.closest_point_kernels import closest_point, closest_point_adjoint
 
 
 @device

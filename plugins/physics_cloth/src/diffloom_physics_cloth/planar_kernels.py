@@ -4,9 +4,9 @@ As the faces of a shell, but with the plane's own normal m: J = m.(Fu x Fv) is t
 inside out, and the elastic force drives it back, where a shell could not tell its front from its back.
 """
 
-from diffloom.kernels import add3, cross3, device, dot3, ld3, mul3, neg3, st33, sub3
-from diffloom_physics_cloth.kernels.faces import corners
-from diffloom_physics_cloth.kernels.membrane import deformation, membrane_stress, membrane_stress_adjoint
+from diffloom.kernels import add3, cross3, device, dot3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_physics_cloth.face_kernels import corners
+from diffloom_physics_cloth.membrane_kernels import deformation, membrane_stress, membrane_stress_adjoint
 
 
 @device
@@ -26,7 +26,7 @@ def planar_face_force(e, clock, x, u, nodes, normal, rest, mu, lam, damping, act
     Pu, Pv = membrane_stress(Fu, Fv, Ru, Rv, m, J, mu[e], lam[e], damping[e], activation[row, e])
     f1 = neg3(add3(mul3(Pu, b0), mul3(Pv, b1)))
     f2 = mul3(Pv, -b2)
-    st33(out, e, neg3(add3(f1, f2)), f1, f2)
+    store_corners(out, e, (neg3(add3(f1, f2)), f1, f2))
 
 
 @device
@@ -69,5 +69,5 @@ def planar_face_force_adjoint(
     a2 = mul3(a_Fv, b2)
     v1 = add3(mul3(a_Ru, b0), mul3(a_Rv, b1))
     v2 = mul3(a_Rv, b2)
-    st33(adj_x, e, neg3(add3(a1, a2)), a1, a2)
-    st33(adj_u, e, neg3(add3(v1, v2)), v1, v2)
+    store_corners(adj_x, e, (neg3(add3(a1, a2)), a1, a2))
+    store_corners(adj_u, e, (neg3(add3(v1, v2)), v1, v2))

@@ -22,7 +22,7 @@ from diffloom.kernels import (
     sub3,
     tmatvec33,
 )
-from diffloom_physics_rigid.kernels.rotations import quat_matrix_vjp
+from diffloom_physics_rigid.rotation_kernels import quat_matrix_vjp
 
 
 @device

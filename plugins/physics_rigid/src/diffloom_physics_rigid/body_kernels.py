@@ -29,7 +29,7 @@ from diffloom.kernels import (
     st3,
     tmatvec33,
 )
-from diffloom_physics_rigid.kernels.rotations import (
+from diffloom_physics_rigid.rotation_kernels import (
     add_to_sym,
     ld_sym,
     quat_exp,
@@ -108,7 +108,7 @@ def body_acceleration_adjoint(
     i, q, u, f, inverse_mass, gravity, inertia, inverse_inertia,
     adj, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
 ):
-    """With b = R^T adj_w and t = R^T torque: adj_torque = R J b, adj_J = b t^T, adj_R = adj_w (J t)^T + torque (J b)^T."""
+    """With b = R^T adj_w, t = R^T torque: adj_torque = R J b, adj_J = b t^T, adj_R = adj_w (J t)^T + torque (J b)^T."""
     zero = inverse_mass.dtype.type(0)
     m = inverse_mass[i]
     push = (adj[0], adj[1], adj[2])

@@ -9,13 +9,13 @@ a contact, that is the largest radius plus the thickness; cells (n + m, 3), star
 vertices before triangles in each.
 """
 
-from diffloom.kernels import add3, device, dot3, floor, ld3, mul3, sqrt, st3, sub3
+from diffloom.kernels import add3, constant, device, dot3, floor, ld3, mul3, sqrt, st3, sub3
 
 
 @device
-def bucket(i, j, k, buckets):
+def bucket(cell, buckets):
     """Bucket of a cell; ``buckets`` is a power of two."""
-    return ((i * 73856093) ^ (j * 19349663) ^ (k * 83492791)) & (buckets - 1)
+    return ((cell[0] * 73856093) ^ (cell[1] * 19349663) ^ (cell[2] * 83492791)) & (buckets - 1)
 
 
 @device
@@ -25,9 +25,36 @@ def cell_of(value, inverse):
 
 
 @device
-def in_cell(cells, j, cx, cy, cz):
+def in_cell(cells, j, cell):
     """Whether entry j lies in this cell."""
-    return cells[j, 0] == cx and cells[j, 1] == cy and cells[j, 2] == cz
+    return cells[j, 0] == cell[0] and cells[j, 1] == cell[1] and cells[j, 2] == cell[2]
+
+
+@device
+def cells_around(p, reach):
+    """The cells that hold whatever is closer to p than ``reach``: the lowest, and how many along each axis."""
+    inverse = constant(reach, 0.5) / reach
+    x = cell_of(p[0] - reach, inverse)
+    y = cell_of(p[1] - reach, inverse)
+    z = cell_of(p[2] - reach, inverse)
+    nx = max(cell_of(p[0] + reach, inverse) + 1 - x, 0)
+    ny = max(cell_of(p[1] + reach, inverse) + 1 - y, 0)
+    nz = max(cell_of(p[2] + reach, inverse) + 1 - z, 0)
+    return (x, y, z), (nx, ny, nz)
+
+
+@device
+def cell_count(around):
+    """How many cells these are."""
+    return around[1][0] * around[1][1] * around[1][2]
+
+
+@device
+def nth_cell(around, n):
+    """The n-th of them, row by row."""
+    lowest, counts = around
+    row = n // counts[2]
+    return (lowest[0] + row // counts[1], lowest[1] + row % counts[1], lowest[2] + n % counts[2])
 
 
 @device
@@ -61,12 +88,12 @@ def sort_into_cells(points, count, inverse, cells, starts, order, kind, first):
         cells[first + i, 0] = cx
         cells[first + i, 1] = cy
         cells[first + i, 2] = cz
-        starts[kind, bucket(cx, cy, cz, buckets) + 2] += 1
+        starts[kind, bucket((cx, cy, cz), buckets) + 2] += 1
     for b in range(buckets):
         starts[kind, b + 2] += starts[kind, b + 1]
     # starts[b + 1] now counts the entries before bucket b; filling moves it to the end of the bucket.
     for i in range(count):
-        b = bucket(int(cells[first + i, 0]), int(cells[first + i, 1]), int(cells[first + i, 2]), buckets)
+        b = bucket((int(cells[first + i, 0]), int(cells[first + i, 1]), int(cells[first + i, 2])), buckets)
         order[first + starts[kind, b + 1]] = i
         starts[kind, b + 1] += 1
 

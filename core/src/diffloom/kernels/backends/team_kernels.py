@@ -1,0 +1,160 @@
+"""How threads that go through a pipeline together share the work of a pass and wait for its end.
+
+A tile has one word of memory, which only grows. In pass p it is 2 p while the tile is free for anyone, 2 p + 1 while
+somebody works on it, and more when it is done: 2 p + 2, which is free in pass p + 1, if another member did it, and
+2 p + 3, which is taken in pass p + 1, if its own member did, which from its first tile on does all of them.
+
+That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at
+any time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a
+processor does what there is to do.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from ..language import DEVICE_OPTIONS, device
+
+_WORD = 0  # of the tile; written and read by all
+_SLOW = 1  # whether somebody has waited long for this member; in the same cache line
+_PASSES = 16  # that the member has been through; its own, two cache lines from what others look at
+_HAS_BEGUN = 17
+ROW = 32
+#: How often a thread looks before it lets others have its processor: some microseconds, about two changes of thread.
+_PATIENCE = 150
+
+
+@device
+def enter_pass(team, member):
+    """The number of the pass that this member comes to."""
+    number = team[member, _PASSES]
+    team[member, _PASSES] = number + 1
+    return number
+
+
+@device
+def take_tile(team, member, tile, number):
+    """Whether it is for this member to do the tile in this pass."""
+    if tile == member and team[member, _HAS_BEGUN] != 0:
+        return True
+    free = 2 * number
+    taken = read_word(team, tile) == free and replace_word(team, tile, free)
+    if taken and tile == member:
+        team[member, _HAS_BEGUN] = 1
+    return taken
+
+
+@device
+def leave_tile(team, member, tile, number):
+    """Say that the tile is done."""
+    if tile == member and team[member, _SLOW] == 0:
+        write_word(team, tile, 2 * number + 3)
+    else:
+        if tile == member:
+            team[member, _HAS_BEGUN] = 0
+        write_word(team, tile, 2 * number + 2)
+
+
+@device
+def wait_for_team(team, number):
+    """Wait until every tile of this pass is done."""
+    for tile in range(team.shape[0]):
+        looks = 0
+        while read_word(team, tile) < 2 * number + 2:
+            pause(looks)
+            looks += 1
+            if looks == _PATIENCE:
+                team[tile, _SLOW] = 1
+
+
+def read_word(team, tile):
+    """The word, and with it all that was written before it was."""
+    return team[tile, _WORD]
+
+
+def write_word(team, tile, value):
+    """Set the word, after all that was written before."""
+    team[tile, _WORD] = value
+
+
+def replace_word(team, tile, value):
+    """Count the word up if it holds ``value``; whether it did."""
+    held = team[tile, _WORD] == value
+    if held:
+        team[tile, _WORD] = value + 1
+    return held
+
+
+def pause(looks):
+    """Wait a moment; after many looks let other threads run."""
+
+
+def _pointer(context, builder, team, args):
+    fields = context.make_array(team)(context, builder, args[0])
+    return builder.gep(fields.data, [builder.mul(args[1], ir.Constant(ir.IntType(64), ROW))])
+
+
+@intrinsic
+def _read(typingctx, team, tile):
+    def codegen(context, builder, sig, args):
+        return builder.load_atomic(_pointer(context, builder, team, args), "acquire", 8)
+
+    return types.int64(team, types.int64), codegen
+
+
+@intrinsic
+def _write(typingctx, team, tile, value):
+    def codegen(context, builder, sig, args):
+        builder.store_atomic(args[2], _pointer(context, builder, team, args), "release", 8)
+        return context.get_dummy_value()
+
+    return types.none(team, types.int64, types.int64), codegen
+
+
+@intrinsic
+def _replace(typingctx, team, tile, value):
+    def codegen(context, builder, sig, args):
+        after = builder.add(args[2], ir.Constant(ir.IntType(64), 1))
+        pointer = _pointer(context, builder, team, args)
+        return builder.extract_value(builder.cmpxchg(pointer, args[2], after, "acq_rel", "acquire"), 1)
+
+    return types.boolean(team, types.int64, types.int64), codegen
+
+
+@intrinsic
+def _pause(typingctx, looks):
+    def codegen(context, builder, sig, args):
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        if "x86" in builder.module.triple:
+            builder.call(cgutils.get_or_insert_function(builder.module, nothing, "llvm.x86.sse2.pause"), [])
+        name = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+        give_way = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), name)
+        with builder.if_then(builder.icmp_signed(">", args[0], ir.Constant(ir.IntType(64), _PATIENCE)), likely=False):
+            builder.call(give_way, [])
+        return context.get_dummy_value()
+
+    return types.none(types.int64), codegen
+
+
+@overload(read_word, jit_options=DEVICE_OPTIONS)
+def _compiled_read(team, tile):
+    return lambda team, tile: _read(team, tile)
+
+
+@overload(write_word, jit_options=DEVICE_OPTIONS)
+def _compiled_write(team, tile, value):
+    return lambda team, tile, value: _write(team, tile, value)
+
+
+@overload(replace_word, jit_options=DEVICE_OPTIONS)
+def _compiled_replace(team, tile, value):
+    return lambda team, tile, value: _replace(team, tile, value)
+
+
+@overload(pause, jit_options=DEVICE_OPTIONS)
+def _compiled_pause(looks):
+    return lambda looks: _pause(looks)

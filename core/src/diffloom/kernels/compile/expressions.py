@@ -1,0 +1,148 @@
+"""Expressions written out: functions of records by name, ``*record`` entry by entry, ``static(...)`` as its value."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..language import LAUNCHES
+from .prune import leaves
+from .static_values import UNKNOWN, Known, Unknown, entry, is_function, is_settled, launches, record_types
+
+if TYPE_CHECKING:
+    from .specialise import Maker
+
+
+class Expressions(ast.NodeTransformer):
+    """One function's expressions, with what is known of its variables. maker: writes what they call."""
+
+    def __init__(self, maker: Maker, known: Known) -> None:
+        self.maker, self.known = maker, known
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if (inner := self.known.static_argument(node)) is not None:
+            return ast.Constant(self.known.settled(inner))
+        function = self.known.of(node.func)
+        if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return self._tuple(node.args[0])
+        if any(function is known for known in LAUNCHES):
+            return self._launch(node, function)
+        args = self._args(node.args)
+        values = [self.known.of(argument) for argument in args]
+        made = [self._argument(argument) for argument in args]
+        return ast.Call(self._callee(node.func, function, values), made, [self.visit(k) for k in node.keywords])
+
+    def _launch(self, node: ast.Call, function: Callable[..., Any]) -> ast.expr:
+        if len(node.args) < 2 or node.keywords:
+            return node  # explained where launches are read
+        given = self._args(node.args[2:])
+        values = [UNKNOWN, *(self.known.of(argument) for argument in given)]
+        body = self._callee(node.args[1], self.known.of(node.args[1]), values)
+        args = [self.visit(node.args[0]), body, *(self._argument(argument) for argument in given)]
+        for k, value in enumerate(values):
+            if isinstance(value, tuple) and isinstance(args[k + 1], ast.Name | ast.Attribute | ast.Subscript):
+                assert isinstance(body, ast.Name)
+                names = leaves(value, self.maker.uses.of(body.id, k), is_settled)
+                types = {kind: self.maker.bind(kind, kind.__name__) for kind in record_types(value)}
+                args[k + 1].pruned = (value, names, types)
+        return ast.Call(ast.Name(function.__name__, ast.Load()), args, [])
+
+    def _argument(self, node: ast.expr) -> ast.expr:
+        """An argument written out; a function that is known is called by name where it is used, and not passed."""
+        if is_function(self.known.of(node)) and isinstance(node, ast.Attribute | ast.Subscript):
+            return ast.Constant(None)
+        made: ast.expr = self.visit(node)
+        return made
+
+    def _args(self, args: list[ast.expr]) -> list[ast.expr]:
+        """Arguments with ``*record`` written out."""
+        made: list[ast.expr] = []
+        for argument in args:
+            if isinstance(argument, ast.Starred):
+                value = self.known.of(argument.value)
+                if not isinstance(value, tuple):
+                    raise TypeError(
+                        f"{self.known.function.__name__}: {ast.unparse(argument)} is not known; pass the arguments by "
+                        "position, one by one or as *record"
+                    )
+                made += [entry(argument.value, k) for k in range(len(value))]
+            else:
+                made.append(argument)
+        return made
+
+    def _callee(self, node: ast.expr, function: Any, values: list[Any]) -> ast.expr:
+        if isinstance(function, Unknown):
+            made: ast.expr = self.visit(node)
+            return made
+        if isinstance(function, FunctionType) and (hasattr(function, "__generic__") or launches(function)):
+            return ast.Name(self.maker.function(function, values, function.__name__), ast.Load())
+        return self._named(node, function)
+
+    def _named(self, node: ast.expr, value: Any) -> ast.expr:
+        """A function, type or global by a name of its own."""
+        if isinstance(node, ast.Name) and hasattr(builtins, node.id) and getattr(builtins, node.id) is value:
+            return node
+        wanted = getattr(value, "__name__", "") or (node.id if isinstance(node, ast.Name) else "named")
+        return ast.Name(self.maker.bind(value, wanted if wanted.isidentifier() else "named"), ast.Load())
+
+    def _tuple(self, node: ast.GeneratorExp) -> ast.expr:
+        (loop,) = node.generators
+        over = self.known.static_argument(loop.iter)
+        if over is None or not isinstance(loop.target, ast.Name):
+            raise TypeError(f"{self.known.function.__name__}: {ast.unparse(node)} must run over static(...)")
+        rounds = [Renamed({loop.target.id: e}).visit(copy.deepcopy(node.elt)) for e in self.known.entries(over)]
+        return ast.Tuple([self.visit(e) for e in rounds], ast.Load())
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        condition = self.known.static_argument(node.test)
+        if condition is not None:
+            made: ast.expr = self.visit(node.body if self.known.settled(condition) else node.orelse)
+            return made
+        self.generic_visit(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.known.locals and isinstance(node.ctx, ast.Load):
+            value = self.known.global_value(node.id)
+            if isinstance(value, ModuleType) or not hasattr(builtins, node.id):
+                return self._global_name(node, value)
+        elif isinstance(node.ctx, ast.Load):
+            value = self.known.values.get(node.id)
+            if is_function(value):
+                return self._named(node, value)
+            if type(value) is int:
+                return ast.Constant(value)
+        return node
+
+    def _global_name(self, node: ast.Name, value: Any) -> ast.expr:
+        for name, known in self.maker.source.names.items():
+            if known is value:
+                return ast.Name(name, node.ctx)
+        return ast.Name(self.maker.bind(value, node.id), node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        value = self.known.of(node)
+        if is_function(value) and isinstance(self.known.of(node.value), tuple):
+            return self._named(node, value)
+        self.generic_visit(node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        of_record = isinstance(self.known.of(node.value), tuple) and isinstance(self.known.of(node.slice), int)
+        self.generic_visit(node)
+        node.of_record = of_record  # type: ignore[attr-defined]
+        return node
+
+
+class Renamed(ast.NodeTransformer):
+    """Expressions in place of names."""
+
+    def __init__(self, names: dict[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.names[node.id]) if node.id in self.names else node

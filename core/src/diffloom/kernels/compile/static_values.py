@@ -1,0 +1,181 @@
+"""What is known of values before compiling: of a record's lengths, functions and flags all, of arrays nothing."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import functools
+from collections.abc import Iterator, Sequence
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ..language import Const, static
+from .arguments import rebuilt
+from .read import MARKERS
+
+
+class Unknown:
+    """A value that is known only at run time; nothing can be asked of it before."""
+
+    def __repr__(self) -> str:
+        return "a value that may differ from run to run"
+
+    def _ask(self, *_other: object) -> Any:
+        raise TypeError(f"it depends on {self!r}")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _ask
+    __bool__ = __len__ = __iter__ = __index__ = __getitem__ = __add__ = __sub__ = __mul__ = _ask
+    __hash__ = object.__hash__
+
+
+UNKNOWN = Unknown()
+Values = dict[str, Any]
+
+
+def masked(value: Any, in_record: bool = False) -> Any:
+    """An argument without what may differ from run to run."""
+    if isinstance(value, tuple):
+        return rebuilt(value, [masked(entry, type(value) is not tuple) for entry in value])
+    if isinstance(value, Const | str) or value is None or is_function(value):
+        return value
+    return value if in_record and type(value) is bool else UNKNOWN
+
+
+def structure(value: Any) -> Any:
+    """What of a value code may be written for: two values of one structure share it."""
+    if isinstance(value, tuple):
+        return (type(value), *map(structure, value))
+    return "unknown" if isinstance(value, Unknown) else value
+
+
+def is_function(value: Any) -> bool:
+    """Whether this is a function or type, or one made ready for the compiler."""
+    return callable(value) and not hasattr(value, "shape")
+
+
+@functools.cache
+def launches(function: Any) -> bool:
+    """Whether a plain function is a pipeline: it launches, itself or through another one."""
+    if not isinstance(function, FunctionType) or hasattr(function, "__generic__"):
+        return False
+    names = function.__code__.co_names
+    if any(name in MARKERS for name in names):
+        return True
+    called = [function.__globals__.get(name) for name in names]
+    return any(launches(other) for other in called if isinstance(other, FunctionType) and other is not function)
+
+
+class Known:
+    """What is known of one function's variables, at the statement that is being written.
+
+    values: by name; what is missing is unknown. locals: names of all its variables.
+    """
+
+    def __init__(self, function: FunctionType, values: Values, tree: ast.FunctionDef) -> None:
+        self.function, self.values = function, values
+        self.locals = {*values, *stored_names([tree])}
+
+    def of(self, node: ast.expr) -> Any:
+        """The value of an expression as far as it is known."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            if node.id in self.locals:
+                return self.values.get(node.id, UNKNOWN)
+            return self.global_value(node.id)
+        if isinstance(node, ast.Attribute):
+            base = self.of(node.value)
+            if isinstance(base, tuple | ModuleType) and hasattr(base, node.attr):
+                return getattr(base, node.attr)
+        elif isinstance(node, ast.Subscript):
+            base, index = self.of(node.value), self.of(node.slice)
+            if isinstance(base, tuple) and isinstance(index, int):
+                return base[index]
+        elif isinstance(node, ast.Tuple):
+            return tuple(self.of(entry) for entry in node.elts)
+        elif (inner := self.static_argument(node)) is not None:
+            return self.settled(inner)
+        elif isinstance(node, ast.Call) and not node.keywords:
+            made = self.of(node.func)
+            if isinstance(made, type) and issubclass(made, tuple) and hasattr(made, "_fields"):
+                return made(*[self.of(entry) for entry in node.args])
+        return UNKNOWN
+
+    def global_value(self, name: str) -> Any:
+        """What a name outside the function stands for."""
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        user = self.function.__name__
+        raise NameError(f"{user} refers to {name}, which is not defined where it was written")
+
+    def settled(self, node: ast.expr) -> Any:
+        """The value of ``static(node)``."""
+        found_names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        bound = {n.id for n in found_names if isinstance(n.ctx, ast.Store)}  # by a comprehension inside
+        names = {n.id for n in found_names} - bound
+        space = {name: self.of(ast.Name(name, ast.Load())) for name in names}
+        said = f"{self.function.__name__}: static({ast.unparse(node)})"
+        try:
+            found = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<static>", "eval"), space)
+        except Exception as error:
+            raise TypeError(f"{said} is not known before compiling: {error}") from error
+        if isinstance(found, Unknown):
+            raise TypeError(f"{said} is {found!r}")
+        return found
+
+    def static_argument(self, node: ast.expr | None) -> ast.expr | None:
+        """The argument of ``static(...)`` if the expression is that."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1):
+            return None
+        return node.args[0] if self.of(node.func) is static else None
+
+    def entries(self, node: ast.expr) -> list[ast.expr]:
+        """An expression for each entry of a sequence that is known."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = self.of(node.func)
+            if name is reversed:
+                return self.entries(node.args[0])[::-1]
+            if name is tuple:
+                return self.entries(node.args[0])
+            if name is enumerate:
+                return [ast.Tuple([ast.Constant(k), e], ast.Load()) for k, e in enumerate(self.entries(node.args[0]))]
+            if name is zip:
+                rows = zip(*map(self.entries, node.args), strict=True)
+                return [ast.Tuple(list(row), ast.Load()) for row in rows]
+        found = self.settled(node)
+        if isinstance(found, range):
+            return [ast.Constant(k) for k in found]
+        return [entry(node, k) for k in range(len(found))]
+
+    def forget(self, names: set[str]) -> None:
+        """Nothing is known of these variables any more."""
+        for name in names:
+            self.values.pop(name, None)
+
+
+def stored_names(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names that are assigned somewhere inside."""
+    inside = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return {n.id for n in inside if not isinstance(n.ctx, ast.Load)}
+
+
+def is_settled(value: Any) -> bool:
+    """Whether nothing of a value is left for run time."""
+    return isinstance(value, str) or value is None or is_function(value)
+
+
+def record_types(value: Any) -> Iterator[type]:
+    """Types of the records in a value, itself included."""
+    if isinstance(value, tuple):
+        if type(value) is not tuple:
+            yield type(value)
+        for entry in value:
+            yield from record_types(entry)
+
+
+def entry(sequence: ast.expr, k: int) -> ast.expr:
+    """Entry k of a sequence, as an expression."""
+    return ast.Subscript(copy.deepcopy(sequence), ast.Constant(k), ast.Load())

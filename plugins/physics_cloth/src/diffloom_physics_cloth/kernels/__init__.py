@@ -1,1 +1,0 @@
-"""The numbers of thin shells: forces of one element and their transposes."""

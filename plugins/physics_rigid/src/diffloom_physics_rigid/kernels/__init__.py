@@ -1,1 +1,0 @@
-"""Device functions of rigid bodies and their transposes."""
