@@ -8,7 +8,8 @@ import os
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import numba
 from numba.core import types
@@ -143,7 +144,7 @@ class Program:
 
         given: arguments, whose structure the code is written for.
         """
-        source = specialise(self._functions[pipeline], given)
+        source = specialise(cast("FunctionType", self._functions[pipeline]), given)
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
         digest = hashlib.sha256()
         for part in (text, fingerprint(source.names), environment(), repr(key), _machine()):
