@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_the_error_falls_with_the_fourth_power_of_the_step():
     system, span = chain(), 0.4
     exact = run(system, span / 1280, 1280, (1280,)).q[0]
     errors = [float((run(system, span / n, n, (n,)).q[0] - exact).norm()) for n in (20, 40, 80)]
-    orders = [math.log2(a / b) for a, b in zip(errors, errors[1:], strict=False)]
+    orders = [math.log2(a / b) for a, b in pairwise(errors)]
     print(f"errors {errors}, orders {orders}")
     assert min(orders) > 3.8
     assert max(orders) < 4.3

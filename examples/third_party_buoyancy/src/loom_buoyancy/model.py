@@ -9,8 +9,8 @@ import numpy as np
 import torch
 import trimesh
 
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.dynamics import Mechanics, particles, spread, springs
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from loom_buoyancy.term import buoyancy, water_specs
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from diffloom.interfaces import ParamSpec
 from diffloom.dynamics import NodeTerm, spread
+from diffloom.interfaces import ParamSpec
 
 _POSITIVE = (0.0, None)
 

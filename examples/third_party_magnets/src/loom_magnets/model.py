@@ -9,8 +9,8 @@ import torch
 import trimesh
 from torch import Tensor
 
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.dynamics import Mechanics, TorchTerm, particles, spread
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
 from loom_magnets.dipoles import dipoles
 
 
