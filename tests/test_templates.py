@@ -15,6 +15,7 @@ FORMS = {
     "physics": (["new", "physics", "compiled_tether"], "diffloom-physics-compiled-tether", "compiled_tether"),
     "physics --torch": (["new", "physics", "torch-tether", "--torch"], "diffloom-physics-torch-tether", "torch_tether"),
     "render": (["new", "render", "triangles"], "diffloom-render-triangles", "triangles"),
+    "integrator": (["new", "integrator", "halved-drift"], "diffloom-integrator-halved-drift", "halved_drift"),
 }
 
 
@@ -29,7 +30,7 @@ def written(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(environment, written):
-    """An environment with all three installed from their folders, as a user would, but without a network."""
+    """An environment with all of them installed from their folders, as a user would, but without a network."""
     environment.pip("install", "--no-index", "--no-build-isolation", "--no-deps", *(str(p) for p in written.iterdir()))
     return environment
 
@@ -49,7 +50,8 @@ def test_it_is_listed_and_passes_its_own_tests(form, installed, written):
 def test_the_check_command_counts_and_passes(form, installed):
     name = FORMS[form][2]
     # Some families only: its own tests have run all of them.
-    result = installed.diffloom("plugins", "check", name, "--family", "gradients", "--family", "bad_input")
+    other = "trouble" if form == "integrator" else "bad_input"
+    result = installed.diffloom("plugins", "check", name, "--family", "gradients", "--family", other)
     assert result.returncode == 0, result.stdout[-4000:]
     assert " 0 failed" in result.stdout
     assert int(result.stdout.split(" checks ran")[0].split()[-1]) >= 10
@@ -99,5 +101,6 @@ def test_names_that_cannot_be_are_refused(tmp_path):
     assert "cannot be a name: use lower case letters" in run("physics", "My Model")
     assert "cannot be a name" in run("render", "class")
     assert "there is a model 'springs' already, of diffloom-physics-springs" in run("physics", "springs")
+    assert "there is an integrator 'leapfrog' already, of diffloom-core" in run("integrator", "leapfrog")
     (tmp_path / "diffloom-render-mine").mkdir()
     assert "is there already; move it away" in run("render", "mine")

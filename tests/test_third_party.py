@@ -1,5 +1,7 @@
 """Plugins that live outside: installed from their own folders, checked by the suite, each fitting from pixels."""
 
+import ast
+import importlib
 import json
 import re
 import shutil
@@ -9,14 +11,21 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = {
-    "third_party_magnets": ("magnets", "dipoles", "fit_magnets.py"),
-    "third_party_buoyancy": ("buoys", "buoyancy", "fit_waves.py"),
+    "third_party_magnets": {("model", "magnets"), ("term", "dipoles")},
+    "third_party_buoyancy": {("model", "buoys"), ("term", "buoyancy")},
+    "third_party_pendulum": {("model", "pendulum")},
+    "third_party_yoshida": {("integrator", "yoshida")},
+}
+SCRIPTS = {
+    "third_party_magnets": "fit_magnets.py",
+    "third_party_buoyancy": "fit_waves.py",
+    "third_party_pendulum": "fit_length.py",
 }
 
 
 @pytest.fixture(scope="module")
 def installed(environment, tmp_path_factory):
-    """An environment with both installed, from copies so that nothing is left behind in the repository."""
+    """An environment with all of them installed, from copies so that nothing is left behind in the repository."""
     copies = tmp_path_factory.mktemp("outside")
     for folder in PLUGINS:
         shutil.copytree(
@@ -32,13 +41,39 @@ def test_every_outside_plugin_is_tested_here():
     assert set(PLUGINS) == {path.name for path in (ROOT / "examples").glob("third_party_*")}
 
 
+def public_packages():
+    """What docs/guide/versions.md lists as public: the first column of its table of packages."""
+    text = (ROOT / "docs" / "guide" / "versions.md").read_text()
+    return set(re.findall(r"^\| `(diffloom[\w.]*)` \|", text, flags=re.MULTILINE))
+
+
+def test_packages_documented_as_public_say_what_they_offer():
+    packages = public_packages()
+    assert len(packages) >= 8
+    for package in packages:
+        assert importlib.import_module(package).__all__, f"{package} has no __all__"
+
+
 @pytest.mark.parametrize("folder", PLUGINS)
-def test_it_is_listed_with_its_model_and_its_term(folder, installed):
-    model, term, _ = PLUGINS[folder]
+def test_it_is_written_with_public_names_only(folder):
+    packages, private = public_packages(), []
+    for path in sorted((ROOT / "examples" / folder / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "diffloom":
+                offered = importlib.import_module(node.module).__all__ if node.module in packages else ()
+                private += [f"{node.module}.{alias.name}" for alias in node.names if alias.name not in offered]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names if alias.name.split(".")[0] == "diffloom"]
+                private += [name for name in names if name not in packages]
+    assert not private, f"not among the public names that docs/guide/versions.md lists: {private}"
+
+
+@pytest.mark.parametrize("folder", PLUGINS)
+def test_it_is_listed_with_what_it_offers(folder, installed):
     listing = json.loads(installed.diffloom("plugins", "--json").stdout)["plugins"]
     (found,) = [plugin for plugin in listing if plugin["distribution"] == f"loom-{folder.split('_')[-1]}"]
     assert found["state"] == "loaded"
-    assert {(offer["kind"], offer["name"]) for offer in found["offers"]} == {("model", model), ("term", term)}
+    assert {(offer["kind"], offer["name"]) for offer in found["offers"]} == PLUGINS[folder]
 
 
 @pytest.mark.parametrize("folder", PLUGINS)
@@ -48,10 +83,10 @@ def test_it_passes_its_own_tests_and_the_suite(folder, installed):
     assert re.search(r"\d\d+ passed", result.stdout)
 
 
-@pytest.mark.parametrize("folder", PLUGINS)
+@pytest.mark.parametrize("folder", SCRIPTS)
 def test_its_example_finds_the_truth_from_pixels(folder, installed, tmp_path):
     picture = tmp_path / "picture.png"
-    script = ROOT / "examples" / folder / PLUGINS[folder][2]
+    script = ROOT / "examples" / folder / SCRIPTS[folder]
     assert len(script.read_text().splitlines()) <= 40
     result = installed.run(str(script), str(picture))
     assert result.returncode == 0, result.stderr[-3000:]

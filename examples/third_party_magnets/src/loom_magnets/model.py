@@ -68,10 +68,10 @@ class MagnetsModel(Model):
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         count = len(self._start)
-        law = particles(spread(params["mass"], (count,)), torch.zeros(3, dtype=params.dtype))
+        nodes = particles(spread(params["mass"], (count,)), torch.zeros(3, dtype=params.dtype))
         rest = (("trap", spread(params["trap"], (count,))), ("drag", spread(params["drag"], (count,))))
         magnetic = dipoles(spread(params["moment"], (count, 3)))
-        return Mechanics(law, (magnetic, TorchTerm("bowl", bowl_forces, rest)))
+        return Mechanics(nodes, (magnetic, TorchTerm("bowl", bowl_forces, rest)))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         discs = trajectory.q[:, :, None, :] + self._disc.to(trajectory.q.dtype)

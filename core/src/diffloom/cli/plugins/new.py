@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from diffloom.plugins import survey
-from diffloom.plugins.kinds import MODELS, RENDERERS
+from diffloom.plugins.kinds import INTEGRATORS, MODELS, RENDERERS
 
 SUFFIX = ".in"
 _TERM = "| `term.py` | the force as a term of mechanics |"
@@ -18,7 +18,9 @@ _FILES = {
     "physics_compiled": _TERM + "\n| `kernels.py` | the numbers: the force and its adjoint, compiled |",
     "physics_torch": _TERM.replace("term of mechanics", "term of mechanics, in plain PyTorch"),
     "render": "",
+    "integrator": "",
 }
+_CLASSES = {"physics": "Model", "render": "Renderer", "integrator": "Integrator"}
 
 
 @click.group()
@@ -51,9 +53,18 @@ def render(name: str, into: Path) -> None:
     _write(Package("render", _checked(name, RENDERERS.singular)), ("render",), _FILES["render"], into)
 
 
+@new.command()
+@click.argument("name")
+@_into
+def integrator(name: str, into: Path) -> None:
+    """Write an integrator called NAME, compiled from its kicks and drifts."""
+    package = Package("integrator", _checked(name, INTEGRATORS.singular))
+    _write(package, ("integrator",), _FILES["integrator"], into)
+
+
 @dataclass(frozen=True)
 class Package:
-    """The names of a new package. kind: "physics" or "render"; name: what the model or renderer is called."""
+    """The names of a new package. kind: "physics", "render" or "integrator"; name: what it offers is called."""
 
     kind: str
     name: str
@@ -69,8 +80,7 @@ class Package:
             "__NAME__": self.name,
             "__PACKAGE__": self.distribution.replace("-", "_"),
             "__DISTRIBUTION__": self.distribution,
-            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_"))
-            + {"physics": "Model", "render": "Renderer"}[self.kind],
+            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + _CLASSES[self.kind],
             "__FILES__": listing,
             # Folders called "tests" are left out where this package is packed.
             "__TESTS__": "tests",
@@ -88,10 +98,11 @@ def _checked(name: str, kind: str) -> str:
             f"{name!r} cannot be a name: use lower case letters and digits, joined by '_', starting with a letter"
         )
     registry = survey()
-    for each in (MODELS, RENDERERS):
+    for each in (MODELS, INTEGRATORS, RENDERERS):
         if each.singular == kind and found in registry.names(each):
+            article = "an" if kind[0] in "aeiou" else "a"
             owner = registry.entry(each, found).origin
-            raise click.ClickException(f"there is a {kind} {found!r} already, of {owner}; choose another name")
+            raise click.ClickException(f"there is {article} {kind} {found!r} already, of {owner}; choose another name")
     return found
 
 

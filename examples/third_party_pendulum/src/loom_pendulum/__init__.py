@@ -1,0 +1,1 @@
+"""Planar pendulums: a plugin of diffloom that lives outside of it."""

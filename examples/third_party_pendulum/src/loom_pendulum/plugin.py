@@ -1,0 +1,11 @@
+"""What loom-pendulum offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 1
+
+
+@hookimpl
+def diffloom_register_models(register: Register) -> None:
+    """Offer the model "pendulum"."""
+    register("pendulum", "loom_pendulum.model:PendulumModel", summary="Planar pendulums, one angle each")

@@ -1,0 +1,1 @@
+"""Yoshida's integrator: a plugin of diffloom that lives outside of it."""
