@@ -1,5 +1,6 @@
 """House rules that no other tool watches."""
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -101,3 +102,21 @@ def test_no_function_hides_a_module_of_its_name(package):
     for module in pkgutil.iter_modules(found.__path__):
         value = importlib.import_module(f"{package}.{module.name}")
         assert getattr(found, module.name) is value, f"{package}.{module.name} is a module and something else"
+
+
+def test_no_function_takes_more_than_twelve_parameters():
+    """Outside device bodies: group them in records."""
+    seen = 0
+    for path in sources():
+        if is_kernel_module(path):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                marks = {ast.unparse(mark).split("(")[0] for mark in node.decorator_list}
+                given = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+                if marks & {"device", "generic", "overload", "intrinsic"} or node.name == "__init__":
+                    continue
+                seen += 1
+                where = f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+                assert len([name for name in given if name not in ("self", "cls")]) <= 12, where
+    assert seen > 1000
