@@ -21,7 +21,6 @@ def test_it_examines_everything(run):
         "PyTorch",
         "numba",
         "threads",
-        "thread layer",
         "compiled code",
         "driver",
         "PyTorch on CUDA",

@@ -74,7 +74,8 @@ def test_found_pairs_have_exact_blocks() -> None:
     state = model.initial_state(params)
     found = ForceJacobian(system.compiled, system.compiled.tensors, False, 1.0)
     assert found.complete
-    rows, columns, by_q, by_u = found.blocks(0, state.q, state.u)
+    (pairs,) = found.blocks(0, (state.q,), (state.u,), 0.0)
+    rows, columns, by_q, by_u = pairs.rows, pairs.columns, pairs.by_q, pairs.by_u
     assert (0, 1) in zip(rows, columns, strict=True)
     implicit = system.evaluation(system.tensors, 1.0, implicit=True)
     for wrt, width, blocks in (("q", 7, by_q), ("u", 6, by_u)):
@@ -85,8 +86,8 @@ def test_found_pairs_have_exact_blocks() -> None:
                 step = torch.zeros_like(state.q if wrt == "q" else state.u)
                 step[body, c] = 1e-7
                 sides = [
-                    implicit.force(0, state.q + s * step, state.u) if wrt == "q"
-                    else implicit.force(0, state.q, state.u + s * step) for s in (1.0, -1.0)
+                    implicit.force(0, (state.q + s * step,), (state.u,))[0] if wrt == "q"
+                    else implicit.force(0, (state.q,), (state.u + s * step,))[0] for s in (1.0, -1.0)
                 ]  # fmt: skip
                 change = ((sides[0] - sides[1]) / 2e-7).numpy()
                 np.testing.assert_allclose(whole[:, :, body, c], change, atol=2e-5 * np.abs(whole).max())
