@@ -50,11 +50,18 @@ def cell_count(around):
 
 
 @device
-def nth_cell(around, n):
-    """The n-th of them, row by row."""
+def next_cell(around, cell):
+    """The one after ``cell``, row by row; the first is the lowest."""
     lowest, counts = around
-    row = n // counts[2]
-    return (lowest[0] + row // counts[1], lowest[1] + row % counts[1], lowest[2] + n % counts[2])
+    x, y, z = cell
+    z += 1
+    if z == lowest[2] + counts[2]:
+        z = lowest[2]
+        y += 1
+        if y == lowest[1] + counts[1]:
+            y = lowest[1]
+            x += 1
+    return (x, y, z)
 
 
 @device

@@ -10,7 +10,7 @@ The other arrays are those of ``cell_kernels``.
 """
 
 from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
-from diffloom_physics_cloth.cell_kernels import bucket, cell_count, cells_around, in_cell, nth_cell
+from diffloom_physics_cloth.cell_kernels import bucket, cell_count, cells_around, in_cell, next_cell
 from diffloom_physics_cloth.touch_kernels import touch_force, touch_force_adjoint
 
 
@@ -42,8 +42,10 @@ def push_corners(f, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells
     r = balls[faces.shape[0], 0]
     around = cells_around(m, r)
     buckets = starts.shape[1] - 2
-    for n in range(cell_count(around)):
-        cell = nth_cell(around, n)
+    after = around[0]
+    for _ in range(cell_count(around)):
+        cell = after
+        after = next_cell(around, cell)
         b = bucket(cell, buckets)
         for s in range(starts[0, b], starts[0, b + 1]):
             i = order[s]
@@ -69,8 +71,10 @@ def push_vertex(i, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells,
     r = balls[faces.shape[0], 0]
     around = cells_around(p, r)
     buckets = starts.shape[1] - 2
-    for n in range(cell_count(around)):
-        cell = nth_cell(around, n)
+    after = around[0]
+    for _ in range(cell_count(around)):
+        cell = after
+        after = next_cell(around, cell)
         b = bucket(cell, buckets)
         for s in range(starts[1, b], starts[1, b + 1]):
             f = order[first + s]
@@ -104,8 +108,10 @@ def push_corners_adjoint(
     r = balls[faces.shape[0], 0]
     around = cells_around(c, r)
     buckets = starts.shape[1] - 2
-    for n in range(cell_count(around)):
-        cell = nth_cell(around, n)
+    after = around[0]
+    for _ in range(cell_count(around)):
+        cell = after
+        after = next_cell(around, cell)
         b = bucket(cell, buckets)
         for s in range(starts[0, b], starts[0, b + 1]):
             i = order[s]
@@ -145,8 +151,10 @@ def push_vertex_adjoint(
     r = balls[faces.shape[0], 0]
     around = cells_around(p, r)
     buckets = starts.shape[1] - 2
-    for n in range(cell_count(around)):
-        cell = nth_cell(around, n)
+    after = around[0]
+    for _ in range(cell_count(around)):
+        cell = after
+        after = next_cell(around, cell)
         b = bucket(cell, buckets)
         for s in range(starts[1, b], starts[1, b + 1]):
             f = order[first + s]
