@@ -80,7 +80,8 @@ class SpringsModel(Model):
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        lengths = (self._start[self._pairs[:, 1]] - self._start[self._pairs[:, 0]]).norm(dim=1)
+        a, b = torch.from_numpy(self._pairs.astype(np.int64)).unbind(dim=1)
+        lengths = (self._start[b] - self._start[a]).norm(dim=1)
         own = (
             ParamSpec("mass", 0.1, "kg", "mass of each particle", ("particles",), (0.0, None)),
             ParamSpec("stiffness", 100.0, "N/m", "force per stretch of each spring", ("springs",), (0.0, None)),
