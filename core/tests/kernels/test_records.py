@@ -99,7 +99,7 @@ program = Program("test_records", (rollout,), lambda real: {"rollout": system(re
     "kind", [{}, {"width": 1}, {"width": 2}, {"width": 7, "terms": 1}, {"terms": 0}, {"damped": True}]
 )
 @pytest.mark.parametrize("target", ["serial", "parallel"])
-def test_compiled_is_plain_python_to_the_bit(real, kind, target):
+def test_compiled_agrees_with_the_formula(real, kind, target):
     found, expected = system(real, **kind), system(real, **kind)
     program.run("rollout", *found, target=target)
     steps, dt, X, nodes = expected
