@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import config
+
+from .backends.whole_program import DeviceCompiler, DeviceFunction
 
 #: Whether kernels are compiled with checks of every index (DIFFLOOM_BOUNDS=1): slow, for hunting faults.
 BOUNDS = os.environ.get("DIFFLOOM_BOUNDS", "") not in ("", "0")
@@ -26,6 +28,7 @@ DEVICE_OPTIONS: dict[str, Any] = {
     "fastmath": {"nsz"},
     "forceinline": True,
     "boundscheck": BOUNDS,
+    "pipeline_class": DeviceCompiler,
 }
 
 Anything = TypeVar("Anything")
@@ -37,7 +40,10 @@ def device(function: Callable[..., Any]) -> Any:
     The body must not allocate, raise, or use float literals directly; take constants through the dtype of an array
     (``R = x.dtype.type`` then ``R(0.5)``) so that float32 stays float32.
     """
-    return njit(**DEVICE_OPTIONS)(function)
+    if config.DISABLE_JIT:
+        return function
+    options = {name: value for name, value in DEVICE_OPTIONS.items() if name != "pipeline_class"}
+    return DeviceFunction(function, targetoptions={**options, "nopython": True}, pipeline_class=DeviceCompiler)
 
 
 def generic(function: Callable[..., Any]) -> Callable[..., Any]:

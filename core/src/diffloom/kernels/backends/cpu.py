@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-import numba
 from numba import njit
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -17,6 +17,7 @@ from ..compile.notices import notice
 from ..language import DEVICE_OPTIONS, device
 from ..simd import element_at, lane_count, run_at
 from . import team_kernels as team
+from .whole_program import EntryCompiler, runnable
 
 _PASS = {**DEVICE_OPTIONS, "forceinline": False}
 
@@ -25,9 +26,9 @@ def namespace(cache: bool = True) -> dict[str, object]:
     """Names that generated CPU source uses. cache: keep compiled code on disk."""
     return {
         "device": device,
-        "_dl_entry": njit(**_PASS, cache=cache, nogil=True),
+        "_dl_entry": njit(**{**_PASS, "pipeline_class": EntryCompiler}, cache=cache, nogil=True),
         "_dl_inner": njit(**DEVICE_OPTIONS),
-        "_dl_serial": njit(**_PASS),
+        "_dl_pass": njit(**_PASS),
         "_dl_lane_count": lane_count,
         "_dl_run_at": run_at,
         "_dl_element_at": element_at,
@@ -51,14 +52,27 @@ def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
     return module
 
 
+@contextlib.contextmanager
+def loaded(name: str, text: str, names: dict[str, object]) -> Iterator[ModuleType]:
+    """A module for as long as something is compiled from it or loaded.
+
+    The finished code needs none of it, and what numba knows of a module takes many times the memory of its machine
+    code.
+    """
+    module = load_module(name, text, names)
+    try:
+        yield module
+    finally:
+        sys.modules.pop(module.__name__, None)
+        module.__dict__.clear()
+
+
 def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str) -> Callable[..., Any]:
     """Function ``entry`` of the module, compiled for arguments of these types or loaded from disk.
 
     What is returned unpacks its arguments as those types without looking: call it with such arguments only.
     """
     function = getattr(module, entry)
-    if numba.config.DISABLE_JIT:
-        return cast("Callable[..., Any]", function)
     stored: Callable[..., Any] | None = _load(function, kinds)
     if stored is not None:
         return stored
@@ -69,7 +83,7 @@ def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str)
             return stored
         notice(f"compiling {title} (once; kept in {path.parent})")
         function.compile(kinds)
-    return cast("Callable[..., Any]", function.overloads[kinds].entry_point)
+    return runnable(function.overloads[kinds])
 
 
 def assembly(module: ModuleType, entry: str, kinds: tuple[Any, ...]) -> str:
@@ -94,5 +108,4 @@ def _load(function: Any, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
         del context.refresh
     if found is None:
         return None
-    function.add_overload(found)  # keeps the code alive
     return cast("Callable[..., Any]", found.entry_point)

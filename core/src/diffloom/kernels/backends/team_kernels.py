@@ -31,6 +31,8 @@ _PATIENCE = 150
 @device
 def enter_pass(team, member):
     """The number of the pass that this member comes to."""
+    if team.shape[0] == 1:
+        return 0
     number = team[member, _PASSES]
     team[member, _PASSES] = number + 1
     return number
@@ -39,6 +41,8 @@ def enter_pass(team, member):
 @device
 def take_tile(team, member, tile, number):
     """Whether it is for this member to do the tile in this pass."""
+    if team.shape[0] == 1:
+        return True
     if tile == member and team[member, _HAS_BEGUN] != 0:
         return True
     free = 2 * number
@@ -51,6 +55,8 @@ def take_tile(team, member, tile, number):
 @device
 def leave_tile(team, member, tile, number):
     """Say that the tile is done."""
+    if team.shape[0] == 1:
+        return
     if tile == member and team[member, _SLOW] == 0:
         write_word(team, tile, 2 * number + 3)
     else:
@@ -62,6 +68,8 @@ def leave_tile(team, member, tile, number):
 @device
 def wait_for_team(team, number):
     """Wait until every tile of this pass is done."""
+    if team.shape[0] == 1:
+        return
     for tile in range(team.shape[0]):
         looks = 0
         while read_word(team, tile) < 2 * number + 2:

@@ -30,6 +30,10 @@ def make_team(members: int) -> NDArray[np.int64]:
     return memory[skip : skip + members * ROW].reshape(members, ROW)
 
 
+#: For running a pipeline on one thread; nothing is written to it.
+TEAM_OF_ONE = make_team(1)
+
+
 class _Workers:
     """Threads that wait for work."""
 

@@ -16,7 +16,7 @@ from numba.core import types
 from numba.core.registry import cpu_target
 
 from ..backends import cpu, threads
-from ..backends.thread_team import make_team, run_team
+from ..backends.thread_team import TEAM_OF_ONE, run_team
 from ..rowtypes import type_of
 from . import arguments
 from .fingerprint import environment, fingerprint
@@ -85,15 +85,15 @@ class Program:
             raise TypeError(f"{self.name}: target {target!r} was asked for, but arguments are in GPU memory") from None
         if target == "auto":
             target = _choose(work, passes)
-        entry = self.entries.get((pipeline, target, key))
+        entry = self.entries.get((pipeline, key))
         if entry is None:
-            entry = self.entries[pipeline, target, key] = self._build(pipeline, target, args, host, label)
+            entry = self.entries[pipeline, key] = self._build(pipeline, args, host, label)
         function, real, floats = entry
         for k in floats:
             host[k] = arguments.with_real_scalars(host[k], real)
         if target == "parallel" and not numba.config.DISABLE_JIT:
             return run_team(function, host, threads.num_threads())
-        return function(*host)
+        return function(TEAM_OF_ONE, 0, *host)
 
     def _run_on_gpu(self, pipeline: str, args: tuple[Any, ...]) -> Any:
         from ..backends import cuda
@@ -101,7 +101,7 @@ class Program:
         return cuda.run(self, pipeline, args)
 
     def _build(
-        self, pipeline: str, target: str, args: tuple[Any, ...], host: list[Any], label: str
+        self, pipeline: str, args: tuple[Any, ...], host: list[Any], label: str
     ) -> tuple[Callable[..., Any], Any, tuple[int, ...]]:
         """Compiled code, the type that Python floats among its arguments take, and which arguments hold any."""
         given = tuple(map(arguments.structured, args))
@@ -111,22 +111,20 @@ class Program:
         if numba.config.DISABLE_JIT:
             return partial(_interpret, self._functions[pipeline], given), real, floats
         kinds = tuple(map(type_of, given))
-        text, names, stem = self.generated(pipeline, target, given, kinds, label)
-        module = cpu.load_module(stem, text, {**cpu.namespace(), **names})
-        if target == "parallel":
-            kinds = (type_of(make_team(1)), types.int64, *kinds)
-        title = f"{label or self.name}: {pipeline} for {target} CPU, {real.__name__}"
-        return cpu.compiled(module, pipeline, kinds, title), real, floats
+        text, names, stem = self.generated(pipeline, "cpu", given, kinds, label)
+        title = f"{label or self.name}: {pipeline}, {real.__name__}"
+        with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
+            return cpu.compiled(module, pipeline, (*TEAM_KINDS, *kinds), title), real, floats
 
-    def assembly(self, pipeline: str, *args: Any, target: str = "serial") -> str:
+    def assembly(self, pipeline: str, *args: Any) -> str:
         """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
         given = tuple(map(arguments.structured, args))
         given = arguments.with_real_scalars(
             given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
         )
-        text, names, stem = self.generated(pipeline, target, given, "assembly")
-        module = cpu.load_module(stem, text, {**cpu.namespace(cache=False), **names})
-        return cpu.assembly(module, pipeline, tuple(map(type_of, given)))
+        text, names, stem = self.generated(pipeline, "cpu", given, "assembly")
+        with cpu.loaded(stem, text, {**cpu.namespace(cache=False), **names}) as module:
+            return cpu.assembly(module, pipeline, (*TEAM_KINDS, *map(type_of, given)))
 
     def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
         """Argument names of a pipeline, checked against the number given."""
@@ -140,7 +138,7 @@ class Program:
     def generated(
         self, pipeline: str, target: str, given: tuple[Any, ...], key: object, label: str = ""
     ) -> tuple[str, dict[str, object], str]:
-        """Source text for a target, the objects its names stand for, and the file stem that tells its content.
+        """Source text for cpu or cuda, the objects its names stand for, and the file stem that tells its content.
 
         given: arguments, whose structure the code is written for.
         """
@@ -153,7 +151,7 @@ class Program:
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"
 
 
-def _interpret(function: Callable[..., Any], given: tuple[Any, ...], *host: Any) -> Any:
+def _interpret(function: Callable[..., Any], given: tuple[Any, ...], _team: Any, member: int, *host: Any) -> Any:
     """The pipeline as plain Python: records as they are, with this call's arrays and numbers in them."""
     return function(*[_filled(like, value) for like, value in zip(given, host, strict=True)])
 
@@ -163,6 +161,9 @@ def _filled(like: Any, value: Any) -> Any:
         return arguments.rebuilt(like, [_filled(a, b) for a, b in zip(like, value, strict=True)])
     return like if value is None else value
 
+
+#: Types of what a compiled pipeline takes before its own arguments: the team, and which of its members calls.
+TEAM_KINDS = (type_of(TEAM_OF_ONE), types.int64)
 
 #: Every program made so far, by name: what the CUDA check goes through.
 REGISTERED: dict[str, Program] = {}

@@ -1,8 +1,9 @@
 """Turning pipelines into source for one target.
 
 A launch becomes a call of a function of its own, a *pass*: on the CPU a loop over elements, on CUDA a kernel. Loops
-out of line compile to better code than loops in the midst of a pipeline. On threads all of them run the pipeline, and
-share each pass (see backends/thread_team.py): starting threads anew for every pass would take longer than many a pass.
+out of line compile to better code than loops in the midst of a pipeline. On the CPU a team of threads goes through the
+pipeline together and shares each pass (see backends/thread_team.py): starting threads anew for every pass would take
+longer than many a pass. A team of one, which is what serial means, does every pass whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .prune import accessor, rebuilt_text
 from .read import Launch, Source, launches_in, local_paths
 
 #: Arguments that pipelines and passes hand on besides their own.
-_CARRIED = {"cuda": ("_dl_stream",), "parallel": ("_dl_team", "_dl_member")}
+_CARRIED = {"cuda": ("_dl_stream",), "cpu": ("_dl_team", "_dl_member")}
 
 HEADER = '''"""{title}
 
@@ -41,7 +42,7 @@ class Chunk(NamedTuple):
 
 
 def generate(source: Source, entry: str, target: str, title: str) -> str:
-    """Source text in which function ``entry`` runs that pipeline on ``target``: serial, parallel or cuda."""
+    """Source text in which function ``entry`` runs that pipeline on ``target``: cpu or cuda."""
     writer = _Writer(source, entry, target)
     functions = [writer.function(name) for name in source.functions]
     modules = sorted({str(getattr(value, "__module__", "")) for value in source.names.values()} - {"", "builtins"})
@@ -64,7 +65,7 @@ class _Writer(ast.NodeTransformer):
             return ast.unparse(ast.fix_missing_locations(tree))
         self.generic_visit(tree)
         ast.fix_missing_locations(tree)
-        tree.args.args[:0] = [ast.arg(extra) for extra in _CARRIED.get(self.target, ())]
+        tree.args.args[:0] = [ast.arg(extra) for extra in _CARRIED[self.target]]
         if self.target == "cuda":
             return ast.unparse(tree)
         return f"@{'_dl_entry' if name == self.entry else '_dl_inner'}\n{ast.unparse(tree)}"
@@ -87,7 +88,7 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if self.target != "serial" and isinstance(node.func, ast.Name) and self.source.is_pipeline(node.func.id):
+        if isinstance(node.func, ast.Name) and self.source.is_pipeline(node.func.id):
             node.args[:0] = [ast.Name(extra, ast.Load()) for extra in _CARRIED[self.target]]
         return node
 
@@ -131,14 +132,9 @@ class _Writer(ast.NodeTransformer):
                 heads.append(f"{own} = {rebuilt_text(value, names, types.__getitem__)}")
             taken += used
             chunks.append(Chunk(k, ast.unparse(launch.body), args, used, heads, launch.lanes, launch.rest))
-        if self.target == "serial":
-            self.passes.append(_indented(f"@_dl_serial\ndef {name}({', '.join(taken)}):", _serial_loops(chunks)))
-            return f"{name}({', '.join(given)})"
-        carried = _CARRIED["parallel"]
-        head = f"@_dl_serial\ndef {name}_tile({', '.join(['_dl_tile', '_dl_tiles', *taken])}):"
-        self.passes.append(_indented(head, _tile_loops(chunks)))
-        head = f"@_dl_serial\ndef {name}({', '.join([*carried, *taken])}):"
-        self.passes.append(_indented(head, _team_loop(f"{name}_tile({', '.join(['_dl_tile', '_dl_tiles', *taken])})")))
+        carried = _CARRIED["cpu"]
+        head = f"@_dl_pass\ndef {name}({', '.join([*carried, *taken])}):"
+        self.passes.append(_indented(head, _team_loop(chunks)))
         return f"{name}({', '.join([*carried, *given])})"
 
     def _cuda(self, launches: list[Launch]) -> str:
@@ -211,36 +207,18 @@ def _run_call(chunk: Chunk) -> str:
     return f"{chunk.body}({', '.join([run, *chunk.args])})"
 
 
-def _serial_loops(chunks: list[Chunk]) -> list[str]:
-    lines: list[str] = []
-    for chunk in chunks:
-        k = chunk.number
-        lines += chunk.heads
-        if not chunk.lanes:
-            lines += [f"for _dl_i in range(_dl_n{k}):", f"    {_single_call(chunk, '_dl_i')}"]
-            continue
-        lines += [
-            f"_dl_w{k} = _dl_lane_count(({', '.join(chunk.used)},))",
-            f"_dl_m{k} = _dl_n{k} - _dl_n{k} % _dl_w{k}",
-            f"for _dl_i in range(0, _dl_m{k}, _dl_w{k}):",
-            f"    {_run_call(chunk)}",
-        ]
-        if chunk.rest:
-            lines += [f"for _dl_i in range(_dl_m{k}, _dl_n{k}):", f"    {_single_call(chunk, '_dl_i')}"]
-    return lines
-
-
-def _team_loop(call: str) -> list[str]:
+def _team_loop(chunks: list[Chunk]) -> list[str]:
     """One member's way through a pass."""
     return [
-        "_dl_pass = _dl_enter_pass(_dl_team, _dl_member)",
+        *[head for chunk in chunks for head in chunk.heads],
         "_dl_tiles = _dl_team.shape[0]",
+        "_dl_number = _dl_enter_pass(_dl_team, _dl_member)",
         "for _dl_k in range(_dl_member, _dl_member + _dl_tiles):",
-        "    _dl_tile = _dl_k % _dl_tiles",
-        "    if _dl_take_tile(_dl_team, _dl_member, _dl_tile, _dl_pass):",
-        f"        {call}",
-        "        _dl_leave_tile(_dl_team, _dl_member, _dl_tile, _dl_pass)",
-        "_dl_wait_for_team(_dl_team, _dl_pass)",
+        "    _dl_tile = _dl_k if _dl_k < _dl_tiles else _dl_k - _dl_tiles",
+        "    if _dl_take_tile(_dl_team, _dl_member, _dl_tile, _dl_number):",
+        *[f"        {line}" for line in _tile_loops(chunks)],
+        "        _dl_leave_tile(_dl_team, _dl_member, _dl_tile, _dl_number)",
+        "_dl_wait_for_team(_dl_team, _dl_number)",
     ]
 
 
@@ -250,11 +228,12 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
     for chunk in chunks:
         k = chunk.number
         lines += [
-            *chunk.heads,
             f"_dl_w{k} = _dl_lane_count(({', '.join(chunk.used)},))" if chunk.lanes else f"_dl_w{k} = 1",
-            f"_dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
-            f"_dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
-            f"_dl_e{k} = min((_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}, _dl_n{k})",
+            f"_dl_s{k}, _dl_e{k} = 0, _dl_n{k}",
+            "if _dl_tiles > 1:",
+            f"    _dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
+            f"    _dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
+            f"    _dl_e{k} = min((_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}, _dl_n{k})",
         ]
         if chunk.lanes:
             lines += [

@@ -1,0 +1,166 @@
+"""Compiling a program as one piece of LLVM code.
+
+numba optimises every function on its own, makes machine code and a Python wrapper for it, then does all of that again
+in each function that calls it. Device functions are hardly ever called from outside a program, so theirs is only tidied
+until the program's entry gathers what it reaches, and has it optimised and translated once. What is not seen from
+outside is made private to the program: arguments that nobody reads are then not even passed.
+
+This is the one module that stands on private parts of numba: on code libraries (``numba.core.codegen``) and on how a
+compiler pipeline finds its own. ``core/tests/kernels/test_whole_program.py`` says what to look at when they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+from numba import njit
+from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+
+
+class _WithoutEnvironment:
+    """A code generator for code that is not run where it is made, so has no place for an environment."""
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing."""
+
+
+class _NotRun(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is not handed to the execution engine."""
+
+    @property
+    def codegen(self) -> Any:
+        return _WithoutEnvironment(self._codegen)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+
+class DeviceLibrary(_NotRun):
+    """LLVM code of one device function, without what it calls."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def own_module(self) -> Any:
+        """The function alone, as something to link."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """The function with all it calls: for libraries of numba's own, which look no further."""
+        whole = llvm.parse_assembly(str(self._codegen._create_empty_module(self.name)))
+        for library in _reached([self]):
+            whole.link_in(_material(library), preserve=True)
+        return whole
+
+
+class EntryLibrary(_NotRun):
+    """LLVM code of a program's entry together with all it reaches, and the machine code of that."""
+
+    def finalize(self) -> None:
+        for library in _reached(self._linking_libraries):
+            self._final_module.link_in(_material(library), preserve=True)
+        for function in self._final_module.functions:
+            if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = "internal"
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+        self._final_module.verify()
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self.enable_object_caching()
+        self._compiled_object = self._codegen._tm.emit_object(self._final_module)
+        self._finalized = True
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """The machine code, and in place of the LLVM code a module that only tells the names it defines."""
+        names = self._codegen._create_empty_module(self.name)
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                ir.IRBuilder(ir.Function(names, nothing, function.name).append_basic_block()).ret_void()
+        for value in self._final_module.global_variables:
+            if not value.is_declaration and value.linkage == llvm.Linkage.common:
+                ir.GlobalVariable(names, ir.IntType(8), value.name).initializer = ir.Constant(ir.IntType(8), 0)
+        return self.name, "object", (self._get_compiled_object(), llvm.parse_assembly(str(names)).as_bitcode())
+
+
+def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
+    """These libraries and those they use, each once."""
+    seen: set[CPUCodeLibrary] = set()
+    waiting = list(reversed(libraries))
+    while waiting:
+        library = waiting.pop()
+        if library in seen:
+            continue
+        seen.add(library)
+        if isinstance(library, DeviceLibrary):
+            waiting.extend(reversed(library._linking_libraries))
+        yield library
+
+
+def _material(library: CPUCodeLibrary) -> Any:
+    return library.own_module() if isinstance(library, DeviceLibrary) else library._get_module_for_linking()
+
+
+class _LibraryCompiler(Compiler):  # type: ignore[misc]
+    """numba's compiler with a code library of another kind."""
+
+    library: type[CPUCodeLibrary]
+
+    def define_pipelines(self) -> Any:
+        self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class DeviceCompiler(_LibraryCompiler):
+    """Compiles a device function as far as LLVM code."""
+
+    library = DeviceLibrary
+
+    def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        super().__init__(typing, target, library, args, return_type, flags, locals)
+
+
+class EntryCompiler(_LibraryCompiler):
+    """Compiles a program's entry with everything that it reaches."""
+
+    library = EntryLibrary
+
+    def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
+        flags.no_cfunc_wrapper = True
+        super().__init__(typing, target, library, args, return_type, flags, locals)
+
+
+class DeviceFunction(CPUDispatcher):  # type: ignore[misc]
+    """A function for compiled code. Called from Python it works too, compiled on its own for that."""
+
+    _alone: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self._alone is None:
+            options = {name: value for name, value in self.targetoptions.items() if name != "nopython"}
+            self._alone = njit(**options)(self.py_func)
+        return self._alone(*args)
+
+
+def runnable(result: Any) -> Callable[..., Any]:
+    """What Python calls to run a compiled entry.
+
+    The machine code is taken out of its compile result, so that nothing of its making is kept.
+    """
+    context = result.target_context
+    call: Callable[..., Any] = type(result)._rebuild(context, *result._reduce()).entry_point
+    return call
