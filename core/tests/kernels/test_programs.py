@@ -269,7 +269,7 @@ def whole_runs(n, x, y):
 def test_whole_runs_leave_no_rest_to_compile(target, real):
     runs = Program("test_whole_runs", (whole_runs,))
     x, y = np.arange(24, dtype=real), np.ones(24, real)
-    text = runs.generated("whole_runs", target, (16, x, y), "")[0]
+    text = runs.generated("whole_runs", "cpu", (16, x, y), "")[0]
     assert text.count(" fade(") == 3
     runs.run("whole_runs", 16, x, y, target=target)
     assert (x == np.arange(24) * np.where(np.arange(24) < 16, 0.25, 1.0)).all()

@@ -31,7 +31,7 @@ def member(team, me, passes, done, impatient):
             yield
 
 
-@pytest.mark.parametrize("members", [1, 2, 3, 5])
+@pytest.mark.parametrize("members", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(30))
 def test_every_tile_is_done_once_in_any_order_of_events(members, seed):
     passes, rng = 12, random.Random(seed)

@@ -59,8 +59,8 @@ class DeviceLibrary(_NotRun):
 
     def _get_module_for_linking(self) -> Any:
         """The function with all it calls: for libraries of numba's own, which look no further."""
-        whole = llvm.parse_assembly(str(self._codegen._create_empty_module(self.name)))
-        for library in _reached([self]):
+        whole = self.own_module().clone()
+        for library in _reached(self._linking_libraries):
             whole.link_in(_material(library), preserve=True)
         return whole
 
@@ -97,7 +97,7 @@ class EntryLibrary(_NotRun):
 
 
 def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
-    """These libraries and those they use, each once."""
+    """These libraries and those they use, each once, and after one that uses it: else it would not be linked."""
     seen: set[CPUCodeLibrary] = set()
     waiting = list(reversed(libraries))
     while waiting:

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import os
 import re
+import threading
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
@@ -24,6 +25,9 @@ from .specialise import specialise
 from .write import generate
 
 Samples = dict[str, tuple[Any, ...]]
+
+#: One program at a time is built in a process: numba compiles one at a time anyway.
+_BUILDING = threading.RLock()
 
 TARGETS = ("auto", "serial", "parallel", "cuda")
 
@@ -87,7 +91,9 @@ class Program:
             target = _choose(work, passes)
         entry = self.entries.get((pipeline, key))
         if entry is None:
-            entry = self.entries[pipeline, key] = self._build(pipeline, args, host, label)
+            with _BUILDING:
+                entry = self.entries.get((pipeline, key)) or self._build(pipeline, args, host, label)
+                self.entries[pipeline, key] = entry
         function, real, floats = entry
         for k in floats:
             host[k] = arguments.with_real_scalars(host[k], real)
