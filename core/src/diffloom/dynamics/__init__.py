@@ -10,8 +10,7 @@ from diffloom.dynamics.node_sets import Motion, NodeSet
 from diffloom.dynamics.particle_set import particles
 from diffloom.dynamics.push_term import Push, pushes
 from diffloom.dynamics.records import Clock
-from diffloom.dynamics.runge_kutta import Tableau, tableau
-from diffloom.dynamics.splitting import Move, moves
+from diffloom.dynamics.schemes import Move, Tableau, moves, tableau
 from diffloom.dynamics.spring_term import springs
 from diffloom.dynamics.step_values import per_step
 from diffloom.dynamics.stepper import FrameCotangents, Segment, Stepper

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.dynamics.binding import Binding, Compiled, Gradients
 from diffloom.dynamics.records import Clock, Cotangents, States
-from diffloom.dynamics.splitting import Move
+from diffloom.dynamics.schemes import Move
 from diffloom.dynamics.stepper import Tensors
 from diffloom.dynamics.terms import TorchTerm
 from diffloom.interfaces import InputError

@@ -12,8 +12,7 @@ from diffloom.dynamics.binding import Binding, Compiled, Gradients
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.programs import ROLLOUTS, cotangents, states
 from diffloom.dynamics.records import Frames, States, Steps
-from diffloom.dynamics.runge_kutta import PointCotangents, Points, Tableau
-from diffloom.dynamics.splitting import Move
+from diffloom.dynamics.schemes import Move, PointCotangents, Points, Tableau
 from diffloom.dynamics.stepper import FrameCotangents, Segment, Stepper, Tensors
 from diffloom.kernels import Bound
 

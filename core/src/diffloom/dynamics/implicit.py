@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.jacobian import ForceJacobian, move_blocks
-from diffloom.dynamics.splitting import Move
+from diffloom.dynamics.schemes import Move
 from diffloom.dynamics.stepper import FrameCotangents, Segment, Stepper, Tensors
 from diffloom.dynamics.system import Mechanics
 from diffloom.interfaces import SimulationError

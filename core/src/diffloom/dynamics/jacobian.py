@@ -17,7 +17,7 @@ from torch import Tensor
 
 from diffloom.dynamics.binding import Compiled, with_private_nodes
 from diffloom.dynamics.evaluation import Evaluation
-from diffloom.dynamics.splitting import Move
+from diffloom.dynamics.schemes import Move
 from diffloom.dynamics.stepper import Tensors
 from diffloom.dynamics.terms import ElementTerm, NodeTerm
 

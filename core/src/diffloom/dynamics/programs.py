@@ -8,23 +8,23 @@ from typing import Any
 import torch
 
 from diffloom.dynamics.binding import Binding, Compiled
-from diffloom.dynamics.forces import force, force_adjoint
+from diffloom.dynamics.force_kernels import force, force_adjoint
 from diffloom.dynamics.records import Clock, Cotangents, Frames, States, Steps
-from diffloom.dynamics.runge_kutta import (
+from diffloom.dynamics.schemes import moves
+from diffloom.dynamics.split_kernels import (
+    joined_rollout_adjoint,
+    make_move_under,
+    move_back_under,
+    split_rollout,
+    split_rollout_adjoint,
+)
+from diffloom.dynamics.tableau_kernels import (
     projection,
     projection_back,
     rates_under,
     rates_under_back,
     tableau_rollout,
     tableau_rollout_adjoint,
-)
-from diffloom.dynamics.splitting import (
-    joined_rollout_adjoint,
-    make_move_under,
-    move_back_under,
-    moves,
-    split_rollout,
-    split_rollout_adjoint,
 )
 from diffloom.kernels import Program
 

@@ -11,7 +11,7 @@ from diffloom.dynamics.diagnosis import explain_failure
 from diffloom.dynamics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
 from diffloom.dynamics.implicit import ImplicitScheme, ImplicitStepper
 from diffloom.dynamics.rollout import Plan, run_rollout
-from diffloom.dynamics.runge_kutta import Tableau
+from diffloom.dynamics.schemes import Tableau
 from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm

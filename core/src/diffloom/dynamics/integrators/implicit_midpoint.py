@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diffloom.dynamics.implicit import ImplicitScheme
-from diffloom.dynamics.splitting import moves
+from diffloom.dynamics.schemes import moves
 from diffloom.dynamics.trajectories import implicit_rollout, refuses_all_but_mechanics
 from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diffloom.dynamics.explicit import Target
-from diffloom.dynamics.runge_kutta import tableau
+from diffloom.dynamics.schemes import tableau
 from diffloom.dynamics.trajectories import explicit_rollout, refuses_all_but_mechanics
 from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
 

@@ -1,15 +1,11 @@
 """Splitting schemes: a step is a sequence of moves, each a kick under the forces and a drift at the velocity.
 
 Semi-implicit Euler is one move, leapfrog is two; schemes of higher order are longer sequences. All of them run through
-the pipelines below, forwards and backwards. Between moves a step keeps its states in ``between``; backwards they are
+these pipelines, forwards and backwards. Between moves a step keeps its states in ``between``; backwards they are
 computed again.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
-
-from diffloom.dynamics.forces import element_forces, force_adjoints, node_stages
+from diffloom.dynamics.force_kernels import element_forces, force_adjoints, node_stages
 from diffloom.dynamics.node_kernels import (
     add_frame,
     drifted,
@@ -23,52 +19,18 @@ from diffloom.dynamics.node_kernels import (
     values,
     zeros,
 )
-from diffloom.dynamics.records import (
-    Clock,
-    Cotangents,
-    Frames,
-    Grads,
-    NodesGrads,
-    NodesRecord,
-    States,
-    Steps,
-    SystemRecord,
-)
+from diffloom.dynamics.records import Clock
 from diffloom.kernels import generic, launch, static, together
-
-Arrays = tuple[Any, ...]
-
-
-class Move(NamedTuple):
-    """Kick for ``kick`` of a step under the forces where the system is, then drift for ``drift`` of a step.
-
-    at: when, in parts of a step. kicks, drifts: whether at all.
-    """
-
-    kick: float
-    drift: float
-    at: float
-    kicks: bool
-    drifts: bool
-
-
-def moves(*pairs: tuple[float, float]) -> tuple[Move, ...]:
-    """A splitting scheme: (kick, drift) of each move, in parts of a step. Kicks and drifts each sum to 1."""
-    made, at = [], 0.0
-    for kick, drift in pairs:
-        made.append(Move(float(kick), float(drift), at, kick != 0.0, drift != 0.0))
-        at += drift
-    return tuple(made)
 
 
 @generic
-def kicked(i: int, h: Any, x: Arrays, v: Arrays, f: Arrays, nodes: NodesRecord) -> Any:
+def kicked(i, h, x, v, f, nodes):
     """The velocity of node i after a kick: v + h a."""
     return plus_times(v, nodes.kind.acceleration(i, x, v, f, *nodes.arrays), h, nodes.kind.du)
 
 
 @generic
-def moved(i: int, dt: Any, move: Move, x: Arrays, v: Arrays, f: Arrays, nodes: NodesRecord) -> Any:
+def moved(i, dt, move, x, v, f, nodes):
     """Node i after a move under the force f."""
     if static(move.kicks and move.drifts and nodes.kind.kicked_drift is not None):
         return nodes.kind.kicked_drift(i, move.kick * dt, move.drift * dt, x, v, f, *nodes.arrays)
@@ -80,18 +42,7 @@ def moved(i: int, dt: Any, move: Move, x: Arrays, v: Arrays, f: Arrays, nodes: N
 
 
 @generic
-def moved_back(
-    i: int,
-    dt: Any,
-    move: Move,
-    x: Arrays,
-    v: Arrays,
-    f: Arrays,
-    a: Arrays,
-    b: Arrays,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> Any:
+def moved_back(i, dt, move, x, v, f, a, b, nodes, grads):
     """The transpose of moved for cotangents a, b of its result: those of x, v and f."""
     kind = nodes.kind
     if static(move.kicks and move.drifts and kind.kicked_drift is not None):
@@ -109,9 +60,7 @@ def moved_back(
 
 
 @generic
-def move_node(
-    i: int, clock: Clock, move: Move, q: Arrays, u: Arrays, q_next: Any, u_next: Any, nodes: NodesRecord
-) -> None:
+def move_node(i, clock, move, q, u, q_next, u_next, nodes):
     """Node i through one move under the forces where it is."""
     kind = nodes.kind
     f = node_force(i, clock, q, u, nodes) if static(move.kicks) else zeros(q[0], kind.du)
@@ -123,18 +72,7 @@ def move_node(
 
 
 @generic
-def pulled_back(
-    i: int,
-    clock: Clock,
-    move: Move,
-    q: Arrays,
-    u: Arrays,
-    a: Arrays,
-    b: Arrays,
-    adj: Cotangents,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> Any:
+def pulled_back(i, clock, move, q, u, a, b, adj, nodes, grads):
     """The transpose of move_node: cotangents a, b of the state after become those before, as far as they do not go
     through the forces; that of the force is stored."""
     kind = nodes.kind
@@ -148,16 +86,7 @@ def pulled_back(
 
 
 @generic
-def move_node_back(
-    i: int,
-    clock: Clock,
-    move: Move,
-    q: Arrays,
-    u: Arrays,
-    adj: Cotangents,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> None:
+def move_node_back(i, clock, move, q, u, adj, nodes, grads):
     """The transpose of move_node without what goes through the forces."""
     own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
@@ -168,9 +97,7 @@ def move_node_back(
 
 
 @generic
-def through_forces(
-    i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads
-) -> Any:
+def through_forces(i, clock, q, u, adj, nodes, grads):
     """Cotangents of node i's state before a move, with what went through the forces."""
     own = static(nodes.number)
     c, d = state_cotangent(i, clock, q, u, adj, nodes, grads)
@@ -180,7 +107,7 @@ def through_forces(
 
 
 @generic
-def collect(i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads) -> None:
+def collect(i, clock, q, u, adj, nodes, grads):
     """Add what went through the forces."""
     a, b = through_forces(i, clock, q, u, adj, nodes, grads)
     store(adj.q[static(nodes.number)], i, a, nodes.kind.dq)
@@ -188,7 +115,7 @@ def collect(i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: 
 
 
 @generic
-def inject(i: int, j: int, frames: Frames, adj: Cotangents, nodes: NodesRecord) -> None:
+def inject(i, j, frames, adj, nodes):
     """Add the cotangent of the frame saved at step j, if one is."""
     own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
@@ -199,21 +126,7 @@ def inject(i: int, j: int, frames: Frames, adj: Cotangents, nodes: NodesRecord) 
 
 
 @generic
-def collect_and_move_back(
-    i: int,
-    clock: Clock,
-    q: Arrays,
-    u: Arrays,
-    j: int,
-    before: Clock,
-    move: Move,
-    q_before: Arrays,
-    u_before: Arrays,
-    adj: Cotangents,
-    frames: Frames,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> None:
+def collect_and_move_back(i, clock, q, u, j, before, move, q_before, u_before, adj, frames, nodes, grads):
     """The end of step j and the start of the one before it, backwards, in one pass."""
     own = static(nodes.number)
     a, b = through_forces(i, clock, q, u, adj, nodes, grads)
@@ -223,9 +136,7 @@ def collect_and_move_back(
     store(adj.u[own], i, b, nodes.kind.du)
 
 
-def make_move(
-    clock: Clock, move: Move, q: Arrays, u: Arrays, q_next: Arrays, u_next: Arrays, system: SystemRecord
-) -> None:
+def make_move(clock, move, q, u, q_next, u_next, system):
     """All nodes through one move."""
     if static(move.kicks):
         element_forces(clock, q, u, system)
@@ -235,9 +146,7 @@ def make_move(
             launch(nodes.size, move_node, clock, move, q, u, q_next[n], u_next[n], nodes)
 
 
-def split_rollout(
-    steps: Steps, scheme: tuple[Move, ...], states: States, between: tuple[States, ...], system: SystemRecord
-) -> None:
+def split_rollout(steps, scheme, states, between, system):
     """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
     b = 0
     for j in range(steps.length):
@@ -261,16 +170,7 @@ def split_rollout(
             make_move(clock, move, q, u, q_next, u_next, system)
 
 
-def split_rollout_adjoint(
-    steps: Steps,
-    scheme: tuple[Move, ...],
-    states: States,
-    between: tuple[States, ...],
-    frames: Frames,
-    adj: Cotangents,
-    system: SystemRecord,
-    grads: Grads,
-) -> None:
+def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
     """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
     for s in range(steps.length):
         j = steps.length - 1 - s
@@ -297,9 +197,7 @@ def split_rollout_adjoint(
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
-def move_back(
-    clock: Clock, move: Move, q: Arrays, u: Arrays, adj: Cotangents, system: SystemRecord, grads: Grads
-) -> None:
+def move_back(clock, move, q, u, adj, system, grads):
     """The transpose of make_move."""
     if static(move.kicks):
         if static(any(nodes.kind.force_matters for nodes in system.sets)):
@@ -315,16 +213,7 @@ def move_back(
                 launch(nodes.size, collect, clock, q, u, adj, nodes, own)
 
 
-def joined_rollout_adjoint(
-    steps: Steps,
-    scheme: tuple[Move, ...],
-    states: States,
-    between: tuple[States, ...],
-    frames: Frames,
-    adj: Cotangents,
-    system: SystemRecord,
-    grads: Grads,
-) -> None:
+def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
     """As split_rollout_adjoint for schemes of one move, with the node passes of neighbouring steps joined: two passes a
     step. Only where no force need be computed again and no term works in stages, which nodes would have to wait for."""
     move = scheme[0]
@@ -352,7 +241,7 @@ def joined_rollout_adjoint(
                 launch(
                     nodes.size, collect_and_move_back, clock_now, q_now, u_now, j, before, move, q_before, u_before,
                     adj, frames, nodes, own,
-                )  # fmt: skip
+                )
     first = states.q[0].dtype.type(steps.first * steps.dt)
     clock_first = Clock(steps.first, first, steps.dt, 0, first)
     q_first = tuple(x[0] for x in static(states.q))
@@ -367,17 +256,7 @@ def joined_rollout_adjoint(
 
 
 @generic
-def move_under(
-    i: int,
-    clock: Clock,
-    move: Move,
-    x_from: Any,
-    v_from: Any,
-    f: Any,
-    q_next: Any,
-    u_next: Any,
-    nodes: NodesRecord,
-) -> None:
+def move_under(i, clock, move, x_from, v_from, f, q_next, u_next, nodes):
     """Node i through one move under a given force."""
     kind = nodes.kind
     x = values(x_from, i, kind.dq)
@@ -388,19 +267,7 @@ def move_under(
 
 
 @generic
-def move_under_back(
-    i: int,
-    clock: Clock,
-    move: Move,
-    x_from: Any,
-    v_from: Any,
-    f_from: Any,
-    adj_q: Any,
-    adj_u: Any,
-    adj_f: Any,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> None:
+def move_under_back(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj_f, nodes, grads):
     """Its transpose, in place: cotangents of the state after become those before; that of the force is added to."""
     kind = nodes.kind
     x = values(x_from, i, kind.dq)
@@ -415,18 +282,16 @@ def move_under_back(
     store(adj_u, i, b, kind.du)
 
 
-def make_move_under(clock: Clock, move: Move, state: States, f: Arrays, after: States, system: SystemRecord) -> None:
+def make_move_under(clock, move, state, f, after, system):
     """All nodes through one move under given forces, for schemes that look for them."""
     with together:
         for n, nodes in static(enumerate(system.sets)):
             launch(
                 nodes.size, move_under, clock, move, state.q[n], state.u[n], f[n], after.q[n], after.u[n], nodes
-            )  # fmt: skip
+            )
 
 
-def move_back_under(
-    clock: Clock, move: Move, state: States, f: Arrays, many: Cotangents, system: SystemRecord, grads: Grads
-) -> None:
+def move_back_under(clock, move, state, f, many, system, grads):
     """Its transpose, in place, for a batch of cotangents (cotangents, nodes, ...)."""
     for p in range(many.q[0].shape[0]):
         with together:
@@ -434,4 +299,4 @@ def move_back_under(
                 launch(
                     nodes.size, move_under_back, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],
                     many.u[n][p], many.f[n][p], nodes, own,
-                )  # fmt: skip
+                )

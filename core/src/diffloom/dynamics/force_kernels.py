@@ -1,9 +1,5 @@
 """Pipelines that every scheme is built of: all forces at a state, and their transpose."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from diffloom.dynamics.node_kernels import (
     adjoint_stage,
     element_adjoint,
@@ -15,13 +11,11 @@ from diffloom.dynamics.node_kernels import (
     store,
     values,
 )
-from diffloom.dynamics.records import Clock, Cotangents, Grads, NodesGrads, NodesRecord, SystemRecord
+from diffloom.dynamics.records import Cotangents
 from diffloom.kernels import generic, launch, launch_lanes, static, together
 
-Arrays = tuple[Any, ...]
 
-
-def element_forces(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> None:
+def element_forces(clock, q, u, system):
     """All element terms, in one pass. q, u: the state of each node set."""
     with together:
         for term in static(system.elements):
@@ -31,7 +25,7 @@ def element_forces(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> 
                 launch(term.size, element_force, clock, q, u, term)
 
 
-def node_stages(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> None:
+def node_stages(clock, q, u, system):
     """What node terms prepare before the nodes gather."""
     for nodes in static(system.sets):
         for term in static(nodes.terms):
@@ -39,7 +33,7 @@ def node_stages(clock: Clock, q: Arrays, u: Arrays, system: SystemRecord) -> Non
                 launch(part.size, stage, clock, q, u, nodes, term, part.body)
 
 
-def force_adjoints(clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, system: SystemRecord, grads: Grads) -> None:
+def force_adjoints(clock, q, u, adj, system, grads):
     """The transpose of all forces up to the node pass: what elements write for their nodes."""
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
@@ -54,15 +48,13 @@ def force_adjoints(clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, system: 
 
 
 @generic
-def store_force(i: int, clock: Clock, q: Arrays, u: Arrays, out: Any, nodes: NodesRecord) -> None:
+def store_force(i, clock, q, u, out, nodes):
     """The force on node i."""
     store(out, i, node_force(i, clock, q, u, nodes), nodes.kind.du)
 
 
 @generic
-def store_cotangent(
-    i: int, clock: Clock, q: Arrays, u: Arrays, adj: Cotangents, nodes: NodesRecord, grads: NodesGrads
-) -> None:
+def store_cotangent(i, clock, q, u, adj, nodes, grads):
     """Adds the cotangent of node i's state."""
     a, b = state_cotangent(i, clock, q, u, adj, nodes, grads)
     own = static(nodes.number)
@@ -70,7 +62,7 @@ def store_cotangent(
     store(adj.u[own], i, plus(values(adj.u[own], i, nodes.kind.du), b, nodes.kind.du), nodes.kind.du)
 
 
-def force(clock: Clock, q: Arrays, u: Arrays, out: Arrays, system: SystemRecord) -> None:
+def force(clock, q, u, out, system):
     """The force on every node at one state."""
     element_forces(clock, q, u, system)
     node_stages(clock, q, u, system)
@@ -79,7 +71,7 @@ def force(clock: Clock, q: Arrays, u: Arrays, out: Arrays, system: SystemRecord)
             launch(nodes.size, store_force, clock, q, u, out[n], nodes)
 
 
-def force_adjoint(clock: Clock, q: Arrays, u: Arrays, many: Cotangents, system: SystemRecord, grads: Grads) -> None:
+def force_adjoint(clock, q, u, many, system, grads):
     """Its transpose for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
     node_stages(clock, q, u, system)
     for p in range(many.f[0].shape[0]):

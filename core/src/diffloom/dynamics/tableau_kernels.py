@@ -4,11 +4,7 @@ With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j
 to where they are valid. Backwards a step's points are computed again.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
-
-from diffloom.dynamics.forces import element_forces, force_adjoints, node_stages
+from diffloom.dynamics.force_kernels import element_forces, force_adjoints, node_stages
 from diffloom.dynamics.node_kernels import (
     node_force,
     plus,
@@ -19,60 +15,13 @@ from diffloom.dynamics.node_kernels import (
     values,
     zeros,
 )
-from diffloom.dynamics.records import (
-    Clock,
-    Cotangents,
-    Frames,
-    Grads,
-    NodesGrads,
-    NodesRecord,
-    States,
-    Steps,
-    SystemRecord,
-)
-from diffloom.dynamics.splitting import inject
+from diffloom.dynamics.records import Clock, States
+from diffloom.dynamics.split_kernels import inject
 from diffloom.kernels import generic, launch, static, together
-
-Arrays = tuple[Any, ...]
-Weights = tuple[Any, ...]  # a number, or None for zero, which is left out
-
-
-class Tableau(NamedTuple):
-    """A scheme of so many stages: a (stages, stages) of how points are made, b (stages) of how the step is, c (stages)
-    when points are, in parts of a step. Zeros are None."""
-
-    a: tuple[Weights, ...]
-    b: Weights
-    c: tuple[float, ...]
-
-
-def tableau(a: list[list[float]], b: list[float]) -> Tableau:
-    """From the lower triangle of a, a row a stage after the first, and b, which sums to 1."""
-    count = len(b)
-    rows = [[*row, *[0.0] * (count - len(row))] for row in [[], *a]]
-    return Tableau(
-        tuple(tuple(float(w) if w else None for w in row) for row in rows),
-        tuple(float(w) if w else None for w in b),
-        tuple(float(sum(row)) for row in rows),
-    )
-
-
-class Points(NamedTuple):
-    """Memory of one step: the points y_1.. and the rates k_0.. at them, for each stage and node set."""
-
-    states: tuple[States, ...]
-    rates: tuple[States, ...]
-
-
-class PointCotangents(NamedTuple):
-    """Memory of one step backwards: cotangents of the point a pass is at, and of the rates of all."""
-
-    point: Cotangents
-    rates: tuple[States, ...]
 
 
 @generic
-def rate_of(i: int, x: Any, v: Any, f: Any, nodes: NodesRecord) -> Any:
+def rate_of(i, x, v, f, nodes):
     """q' and u' of node i."""
     kind = nodes.kind
     a = kind.acceleration(i, x, v, f, *nodes.arrays)
@@ -83,7 +32,7 @@ def rate_of(i: int, x: Any, v: Any, f: Any, nodes: NodesRecord) -> Any:
 
 
 @generic
-def combined(i: int, h: Any, state: States, weights: Weights, rates: tuple[States, ...], nodes: NodesRecord) -> Any:
+def combined(i, h, state, weights, rates, nodes):
     """y + h sum of weighted rates at node i."""
     own = static(nodes.number)
     x = values(state.q[own], i, nodes.kind.dq)
@@ -96,7 +45,7 @@ def combined(i: int, h: Any, state: States, weights: Weights, rates: tuple[State
 
 
 @generic
-def store_rate(i: int, clock: Clock, q: Arrays, u: Arrays, out: States, nodes: NodesRecord) -> None:
+def store_rate(i, clock, q, u, out, nodes):
     """The rate at node i."""
     own = static(nodes.number)
     x = values(q[own], i, nodes.kind.dq)
@@ -107,16 +56,7 @@ def store_rate(i: int, clock: Clock, q: Arrays, u: Arrays, out: States, nodes: N
 
 
 @generic
-def store_combined(
-    i: int,
-    h: Any,
-    state: States,
-    weights: Weights,
-    rates: tuple[States, ...],
-    out: States,
-    nodes: NodesRecord,
-    last: Any,
-) -> None:
+def store_combined(i, h, state, weights, rates, out, nodes, last):
     """The next point of node i, or, with ``last``, its next state."""
     own = static(nodes.number)
     x, v = combined(i, h, state, weights, rates, nodes)
@@ -127,16 +67,7 @@ def store_combined(
 
 
 @generic
-def end_back(
-    i: int,
-    h: Any,
-    state: States,
-    weights: Weights,
-    rates: tuple[States, ...],
-    adj: Cotangents,
-    adj_rates: tuple[States, ...],
-    nodes: NodesRecord,
-) -> None:
+def end_back(i, h, state, weights, rates, adj, adj_rates, nodes):
     """The transpose of store_combined for the next state of node i; cotangents of the rates begin."""
     own = static(nodes.number)
     kind = nodes.kind
@@ -156,16 +87,7 @@ def end_back(
 
 
 @generic
-def rate_back(
-    i: int,
-    clock: Clock,
-    q: Arrays,
-    u: Arrays,
-    adj_rate: States,
-    point: Cotangents,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> None:
+def rate_back(i, clock, q, u, adj_rate, point, nodes, grads):
     """The transpose of store_rate without what goes through the forces."""
     kind = nodes.kind
     own = static(nodes.number)
@@ -174,9 +96,7 @@ def rate_back(
 
 
 @generic
-def rate_under_back(
-    i: int, q: Arrays, u: Arrays, f: Any, adj_rate: States, point: Cotangents, nodes: NodesRecord, grads: NodesGrads
-) -> None:
+def rate_under_back(i, q, u, f, adj_rate, point, nodes, grads):
     """The same for a given force."""
     own = static(nodes.number)
     kind = nodes.kind
@@ -197,17 +117,7 @@ def rate_under_back(
 
 
 @generic
-def point_back(
-    i: int,
-    clock: Clock,
-    q: Arrays,
-    u: Arrays,
-    weights: Weights,
-    adj: Cotangents,
-    back: PointCotangents,
-    nodes: NodesRecord,
-    grads: NodesGrads,
-) -> None:
+def point_back(i, clock, q, u, weights, adj, back, nodes, grads):
     """The cotangent of a point of node i goes to the step's start and to the rates the point was made of."""
     own = static(nodes.number)
     kind = nodes.kind
@@ -223,7 +133,7 @@ def point_back(
             store(rate.u[own], i, plus_times(values(rate.u[own], i, kind.du), b, h, kind.du), kind.du)
 
 
-def evaluate(clock: Clock, q: Arrays, u: Arrays, out: States, system: SystemRecord) -> None:
+def evaluate(clock, q, u, out, system):
     """The rates of all nodes at one point."""
     element_forces(clock, q, u, system)
     node_stages(clock, q, u, system)
@@ -232,16 +142,14 @@ def evaluate(clock: Clock, q: Arrays, u: Arrays, out: States, system: SystemReco
             launch(nodes.size, store_rate, clock, q, u, out, nodes)
 
 
-def combine(h: Any, state: States, weights: Weights, points: Points, out: States, system: SystemRecord) -> None:
+def combine(h, state, weights, points, out, system):
     """The next point of all nodes."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, store_combined, h, state, weights, points.rates, out, nodes, None)
 
 
-def all_points(
-    first: int, dt: Any, start: Any, state: States, scheme: Tableau, points: Points, system: SystemRecord
-) -> None:
+def all_points(first, dt, start, state, scheme, points, system):
     """Points and rates of one step."""
     for s, row in static(enumerate(scheme.a)):
         clock = Clock(first, start + scheme.c[s] * dt, dt, 0, start)
@@ -253,7 +161,7 @@ def all_points(
             evaluate(clock, here.q, here.u, points.rates[s], system)
 
 
-def tableau_rollout(steps: Steps, scheme: Tableau, states: States, points: Points, system: SystemRecord) -> None:
+def tableau_rollout(steps, scheme, states, points, system):
     """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
     b = 0
     for j in range(steps.length):
@@ -268,17 +176,7 @@ def tableau_rollout(steps: Steps, scheme: Tableau, states: States, points: Point
                 launch(nodes.size, store_combined, steps.dt, state, scheme.b, points.rates, after, nodes, 1)
 
 
-def tableau_rollout_adjoint(
-    steps: Steps,
-    scheme: Tableau,
-    states: States,
-    points: Points,
-    frames: Frames,
-    adj: Cotangents,
-    back: PointCotangents,
-    system: SystemRecord,
-    grads: Grads,
-) -> None:
+def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, system, grads):
     """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
     for r in range(steps.length):
         j = steps.length - 1 - r
@@ -299,16 +197,7 @@ def tableau_rollout_adjoint(
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
-def stage_back(
-    clock: Clock,
-    state: States,
-    weights: Weights,
-    adj_rate: States,
-    adj: Cotangents,
-    back: PointCotangents,
-    system: SystemRecord,
-    grads: Grads,
-) -> None:
+def stage_back(clock, state, weights, adj_rate, adj, back, system, grads):
     """One stage backwards."""
     if static(any(nodes.kind.force_matters for nodes in system.sets)):
         element_forces(clock, state.q, state.u, system)
@@ -323,7 +212,7 @@ def stage_back(
 
 
 @generic
-def store_rate_under(i: int, state: States, f: Arrays, out: States, nodes: NodesRecord) -> None:
+def store_rate_under(i, state, f, out, nodes):
     """The rate at node i under a given force."""
     own = static(nodes.number)
     x = values(state.q[own], i, nodes.kind.dq)
@@ -334,16 +223,14 @@ def store_rate_under(i: int, state: States, f: Arrays, out: States, nodes: Nodes
 
 
 @generic
-def given_rate_back(
-    i: int, state: States, f: Arrays, adj_rate: States, point: Cotangents, nodes: NodesRecord, grads: NodesGrads
-) -> None:
+def given_rate_back(i, state, f, adj_rate, point, nodes, grads):
     """Its transpose."""
     given = values(f[static(nodes.number)], i, nodes.kind.du)
     rate_under_back(i, state.q, state.u, given, adj_rate, point, nodes, grads)
 
 
 @generic
-def project_node(i: int, q: Arrays, out: Arrays, nodes: NodesRecord) -> None:
+def project_node(i, q, out, nodes):
     """Coordinates of node i where they are valid."""
     own = static(nodes.number)
     x = values(q[own], i, nodes.kind.dq)
@@ -353,7 +240,7 @@ def project_node(i: int, q: Arrays, out: Arrays, nodes: NodesRecord) -> None:
 
 
 @generic
-def project_node_back(i: int, q: Arrays, adj: Arrays, nodes: NodesRecord) -> None:
+def project_node_back(i, q, adj, nodes):
     """Its transpose, in place."""
     own = static(nodes.number)
     if static(nodes.kind.project is not None):
@@ -362,30 +249,28 @@ def project_node_back(i: int, q: Arrays, adj: Arrays, nodes: NodesRecord) -> Non
         store(adj[own], i, a, nodes.kind.dq)
 
 
-def rates_under(state: States, f: Arrays, out: States, system: SystemRecord) -> None:
+def rates_under(state, f, out, system):
     """The rates of all nodes under given forces."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, store_rate_under, state, f, out, nodes)
 
 
-def rates_under_back(
-    state: States, f: Arrays, adj_rate: States, point: Cotangents, system: SystemRecord, grads: Grads
-) -> None:
+def rates_under_back(state, f, adj_rate, point, system, grads):
     """The transpose: cotangents of state and forces are written to ``point``."""
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, given_rate_back, state, f, adj_rate, point, nodes, own)
 
 
-def projection(q: Arrays, out: Arrays, system: SystemRecord) -> None:
+def projection(q, out, system):
     """All coordinates where they are valid."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, project_node, q, out, nodes)
 
 
-def projection_back(q: Arrays, adj: Arrays, system: SystemRecord) -> None:
+def projection_back(q, adj, system):
     """The transpose, in place."""
     with together:
         for nodes in static(system.sets):
