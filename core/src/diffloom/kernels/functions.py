@@ -16,9 +16,9 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from .language import DEVICE_OPTIONS
+from .language import overloaded
 
 _UNARY = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos}
 
@@ -98,7 +98,7 @@ def reciprocal(x):
 
 
 def _overload_unary(function, compiled):
-    @overload(function, jit_options=DEVICE_OPTIONS)
+    @overloaded(function)
     def scalar(x):
         if isinstance(x, types.Float):
             return lambda x: compiled(x)
@@ -109,14 +109,14 @@ for _name, _compiled in _UNARY.items():
     _overload_unary(globals()[_name], _compiled)
 
 
-@overload(atan2, jit_options=DEVICE_OPTIONS)
+@overloaded(atan2)
 def _scalar_atan2(y, x):
     if isinstance(y, types.Float) and isinstance(x, types.Float):
         return lambda y, x: math.atan2(y, x)
     return None
 
 
-@overload(floor, jit_options=DEVICE_OPTIONS)
+@overloaded(floor)
 def _scalar_floor(x):
     if isinstance(x, types.Float):
         kind = x
@@ -125,19 +125,19 @@ def _scalar_floor(x):
 
 
 # numba-cuda has no np.floor; the CPU keeps it, since it also answers for nan and infinity.
-@overload(floor, jit_options=DEVICE_OPTIONS, target="cpu")
+@overloaded(floor, target="cpu")
 def _cpu_floor(x):
     return (lambda x: np.floor(x)) if isinstance(x, types.Float) else None
 
 
-@overload(absolute, jit_options=DEVICE_OPTIONS)
+@overloaded(absolute)
 def _scalar_absolute(x):
     if isinstance(x, types.Number):
         return lambda x: abs(x)
     return None
 
 
-@overload(fma, jit_options=DEVICE_OPTIONS)
+@overloaded(fma)
 def _scalar_fma(a, b, c):
     return (lambda a, b, c: a * b + c) if all(isinstance(kind, types.Number) for kind in (a, b, c)) else None
 
@@ -153,12 +153,12 @@ def _fused(typingctx, a, b, c):
 
 
 # On CUDA the compiler joins a product and a sum by itself.
-@overload(fma, jit_options=DEVICE_OPTIONS, target="cpu")
+@overloaded(fma, target="cpu")
 def _cpu_fma(a, b, c):
     return (lambda a, b, c: _fused(a, b, c)) if isinstance(a, types.Float) and a == b == c else None
 
 
-@overload(constant, jit_options=DEVICE_OPTIONS)
+@overloaded(constant)
 def _scalar_constant(x, value):
     if isinstance(x, types.Float):
         kind = x
@@ -166,7 +166,7 @@ def _scalar_constant(x, value):
     return None
 
 
-@overload(reciprocal, jit_options=DEVICE_OPTIONS)
+@overloaded(reciprocal)
 def _scalar_reciprocal(x):
     if isinstance(x, types.Float):
         kind = x

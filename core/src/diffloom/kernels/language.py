@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import config
+from numba.extending import overload
 
 from .backends.whole_program import DeviceCompiler, DeviceFunction
 
@@ -44,6 +45,25 @@ def device(function: Callable[..., Any]) -> Any:
         return function
     options = {name: value for name, value in DEVICE_OPTIONS.items() if name != "pipeline_class"}
     return DeviceFunction(function, targetoptions={**options, "nopython": True}, pipeline_class=DeviceCompiler)
+
+
+#: What `overloaded` was given for every target, in order: for compilers that do not read numba's registry.
+OVERLOADS: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+
+
+def overloaded(function: Callable[..., Any], target: str = "generic") -> Callable[[Anything], Anything]:
+    """Decorate the rule that says, for types of arguments, what compiled code calls in place of ``function``.
+
+    target: "cpu" for what only that target has; it goes before what every target has.
+    """
+
+    def register(rule: Anything) -> Anything:
+        if target == "generic":
+            OVERLOADS.append((function, cast("Callable[..., Any]", rule)))
+        overload(function, jit_options=DEVICE_OPTIONS, target=target)(rule)
+        return rule
+
+    return register
 
 
 def generic(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,9 +7,8 @@ four, the last entry zero, so that a node may later gather a row in one vector l
 from __future__ import annotations
 
 from numba.core import types
-from numba.extending import overload
 
-from .language import DEVICE_OPTIONS, device
+from .language import device, overloaded
 
 
 def ld3(a, i):
@@ -44,25 +43,25 @@ def strow3(a, i, v):
     a[i, 3] = a.dtype.type(0)
 
 
-@overload(ld3, jit_options=DEVICE_OPTIONS)
+@overloaded(ld3)
 def _ld3(a, i):
     return ld3 if isinstance(i, types.Integer) else None
 
 
-@overload(strow3, jit_options=DEVICE_OPTIONS)
+@overloaded(strow3)
 def _strow3(a, i, v):
     return strow3 if isinstance(i, types.Integer) else None
 
 
-@overload(store_corners, jit_options=DEVICE_OPTIONS)
+@overloaded(store_corners)
 def _store_corners(slots, e, vectors):
     return (lambda slots, e, vectors: _store_from(slots, e, 0, vectors)) if isinstance(e, types.Integer) else None
 
 
-overload(_store_corner, jit_options=DEVICE_OPTIONS)(lambda slots, e, corner, f: _store_corner)
+overloaded(_store_corner)(lambda slots, e, corner, f: _store_corner)
 
 
-@overload(_store_from, jit_options=DEVICE_OPTIONS)
+@overloaded(_store_from)
 def _one_by_one(slots, e, corner, vectors):
     # Written out corner by corner, each a function of its own: a loop over a tuple might stay one.
     return _store_from if len(vectors) > 0 else lambda slots, e, corner, vectors: None

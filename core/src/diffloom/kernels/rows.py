@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from .functions import fma
-from .language import DEVICE_OPTIONS
+from .language import overloaded
 from .rowtypes import KnownRows
 from .simd.arrays import address
 from .simd.rows import load_row, store_row
@@ -95,11 +95,11 @@ _AS_THEY_STAND = {
     row_fma: lambda a, s, b: row_fma,
 }
 for _function, _rule in _AS_THEY_STAND.items():
-    overload(_function, jit_options=DEVICE_OPTIONS)(_rule)
+    overloaded(_function)(_rule)
 
 
 def _on_cpu(function):
-    return overload(function, jit_options=DEVICE_OPTIONS, target="cpu")
+    return overloaded(function, target="cpu")
 
 
 @intrinsic

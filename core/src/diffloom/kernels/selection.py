@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from numba.core import types
-from numba.extending import overload
 
-from .language import DEVICE_OPTIONS, device
+from .language import device, overloaded
 
 
 def where(c, a, b):
@@ -23,21 +22,21 @@ def notl(c):
     return not c
 
 
-@overload(where, jit_options=DEVICE_OPTIONS)
+@overloaded(where)
 def _scalar_where(c, a, b):
     if isinstance(c, types.Boolean) and isinstance(a, types.Number | types.Boolean):
         return where
     return None
 
 
-@overload(anyl, jit_options=DEVICE_OPTIONS)
+@overloaded(anyl)
 def _scalar_anyl(c):
     if isinstance(c, types.Boolean):
         return anyl
     return None
 
 
-@overload(notl, jit_options=DEVICE_OPTIONS)
+@overloaded(notl)
 def _scalar_notl(c):
     if isinstance(c, types.Boolean):
         return notl

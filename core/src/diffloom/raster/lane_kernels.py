@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from diffloom.kernels.language import DEVICE_OPTIONS
+from diffloom.kernels.language import overloaded
 from diffloom.kernels.simd.models import pack_indices, unpack
 from diffloom.kernels.simd.types import FloatLanes, IndexLanes, MaskLanes, Run
 
@@ -42,12 +42,12 @@ def _start(typingctx, e):
     return types.int64(e), codegen
 
 
-@overload(first_of, jit_options=DEVICE_OPTIONS)
+@overloaded(first_of)
 def _first_of(e):
     return (lambda e: _start(e)) if isinstance(e, Run) else first_of
 
 
-@overload(width_of, jit_options=DEVICE_OPTIONS)
+@overloaded(width_of)
 def _width_of(e):
     count = e.count if isinstance(e, Run) else 1
     return lambda e: count
@@ -69,7 +69,7 @@ def _total(typingctx, x):
     return x.dtype(x), codegen
 
 
-@overload(total, jit_options=DEVICE_OPTIONS)
+@overloaded(total)
 def _total_of(x):
     if isinstance(x, FloatLanes):
         return lambda x: _total(x)
@@ -85,7 +85,7 @@ def _every(typingctx, c):
     return types.boolean(c), codegen
 
 
-@overload(alll, jit_options=DEVICE_OPTIONS)
+@overloaded(alll)
 def _alll(c):
     if isinstance(c, MaskLanes):
         return lambda c: _every(c)
@@ -110,7 +110,7 @@ def _index_of(typingctx, x):
     return IndexLanes(x.count)(x), codegen
 
 
-@overload(index_of, jit_options=DEVICE_OPTIONS)
+@overloaded(index_of)
 def _overload_index_of(x):
     if isinstance(x, FloatLanes):
         return lambda x: _index_of(x)
@@ -127,7 +127,7 @@ def _lane_of(typingctx, x, k):
     return kind(x, types.int64), codegen
 
 
-@overload(lane_of, jit_options=DEVICE_OPTIONS)
+@overloaded(lane_of)
 def _overload_lane_of(x, k):
     if isinstance(x, FloatLanes | MaskLanes):
         return lambda x, k: _lane_of(x, k)

@@ -11,10 +11,10 @@ import math
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from diffloom.kernels import constant, device, floor, maximum, minimum, where
-from diffloom.kernels.language import DEVICE_OPTIONS
+from diffloom.kernels.language import overloaded
 from diffloom.kernels.simd.types import FloatLanes
 
 
@@ -85,17 +85,17 @@ def _is_float(kind) -> bool:
     return isinstance(kind, FloatLanes | types.Float)
 
 
-@overload(two_to, jit_options=DEVICE_OPTIONS)
+@overloaded(two_to)
 def _overload_two_to(n):
     return (lambda n: _two_to(n)) if _is_float(n) else None
 
 
-@overload(split_power, jit_options=DEVICE_OPTIONS)
+@overloaded(split_power)
 def _overload_split_power(x):
     return (lambda x: _split_power(x)) if _is_float(x) else None
 
 
-@overload(is_single, jit_options=DEVICE_OPTIONS)
+@overloaded(is_single)
 def _overload_is_single(x):
     if not _is_float(x):
         return None

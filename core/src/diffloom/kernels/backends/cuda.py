@@ -1,4 +1,4 @@
-"""The CUDA target: a host loop of kernel launches on torch's current stream. numba-cuda is imported only here."""
+"""The CUDA target: a host loop of kernel launches on torch's current stream."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numba
 import numpy as np
 
 from ..compile import arguments
+from ..language import Const
 from .cpu import load_module
+from .cuda_compilers import cuda_module, device_decorator, names_for_kernels
 
 if TYPE_CHECKING:
     from ..compile.program import Program
-from ..language import Const, device
 
 #: Threads in a block. Kernels are bound by registers and memory, not by block size.
 BLOCK = 128
@@ -23,7 +24,7 @@ BLOCK = 128
 
 def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
     """Run a pipeline of a program on arrays in GPU memory (or, in the simulator, on host arrays)."""
-    cuda = _cuda()
+    cuda = cuda_module()
     simulated = bool(numba.config.ENABLE_CUDASIM)
     names = program.parameters(pipeline, len(args))
     loose = tuple(arg.record if type(arg) is arguments.Bound else arg for arg in args)
@@ -44,11 +45,11 @@ def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
 
 def host_pipeline(program: Program, pipeline: str, given: tuple[Any, ...], start: Callable[..., None]) -> Any:
     """The pipeline as a Python function whose launches call ``start(kernel, stream, counts, args)``."""
-    cuda = _cuda()
+    cuda = cuda_module()
     text, names, stem = program.generated(pipeline, "cuda", given, tuple(map(arguments.device_key, given)))
     options = {} if numba.config.ENABLE_CUDASIM else {"cache": True}
-    tools = {"device": device, "_dl_kernel": cuda.jit(**options), "_dl_cuda": cuda, "_dl_start": start}
-    return getattr(load_module(stem, text, {**tools, **names}), pipeline)
+    tools = {"device": device_decorator(), "_dl_kernel": cuda.jit(**options), "_dl_cuda": cuda, "_dl_start": start}
+    return getattr(load_module(stem, text, {**tools, **names_for_kernels(names)}), pipeline)
 
 
 def without_functions(value: Any) -> Any:
@@ -69,16 +70,6 @@ def kernel_launcher(cuda: Any) -> Callable[..., None]:
             kernel[(ends[-1] + BLOCK - 1) // BLOCK, BLOCK, stream](*ends, *args)
 
     return start
-
-
-def _cuda() -> Any:
-    try:
-        from numba import cuda
-    except ImportError as error:
-        raise RuntimeError(f"the cuda target needs numba-cuda: pip install 'diffloom-core[cuda]' ({error})") from error
-    if numba.config.ENABLE_CUDASIM and not numba.config.DISABLE_JIT:
-        raise RuntimeError("the CUDA simulator (NUMBA_ENABLE_CUDASIM=1) also needs NUMBA_DISABLE_JIT=1")
-    return cuda
 
 
 def _check_on_gpu(program: str, name: str, value: Any) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 
 import numba
 
+from .cuda_compilers import chosen, cuda_module, is_mlir
+
 
 @dataclass(frozen=True)
 class Usage:
@@ -39,8 +41,8 @@ def find_ptxas() -> Path | None:
 
 def why_unavailable() -> str | None:
     """What is missing for compiling to PTX and machine code here, or None."""
-    if importlib.util.find_spec("numba_cuda") is None:
-        return "numba-cuda is not installed"
+    if chosen() is None:
+        return "neither numba-cuda-mlir nor numba-cuda is installed"
     if find_ptxas() is None:
         return "ptxas was not found on PATH nor in the nvidia-cuda-nvcc wheel"
     package = importlib.util.find_spec("nvidia")
@@ -53,24 +55,36 @@ def why_unavailable() -> str | None:
 
 @contextlib.contextmanager
 def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
-    """Let numba-cuda believe in a GPU of this capability: it asks when a kernel calls a device function."""
-    from numba.cuda import dispatcher
+    """Let the compiler believe in a GPU of this capability: it asks when a kernel calls a device function."""
+    if is_mlir():
+        from numba_cuda_mlir import tools
 
-    original = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+        holder, name, answer = tools, "get_gpu_compute_capability", lambda *_: capability
+    else:
+        from numba.cuda import dispatcher
+
+        holder, name, answer = dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability)
+    original = getattr(holder, name)
+    setattr(holder, name, answer)
     try:
         yield
     finally:
-        dispatcher.get_current_device = original
+        setattr(holder, name, original)
 
 
 def to_ptx(kernel: Any, args: tuple[Any, ...], capability: tuple[int, int]) -> str:
     """PTX of a kernel for arguments of these types."""
-    from numba import cuda
-
-    types = tuple(numba.typeof(arg) for arg in args)
+    cuda = cuda_module()
     with pretended_device(capability):
-        text, _ = cuda.compile(kernel.py_func, types, device=False, abi="numba", cc=capability, output="ptx", opt=True)
+        if is_mlir():
+            from numba_cuda_mlir.numba_cuda.typing.typeof import typeof
+
+            text, _ = cuda.compile_ptx(kernel.py_func, tuple(map(typeof, args)), cc=capability)
+        else:
+            kinds = tuple(map(numba.typeof, args))
+            text, _ = cuda.compile(
+                kernel.py_func, kinds, device=False, abi="numba", cc=capability, output="ptx", opt=True
+            )
     return str(text)
 
 

@@ -15,9 +15,9 @@ import sys
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from ..language import DEVICE_OPTIONS, device
+from ..language import device, overloaded
 
 _WORD = 0  # of the tile; written and read by all
 _SLOW = 1  # whether somebody has waited long for this member; in the same cache line
@@ -148,21 +148,21 @@ def _pause(typingctx, looks):
     return types.none(types.int64), codegen
 
 
-@overload(read_word, jit_options=DEVICE_OPTIONS)
+@overloaded(read_word)
 def _compiled_read(team, tile):
     return lambda team, tile: _read(team, tile)
 
 
-@overload(write_word, jit_options=DEVICE_OPTIONS)
+@overloaded(write_word)
 def _compiled_write(team, tile, value):
     return lambda team, tile, value: _write(team, tile, value)
 
 
-@overload(replace_word, jit_options=DEVICE_OPTIONS)
+@overloaded(replace_word)
 def _compiled_replace(team, tile, value):
     return lambda team, tile, value: _replace(team, tile, value)
 
 
-@overload(pause, jit_options=DEVICE_OPTIONS)
+@overloaded(pause)
 def _compiled_pause(looks):
     return lambda looks: _pause(looks)

@@ -11,6 +11,7 @@ compiler pipeline finds its own. ``core/tests/kernels/test_whole_program.py`` sa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -49,6 +50,13 @@ class _NotRun(JITCodeLibrary):  # type: ignore[misc]
 
 class DeviceLibrary(_NotRun):
     """LLVM code of one device function, without what it calls."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        passes, builder = _tidying(self._codegen)
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         self._finalized = True
@@ -94,6 +102,12 @@ class EntryLibrary(_NotRun):
             if not value.is_declaration and value.linkage == llvm.Linkage.common:
                 ir.GlobalVariable(names, ir.IntType(8), value.name).initializer = ir.Constant(ir.IntType(8), 0)
         return self.name, "object", (self._get_compiled_object(), llvm.parse_assembly(str(names)).as_bitcode())
+
+
+@functools.cache
+def _tidying(codegen: Any) -> Any:
+    """Passes over one function. They are kept: making them takes time, and memory that is never given back."""
+    return codegen._function_pass_manager()
 
 
 def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:

@@ -121,10 +121,16 @@ def accessor(path: Path) -> str:
 
 
 def rebuilt_text(value: Any, names: dict[Path, str], type_name: Callable[[type], str], path: Path = ()) -> str:
-    """The record put together from its leaves, which have these names."""
+    """The record put together from its leaves, which have these names.
+
+    What nobody reads is None; so is a whole tuple of arrays: compilers for CUDA do not take tuples of None.
+    """
     if path in names:
         return names[path]
     if not isinstance(value, tuple):
+        return "None"
+    read = any(name[: len(path)] == path for name in names)
+    if type(value) is tuple and value and not read and not any(isinstance(entry, tuple) for entry in value):
         return "None"
     inner = [rebuilt_text(entry, names, type_name, (*path, name)) for name, entry in entries(value)]
     if type(value) is tuple:

@@ -7,10 +7,10 @@ import math
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import signature
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from .. import functions, selection
-from ..language import DEVICE_OPTIONS
+from ..language import overloaded
 from .models import call_intrinsic, pack, unpack
 from .types import FloatLanes, IndexLanes, MaskLanes
 
@@ -28,7 +28,7 @@ def _overload_native(function, name):
 
         return x(x), codegen
 
-    @overload(function, jit_options=DEVICE_OPTIONS)
+    @overloaded(function)
     def lanes(x):
         return (lambda x: call(x)) if isinstance(x, FloatLanes) else None
 
@@ -49,7 +49,7 @@ def _overload_scalarised(function, routine):
 
         return x(x), codegen
 
-    @overload(function, jit_options=DEVICE_OPTIONS)
+    @overloaded(function)
     def lanes(x):
         return (lambda x: call(x)) if isinstance(x, FloatLanes) else None
 
@@ -71,7 +71,7 @@ def _atan2(typingctx, y, x):
     return lanes(lanes, lanes), codegen
 
 
-@overload(functions.atan2, jit_options=DEVICE_OPTIONS)
+@overloaded(functions.atan2)
 def _lanes_atan2(y, x):
     if isinstance(y, FloatLanes) or isinstance(x, FloatLanes):
         return lambda y, x: _atan2(y, x)
@@ -88,7 +88,7 @@ def _fused(typingctx, a, b, c):
     return lanes(lanes, lanes, lanes), codegen
 
 
-@overload(functions.fma, jit_options=DEVICE_OPTIONS)
+@overloaded(functions.fma)
 def _lanes_fma(a, b, c):
     lanes = next((kind for kind in (a, b, c) if isinstance(kind, FloatLanes)), None)
     if lanes is not None and all(kind in (lanes, lanes.dtype) for kind in (a, b, c)):
@@ -96,7 +96,7 @@ def _lanes_fma(a, b, c):
     return None
 
 
-@overload(functions.constant, jit_options=DEVICE_OPTIONS)
+@overloaded(functions.constant)
 def _lanes_constant(x, value):
     if isinstance(x, FloatLanes):
         kind = x.dtype
@@ -104,7 +104,7 @@ def _lanes_constant(x, value):
     return None
 
 
-@overload(functions.reciprocal, jit_options=DEVICE_OPTIONS)
+@overloaded(functions.reciprocal)
 def _lanes_reciprocal(x):
     if isinstance(x, FloatLanes):
         kind = x.dtype
@@ -130,7 +130,7 @@ def _select(typingctx, c, a, b):
     return lanes(c, lanes, lanes), codegen
 
 
-@overload(selection.where, jit_options=DEVICE_OPTIONS)
+@overloaded(selection.where)
 def _lanes_where(c, a, b):
     if isinstance(c, MaskLanes):
         return lambda c, a, b: _select(c, a, b)
@@ -148,11 +148,11 @@ def _some(typingctx, c):
     return types.boolean(c), codegen
 
 
-@overload(selection.anyl, jit_options=DEVICE_OPTIONS)
+@overloaded(selection.anyl)
 def _lanes_anyl(c):
     return (lambda c: _some(c)) if isinstance(c, MaskLanes) else None
 
 
-@overload(selection.notl, jit_options=DEVICE_OPTIONS)
+@overloaded(selection.notl)
 def _lanes_notl(c):
     return (lambda c: ~c) if isinstance(c, MaskLanes) else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import cgutils, errors, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from .. import memory
-from ..language import BOUNDS, DEVICE_OPTIONS
+from ..language import BOUNDS, overloaded
 from ..rowtypes import KnownRows
 from .arrays import address
 from .models import unpack_indices
@@ -97,7 +97,7 @@ def _is_slots(slots, e) -> bool:
     return _can_transpose(slots.dtype, e.count)
 
 
-@overload(memory.store_corners, jit_options=DEVICE_OPTIONS)
+@overloaded(memory.store_corners)
 def _store_corners(slots, e, vectors):
     return (lambda slots, e, vectors: _store_slots(slots, e, vectors)) if _is_slots(slots, e) else None
 
@@ -179,14 +179,14 @@ def _is_rows(a, i) -> bool:
     return isinstance(a, KnownRows) and a.ndim == 2 and _can_transpose(a.dtype, i.count)
 
 
-@overload(memory.ld3, jit_options=DEVICE_OPTIONS)
+@overloaded(memory.ld3)
 def _ld3(a, i):
     if not isinstance(i, IndexLanes | Run):
         return None
     return (lambda a, i: _load_vec3(a, i)) if _is_rows(a, i) else memory.ld3
 
 
-@overload(memory.strow3, jit_options=DEVICE_OPTIONS)
+@overloaded(memory.strow3)
 def _strow3(a, i, v):
     if not isinstance(i, Run):
         return None

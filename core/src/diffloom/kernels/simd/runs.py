@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import errors, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from ..language import DEVICE_OPTIONS
+from ..language import overloaded
 from ..rowtypes import assume, assume_columns
 from .types import Run
 
@@ -34,7 +34,7 @@ def _count_for(args) -> int:
     return LANE_BYTES * 8 // real.bitwidth
 
 
-@overload(lane_count, jit_options=DEVICE_OPTIONS)
+@overloaded(lane_count)
 def _lane_count(args):
     count = _count_for(args)
     return lambda args: count

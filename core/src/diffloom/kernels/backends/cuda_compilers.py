@@ -1,0 +1,76 @@
+"""Which compiler makes CUDA kernels: numba-cuda-mlir, or numba-cuda, which it follows.
+
+``DIFFLOOM_CUDA_COMPILER`` names one of them; else numba-cuda-mlir is taken where it is installed. numba-cuda reads what
+numba knows of device functions. numba-cuda-mlir knows nothing of numba, so they are handed to it anew: see
+``mlir_functions``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+from ..language import device
+
+MLIR, NUMBA = "numba-cuda-mlir", "numba-cuda"
+_PACKAGES = {MLIR: "numba_cuda_mlir", NUMBA: "numba_cuda"}
+
+
+def installed() -> tuple[str, ...]:
+    """The compilers that are here, the preferred first."""
+    return tuple(name for name, package in _PACKAGES.items() if importlib.util.find_spec(package) is not None)
+
+
+def chosen() -> str | None:
+    """The compiler that makes kernels, or None where there is none."""
+    found = installed()
+    named = os.environ.get("DIFFLOOM_CUDA_COMPILER", "")
+    if named and named not in _PACKAGES:
+        raise ValueError(f"DIFFLOOM_CUDA_COMPILER is {named!r}; expected {MLIR} or {NUMBA}")
+    if named and named not in found:
+        raise RuntimeError(f"DIFFLOOM_CUDA_COMPILER asks for {named}, which is not installed: pip install {named}")
+    return named or (found[0] if found else None)
+
+
+def is_mlir() -> bool:
+    """Whether kernels are made by numba-cuda-mlir; the simulator belongs to numba-cuda."""
+    return not numba.config.ENABLE_CUDASIM and chosen() == MLIR
+
+
+def cuda_module() -> Any:
+    """The chosen compiler's ``cuda``."""
+    if is_mlir():
+        from numba_cuda_mlir import cuda
+
+        return cuda
+    try:
+        from numba import cuda
+    except ImportError as error:
+        raise RuntimeError(
+            f"the cuda target needs a compiler for it: pip install 'diffloom-core[cuda]' ({error})"
+        ) from error
+    if numba.config.ENABLE_CUDASIM and not numba.config.DISABLE_JIT:
+        raise RuntimeError("the CUDA simulator (NUMBA_ENABLE_CUDASIM=1) also needs NUMBA_DISABLE_JIT=1")
+    return cuda
+
+
+def device_decorator() -> Callable[..., Any]:
+    """What makes a function of generated source callable from kernels."""
+    if is_mlir():
+        from .mlir_functions import device_function
+
+        return device_function
+    return device
+
+
+def names_for_kernels(names: dict[str, object]) -> dict[str, object]:
+    """Global names of generated source as the chosen compiler takes them."""
+    if is_mlir():
+        from .mlir_functions import translated
+
+        return {name: translated(value) for name, value in names.items()}
+    return names
