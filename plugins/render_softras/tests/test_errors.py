@@ -5,7 +5,6 @@ import torch
 
 from diffloom.interfaces import Camera, InputError, Surface, Texture
 from diffloom_render_softras import pytorch3d_backend
-from diffloom_render_softras import pytorch3d_backend
 from diffloom_render_softras.renderer import SoftRasRenderer
 
 FACES = torch.tensor([[0, 1, 2]])

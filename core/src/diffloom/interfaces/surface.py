@@ -33,7 +33,8 @@ class Material:
 class Texture:
     """A picture laid over the mesh.
 
-    image: (height, width, 3), or (frames, height, width, 3) to change over time; values 0..1, row 0 on top. uv: (points, 2), u to the right, v up, both 0..1.
+    image: (height, width, 3), or (frames, height, width, 3) to change over time; values 0..1, row 0 on top.
+    uv: (points, 2), u to the right, v up, both 0..1.
     uv_faces: (faces, 3) indices into uv, or None when uv has one row per vertex.
     filter: "bilinear" or "nearest". corners: True puts u = 0 and 1 on the centres of the border texels, False on
     their outer edges.
@@ -85,9 +86,7 @@ class Surface:
             )
         if self.colours is not None:
             rows = count if self.colour_per == "vertex" else int(self.faces.shape[0])
-            check_shape(
-                f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3), ("frames", rows, 3)
-            )
+            check_shape(f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3), ("frames", rows, 3))
             if self.texture is not None:
                 raise InputError("Surface: got both colours and a texture; give one of them")
         self._check_frames()

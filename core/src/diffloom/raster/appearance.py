@@ -23,8 +23,8 @@ GREY = 0.5
 class Appearance:
     """values: (rows, 3) colours or (rows, 2) texture coordinates; corners: rows used by the corners of faces.
 
-    stride: rows from a frame's values to the next frame's, 0 where they serve all frames; ``corners`` names those of the
-    first. image: (rows, width, 3), the images of all frames below one another, one texel where there is no texture.
+    stride: rows from a frame's values to the next frame's, 0 where they serve all frames; ``corners`` names the first
+    frame's. image: (rows, width, 3), the images of all frames below one another, one texel where there is no texture.
     mode: corners, bilinear, height and stride of ``Texels``.
     """
 

@@ -150,8 +150,8 @@ class PixelLists(NamedTuple):
 
 
 class Texels(NamedTuple):
-    """corners, bilinear: 0 or 1. image: (frames or 1 x height, width, 3), one frame's rows below another's. height: rows
-    of one frame. stride: rows from a frame to the next, 0 where one image serves all."""
+    """corners, bilinear: 0 or 1. image: (rows, width, 3), the images of frames below one another. height: rows of one
+    frame. stride: rows from a frame to the next, 0 where one image serves all."""
 
     corners: int
     bilinear: int

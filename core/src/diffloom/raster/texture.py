@@ -96,7 +96,8 @@ class _Sample(torch.autograd.Function):
     def backward(ctx: Any, adj_colour: Tensor) -> tuple[Any, ...]:
         image, uv = ctx.saved_tensors
         arena, points, frame = Arena.of(uv), array_of(uv).reshape(-1, 2), array_of(ctx.frame)
-        texels = Texels(*ctx.mode, array_of(image))
+        mode: tuple[int, int, int, int] = ctx.mode
+        texels = Texels(*mode, array_of(image))
         adj, adj_uv, work = array_of(adj_colour).reshape(-1, 3), arena.floats(*points.shape), len(points) * PER_POINT
         program.run("texture_backward", texels, points, frame, adj, adj_uv, work=work)
         adj_image = None

@@ -78,7 +78,7 @@ class Images(NamedTuple):
 
 class Surfacing(NamedTuple):
     """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or (rows, 2) u
-    and v where it is textured. stride: rows from a frame's values to the next frame's, 0 where all frames share them."""
+    and v where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
 
     textured: int
     texels: Texels

@@ -28,20 +28,26 @@ class Panels:
     fit: Frames
 
 
-def render_panels(experiment: Experiment, z: Tensor) -> Panels:
-    """Draw the start and the result at the target's times, those kept aside included."""
-    times, wanted = _target_frames(experiment)
-    with torch.no_grad():
+def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
+    """Draw the start and the result at the target's times, those kept aside included; for each view, by label."""
+    found = {}
+    for label, view in experiment.scene.viewpoints.items():
+        scene = experiment.scene.seen_from(label)
+        times, wanted = _target_frames(experiment, label)
         drawn = []
         for point in (experiment.start(0), z):
-            view = experiment.scene.film(experiment.layout.decode(point), times, ("rgba",), NoGradient())
-            assert view.image is not None
-            drawn.append(view.image.bytes()[..., :3].numpy())
-    return Panels(times.numpy(), wanted, drawn[0], drawn[1])
+            with torch.no_grad():
+                values = experiment.layout.decode(point)
+                image = scene.film(values, times + view.time_offset, ("rgba",), NoGradient()).image
+            assert image is not None
+            drawn.append(image.bytes()[..., :3].numpy())
+        found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1])
+    return found
 
 
-def _target_frames(experiment: Experiment) -> tuple[Tensor, Frames | None]:
-    parts = [experiment.target] + ([experiment.held] if experiment.held is not None else [])
+def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
+    held = None if experiment.held is None else experiment.held.by_view().get(label)
+    parts = [experiment.target.by_view()[label], *([] if held is None else [held])]
     times = torch.cat([part.times for part in parts])
     order = times.argsort()
     if len(order) > MOST:
@@ -54,9 +60,10 @@ def _target_frames(experiment: Experiment) -> tuple[Tensor, Frames | None]:
     return times[order], shown.numpy()
 
 
-def side_by_side(panels: Panels) -> Frames:
-    """One film of labelled panels."""
-    named = [("target", panels.target), ("start", panels.guess), ("fit", panels.fit)]
+def side_by_side(panels: Panels, label: str = "") -> Frames:
+    """One film of labelled panels; label: of the view."""
+    first = f"{label}: target" if label else "target"
+    named = [(first, panels.target), ("start", panels.guess), ("fit", panels.fit)]
     columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
     return np.concatenate(columns, axis=2)
 
