@@ -24,7 +24,9 @@ def run(model, steps, dt=0.1, **values):
 
 
 def test_heat_is_neither_made_nor_lost():
-    path = run(DiffusionModel(7, 9), 200, temperature=torch.rand(63, generator=torch.Generator().manual_seed(0)).double())
+    path = run(
+        DiffusionModel(7, 9), 200, temperature=torch.rand(63, generator=torch.Generator().manual_seed(0)).double()
+    )
     assert torch.allclose(path.q[1].sum(), path.q[0].sum(), rtol=1e-13)
     assert float(path.q[1].std()) < 0.9 * float(path.q[0].std())
 

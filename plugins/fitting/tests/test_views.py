@@ -203,7 +203,10 @@ def test_targets_must_fit_the_cameras():
     for target, said in (
         (views["front"], r"has the views 'front', 'side' and the target \(one without a label\); give every"),
         (Targets({"front": views["front"]}), r"the target 'front'; give every camera a target"),
-        (Targets({"front": views["front"], "side": views["front"]}), "of view 'side' is 16x16 pixels and the camera 20x12"),
+        (
+            Targets({"front": views["front"], "side": views["front"]}),
+            "of view 'side' is 16x16 pixels and the camera 20x12",
+        ),
     ):
         with pytest.raises(InputError, match=said):
             Experiment(whole.scene, target, [Unknown("velocity")])

@@ -29,7 +29,8 @@ Sought = Mapping[str, object] | Sequence[Unknown | str]
 
 def fit(
     scene: Scene, target: AnyTarget | Mapping[str, Target], unknowns: Sought, *, loss: Loss | None = None,
-    optimiser: Optimiser | None = None, iterations: int = 30, stop: Stop | None = None, seed: int = 0, observer: Observer | None = None,
+    optimiser: Optimiser | None = None, iterations: int = 30, stop: Stop | None = None, seed: int = 0,
+    observer: Observer | None = None,
 ) -> Result:  # fmt: skip
     """Find the ``unknowns`` of ``scene`` with which it looks like ``target``.
 

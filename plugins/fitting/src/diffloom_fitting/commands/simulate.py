@@ -20,7 +20,7 @@ def simulate(
     file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
     seed: int | None, out: str | None, rate: float, truth: bool, film: bool,
 ) -> None:  # fmt: skip
-    """Simulate the scene of FILE and write film.mp4 (film-<label>.mp4 of several views) and states.npz (q, u, times)."""
+    """Simulate the scene of FILE and write film.mp4 (film-<label>.mp4 of each view) and states.npz (q, u, times)."""
     import time
 
     import torch

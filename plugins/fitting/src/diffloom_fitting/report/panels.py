@@ -62,16 +62,23 @@ def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames |
 
 def side_by_side(panels: Panels, label: str = "") -> Frames:
     """One film of labelled panels; label: of the view."""
-    first = f"{label}: target" if label else "target"
-    named = [(first, panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
     return np.concatenate(columns, axis=2)
 
 
-def strip(panels: Panels, count: int = 7) -> Frames:
-    """(height, width, 3): a row each of target, start, fit and ten times the difference, frames left to right."""
+def _first(label: str) -> str:
+    """What the row or column of the target is called."""
+    return f"{label}: target" if label else "target"
+
+
+def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
+    """(height, width, 3): a row each of target, start, fit and ten times the difference, frames left to right.
+
+    label: of the view.
+    """
     index = np.unique(np.linspace(0, len(panels.times) - 1, count).round().astype(int))
-    rows = [("target", panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    rows = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     if panels.target is not None:
         apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
         rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))

@@ -60,7 +60,7 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
     film, still = folder / f"film{ending}.mp4", folder / f"strip{ending}.png"
     write_film(film, side_by_side(panels, label), film_rate(panels.times))
     image = io.BytesIO()
-    Image.fromarray(strip(panels)).save(image, format="PNG")
+    Image.fromarray(strip(panels, label)).save(image, format="PNG")
     write_bytes(still, image.getvalue())
     target = experiment.target.by_view()[label]
     held = None if experiment.held is None else experiment.held.by_view().get(label)
