@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from diffloom_fitting import build_experiment, check_gradient, load_file, run_fit
+from diffloom_fitting import Tracked, Viewpoint, build_experiment, check_gradient, load_file, run_fit
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "two-views.toml"
 
@@ -52,3 +53,15 @@ def test_a_moving_camera_is_differentiated_and_fitted(renderer):
     assert checked.passed, checked
     result = run_fit(experiment, sure=False)
     assert max(e.error for e in result.estimates) < 1e-6, result
+
+
+def test_poses_that_were_tracked_are_those_of_the_waypoints():
+    path = [{"time": 0.0, "azimuth": 60.0}, {"time": 0.4, "azimuth": 110.0}]
+    scene = build_experiment(load_file(EXAMPLE, changes={"views.1.camera.path": path})).scene.seen_from("side")
+    times = torch.arange(5, dtype=torch.float64) / 10.0
+    moving = scene.viewpoint.camera.camera(torch.float64, {}, times)
+    poses = replace(scene, camera=Viewpoint(Tracked(moving, times), time_offset=0.05))
+    chosen = times[[1, 3, 4]]
+    first, second = (each.film({}, chosen + 0.05).image.rgba for each in (scene, poses))
+    torch.testing.assert_close(first, second, rtol=0.0, atol=1e-9)
+    assert float((first[0] - first[2]).abs().max()) > 0.1

@@ -257,6 +257,7 @@ def test_a_run_shows_every_view_and_resumes(two, monkeypatch):
     output = invoke("two.toml", "--out", "whole")
     assert "16x16 pixels (front) and" in output
     assert "20x12 pixels (side)" in output
+    assert "loss by view: front " in output
     names = {path.name for path in (two / "whole").iterdir()}
     assert {"film-front.mp4", "strip-front.png", "film-side.mp4", "strip-side.png"} <= names
     assert "film.mp4" not in names
@@ -317,6 +318,19 @@ def test_videos_with_offsets_are_read_frame_by_frame(two):
     assert (len(front), len(side)) == (11, 6)
     assert float(side.times[0]) == pytest.approx(0.08)
     assert float(side.frames[0, ..., 0].mean() * 255.0) == pytest.approx(60.0, abs=12.0)
+
+
+def test_every_view_has_the_background_of_its_own_video(two):
+    for name, size, level in (("front", (16, 16), 60), ("side", (12, 20), 160)):
+        write_film(two / f"{name}.mp4", np.full((11, *size, 3), level, dtype=np.uint8), 25.0)
+    changes = {
+        "target.background": "median", "views.0.target": {"film": "front.mp4"}, "views.1.target": {"film": "side.mp4"},
+    }  # fmt: skip
+    experiment = build_experiment(load_file("two.toml", changes=changes))
+    for label, level in (("front", 60), ("side", 160)):
+        behind = experiment.scene.seen_from(label).behind
+        assert behind.shape == (*experiment.scene.viewpoints[label].size, 3)
+        assert float(behind.mean()) * 255.0 == pytest.approx(level, abs=3.0)
 
 
 @pytest.mark.parametrize(

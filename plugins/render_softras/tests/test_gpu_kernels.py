@@ -27,7 +27,8 @@ sky = torch.linspace(-0.2, 0.3, 27, dtype=kind).reshape(9, 3)
 def run(target, near, frames=()):
     given = {
         "vertices": torch.stack([corners, 0.9 * corners]), "eye": torch.tensor([0.2, 0.3, 2.0], dtype=kind),
-        "image": torch.linspace(0.0, 1.0, 18 * (2 if frames else 1), dtype=kind).reshape(*frames, 2, 3, 3), "uv": 0.5 + 0.4 * corners[:, :2],
+        "image": torch.linspace(0.0, 1.0, 18 * sum(frames or (1,)), dtype=kind).reshape(*frames, 2, 3, 3),
+        "uv": 0.5 + 0.4 * corners[:, :2],
         "sky": sky, "lamp": torch.tensor([1.0, 1.0, 2.0], dtype=kind),
     }
     given = {name: value.clone().requires_grad_() for name, value in given.items()}
