@@ -83,8 +83,8 @@ def render(
     parts = []
     for start in range(0, frames, at_once):
         part = slice(start, start + at_once)
-        look = surface if len(surface) == 1 else surface.frames(part)
-        drawing = _Drawing(settings, look, vertices[part], camera, rotation[part], eye[part], kept)
+        own = surface if len(surface) == 1 else surface.frames(part)
+        drawing = _Drawing(settings, own, vertices[part], camera, rotation[part], eye[part], kept)
         parts.append(drawing.image(lights, outputs))
 
     def joined(name: str) -> Tensor | None:

@@ -19,7 +19,7 @@ from diffloom.testing.subjects import RendererSubject
 FRAMES = 3
 #: What may change over time, by the word that ``Capabilities.per_frame`` has for it.
 CASES = {"colours per vertex": "colours", "colours per face": "colours", "image": "image"}
-#: Pictures are smooth in colours, most of them linear: differences of any length will do.
+#: Images are smooth in colours, and mostly linear: differences of any length will do.
 TOLERANCE = 1e-6
 
 
@@ -47,7 +47,7 @@ def moving(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
     return surface, values.to(dtype)
 
 
-def painted(surface: Surface, case: str, values: Tensor) -> Surface:
+def coloured(surface: Surface, case: str, values: Tensor) -> Surface:
     """The surface with these colours or this image."""
     if case == "image":
         assert surface.texture is not None
@@ -61,8 +61,8 @@ def equal_frames(subject: RendererSubject, case: str) -> None:
     claimed(subject, case)
     dtype = precision(subject)
     surface, values = moving(case, dtype)
-    once = draw(subject, painted(surface, case, values[0]), camera(dtype))
-    each = draw(subject, painted(surface, case, values[:1].expand_as(values)), camera(dtype))
+    once = draw(subject, coloured(surface, case, values[0]), camera(dtype))
+    each = draw(subject, coloured(surface, case, values[:1].expand_as(values)), camera(dtype))
     same_bits(f"{case} given once and for every frame", once, each)
 
 
@@ -75,9 +75,9 @@ def own_frames(subject: RendererSubject, case: str) -> None:
     for still in (False, True):
         base = replace(surface, vertices=surface.vertices[:1]) if still else surface
         leaf = values.clone().requires_grad_()
-        together = draw(subject, painted(base, case, leaf), camera(dtype))
+        together = draw(subject, coloured(base, case, leaf), camera(dtype))
         for k in range(FRAMES):
-            alone = draw(subject, painted(base if still else base.frames([k]), case, values[k]), camera(dtype))
+            alone = draw(subject, coloured(base if still else base.frames([k]), case, values[k]), camera(dtype))
             off = float((together[k].detach() - alone[0]).abs().max())
             require(off <= tolerance(dtype), f"frame {k} of {FRAMES} and the same drawn alone differ by {off:.3g}")
         (found,) = torch.autograd.grad(together[1].sum(), leaf)
@@ -97,10 +97,10 @@ def exact(subject: RendererSubject, case: str) -> str:
         raise Skip("the renderer does not claim float64, which differences need")
     surface, values = moving(case, torch.float64)
 
-    def picture(values: Tensor) -> Tensor:
-        return draw(subject, painted(surface, case, values), camera())
+    def image(values: Tensor) -> Tensor:
+        return draw(subject, coloured(surface, case, values), camera())
 
-    found = matched_gradients(picture, {"values": values}, tolerance=TOLERANCE)
+    found = matched_gradients(image, {"values": values}, tolerance=TOLERANCE)
     require(not all(c.silent for c in found), f"rgba does not depend on {case} at all, though it must")
     return worst(found)
 
@@ -113,12 +113,12 @@ def frames_that_do_not_fit(subject: RendererSubject, case: str) -> None:
     surface, values = moving(case, dtype)
     name = "Texture.image" if case == "image" else "Surface.colours"
     if CASES[case] not in subject.renderer.capabilities.per_frame:
-        drawn = painted(surface, case, values)
+        drawn = coloured(surface, case, values)
         refused(f"{case} for every frame", lambda: draw(subject, drawn, camera(dtype)), name)
         return
     view = camera(dtype)
     eyes = replace(view, eye=view.eye.expand(FRAMES, -1))
-    two = painted(replace(surface, vertices=surface.vertices[:1]), case, values[:2])
+    two = coloured(replace(surface, vertices=surface.vertices[:1]), case, values[:2])
     refused(f"{case} for 2 frames and 3 cameras", lambda: draw(subject, two, eyes), name)
 
 
