@@ -210,6 +210,9 @@ def test_targets_must_fit_the_cameras():
     ):
         with pytest.raises(InputError, match=said):
             Experiment(whole.scene, target, [Unknown("velocity")])
+    late = scene_of({**TWO, "side": Viewpoint(SIDE, time_offset=0.3)})
+    with pytest.raises(InputError, match=r"frames of view 'side' run from 0.3 s to 0.58 s .* covers 0 s to 0.4 s"):
+        Experiment(late, whole.target, [Unknown("velocity")])
     with pytest.raises(InputError, match="targets: got none"):
         Targets({})
     with pytest.raises(InputError, match=r"the scene has 2 cameras \(front, side\); call synthesise_views"):

@@ -15,6 +15,7 @@ from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import LOSS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
+from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 
@@ -111,6 +112,20 @@ def _check_views(scene: Scene, target: AnyTarget) -> None:
                 f"experiment: the target{f' of view {label!r}' if label else ''} is {size[1]}x{size[0]} pixels and the "
                 f"camera {own[1]}x{own[0]}; read the film with size={own}"
             )
+        if label and len(one):
+            _check_times(scene, label, one)
+
+
+def _check_times(scene: Scene, label: str, target: Target) -> None:
+    """Raise unless the simulation covers the frames of a view."""
+    offset, span = scene.viewpoints[label].time_offset, scene.steps * scene.dt
+    first, last = (float(end) + offset for end in (target.times.min(), target.times.max()))
+    if first < -1e-6 * scene.dt or last > span + 1e-6 * scene.dt:
+        raise InputError(
+            f"experiment: with time_offset = {offset:g} s the frames of view {label!r} run from {first:g} s to "
+            f"{last:g} s of the simulation, which covers 0 s to {span:g} s; simulate longer, use fewer frames or "
+            "another offset"
+        )
 
 
 def _named(views: Iterable[str]) -> str:
