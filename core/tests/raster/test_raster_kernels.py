@@ -43,7 +43,7 @@ def lit_adjoint(e, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows):
 
 @device
 def sampled(e, uv, texels, colour, by_u, by_v):
-    c, u, v = sample(uv[e, 0], uv[e, 1], texels)
+    c, u, v = sample(uv[e, 0], uv[e, 1], 0, texels)
     st3(colour, e, c)
     st3(by_u, e, u)
     st3(by_v, e, v)
@@ -52,7 +52,7 @@ def sampled(e, uv, texels, colour, by_u, by_v):
 @device
 def scattered(i, n, uv, texels, adj, adj_image):
     for e in range(n):
-        sample_scatter(uv[e, 0], uv[e, 1], texels, ld3(adj, e), i, adj_image)
+        sample_scatter(uv[e, 0], uv[e, 1], 0, texels, ld3(adj, e), i, adj_image)
 
 
 @device
@@ -215,7 +215,7 @@ def test_sampling_is_that_of_torch(way, corners, bilinear, size):
     adj = torch.randn((COUNT, 3), generator=draw, dtype=D)
     grads = torch.autograd.grad((want * adj).sum(), (image, uv), allow_unused=True)
     colour, by_u, by_v = (np.zeros((COUNT, 3)) for _ in range(3))
-    texels, points = Texels(corners, bilinear, image.detach().numpy()), uv.detach().numpy()
+    texels, points = Texels(corners, bilinear, size[0], 0, image.detach().numpy()), uv.detach().numpy()
     program.run(f"sample_{way}", COUNT, points, texels, colour, by_u, by_v)
     assert np.allclose(colour, want.detach(), atol=1e-13)
     slopes = np.stack([(by_u * adj.numpy()).sum(-1), (by_v * adj.numpy()).sum(-1)], axis=-1)

@@ -49,3 +49,31 @@ def test_a_texture_without_texels_is_refused():
     for size in ((0, 4), (4, 0)):
         with pytest.raises(InputError, match=r"Texture.image: got .*expected at least one row and one column"):
             sample_texture(Texture(torch.zeros((*size, 3), dtype=D), UV), UV.to(D))
+
+
+def test_each_frame_reads_its_own_image():
+    draw = torch.Generator().manual_seed(4)
+    images = torch.rand((3, 4, 5, 3), generator=draw, dtype=D)
+    uv = torch.rand((40, 2), generator=draw, dtype=D) * 1.2 - 0.1
+    frame = torch.randint(0, 3, (40,), generator=draw)
+    got = sample_texture(Texture(images, UV), uv, frame)
+    want = torch.stack([sample_texture(Texture(images[frame[k]], UV), uv[k]) for k in range(40)])
+    assert torch.equal(got, want)
+
+
+def test_gradients_of_images_over_time():
+    draw = torch.Generator().manual_seed(5)
+    images = torch.rand((3, 2, 3, 3), generator=draw, dtype=D).requires_grad_()
+    uv = (torch.rand((8, 2), generator=draw, dtype=D) * 0.9 + 0.05).requires_grad_()
+    frame = torch.arange(8) % 3
+    assert torch.autograd.gradcheck(lambda i, u: sample_texture(Texture(i, UV), u, frame), (images, uv))
+
+
+def test_points_must_say_which_image_they_read():
+    moving = Texture(torch.zeros((3, 2, 2, 3), dtype=D), UV)
+    with pytest.raises(InputError, match=r"the texture has 3 images; give frame="):
+        sample_texture(moving, torch.zeros((4, 2), dtype=D))
+    with pytest.raises(InputError, match=r"frame: numbers run from 0 to 3; expected 0 to 2"):
+        sample_texture(moving, torch.zeros((4, 2), dtype=D), torch.arange(4))
+    with pytest.raises(InputError, match=r"frame: got shape \(2,\); expected \(4\)"):
+        sample_texture(moving, torch.zeros((4, 2), dtype=D), torch.arange(2))

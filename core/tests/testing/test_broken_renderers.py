@@ -284,6 +284,53 @@ def coarse(image):
     return (64.0 * image).round() / 64.0 if image.dtype == torch.float32 else image
 
 
+def first_colours(surface, camera):
+    """One frame's colours for all."""
+    colours = surface.colours
+    if colours is None or colours.dim() < 3:
+        return surface, camera
+    frames = max(len(surface), 1)
+    return replace(
+        surface, vertices=surface.vertices.expand(frames, -1, -1), colours=colours[:1].expand(frames, -1, -1)
+    ), camera
+
+
+def mixed_colours(surface, camera):
+    """Pictures of the right colours, whose gradient reaches every frame."""
+    colours = surface.colours
+    if colours is None or colours.dim() < 3:
+        return surface, camera
+    return replace(surface, colours=colours + (colours.mean(0) - colours.mean(0).detach())), camera
+
+
+def halved_colours(surface, camera):
+    """Half of the gradient where colours change over time."""
+    colours = surface.colours
+    if colours is None or colours.dim() < 3:
+        return surface, camera
+    return replace(surface, colours=0.5 * colours + 0.5 * colours.detach()), camera
+
+
+def tinted_colours(surface, camera):
+    """Another colour where colours change over time."""
+    colours = surface.colours
+    if colours is None or colours.dim() < 3:
+        return surface, camera
+    return replace(surface, colours=0.999 * colours), camera
+
+
+@dataclass(frozen=True)
+class Unclaimed(Wrapped):
+    """Does not claim colours that change, and draws the first frame's."""
+
+    @property
+    def capabilities(self):
+        return replace(super().capabilities, per_frame=frozenset())
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        return super().render(*first_colours(surface, camera), lights, outputs)
+
+
 BROKEN = {
     "rows and columns swapped": (changed(lambda t: t.transpose(1, 2)), "shapes.shape[rgba]"),
     "more than was asked for": (Generous, "shapes.only_what_was_asked"),
@@ -319,6 +366,11 @@ BROKEN = {
         given(lambda s, c: (s, replace(c, eye=c.eye[0] if c.eye.dim() == 2 else c.eye))),
         "batch.a_camera_per_frame[rgba]",
     ),
+    "one frame's colours for all": (given(first_colours), "per_frame.own_frames[colours per vertex]"),
+    "a gradient to other frames": (given(mixed_colours), "per_frame.own_frames[colours per face]"),
+    "half a gradient of moving colours": (given(halved_colours), "per_frame.exact[colours per vertex]"),
+    "other colours when given per frame": (given(tinted_colours), "per_frame.equal_frames[colours per face]"),
+    "moving colours that are not claimed": (Unclaimed, "per_frame.frames_that_do_not_fit[colours per vertex]"),
     "another precision than asked for": (changed(lambda t: t.double()), "dtypes.as_claimed[float32]"),
     "a precision that is not claimed": (SingleOnly, "dtypes.as_claimed[float64]"),
     "digits lost in single precision": (changed(coarse), "dtypes.single_and_double[rgba]"),

@@ -13,7 +13,7 @@ from diffloom_render_dibr.programs import kaolin_program, kaolin_samples, progra
 
 SIMULATED = """
 import numpy as np, torch
-from diffloom.interfaces import Camera, Material, Surface
+from diffloom.interfaces import Camera, Material, Surface, Texture
 from diffloom_render_dibr.renderer import DibrRenderer
 
 vertices = torch.tensor([[-0.8, -0.6, 0.1], [0.9, -0.5, 0.0], [0.1, 0.8, -0.2], [0.3, 0.0, 0.7]], dtype=torch.float64)
@@ -30,6 +30,20 @@ for compat in (None, "kaolin"):
         assert int((image.face_index >= 0).sum()) > 5
         found.append((image.rgba.detach(), image.depth.detach(), image.face_index, points.grad))
     assert all(torch.allclose(a, b, rtol=1e-12, atol=1e-12) for a, b in zip(*found)), compat
+
+# colours and textures over time
+for look in ("colours", "image"):
+    found = []
+    for target in ("serial", "cuda"):
+        shape = (2, 4, 3) if look == "colours" else (2, 2, 3, 3)
+        own = torch.linspace(0.1, 0.9, torch.Size(shape).numel(), dtype=torch.float64).reshape(shape).requires_grad_()
+        given = {"colours": own} if look == "colours" else {"texture": Texture(own, 0.5 + 0.4 * vertices[:, :2])}
+        surface = Surface(torch.stack([vertices, 0.9 * vertices]), faces, material=Material("lambert"), **given)
+        image = DibrRenderer(target=target).render(surface, camera)
+        image.rgba.square().sum().backward()
+        found.append((image.rgba.detach(), own.grad))
+    assert all(torch.allclose(a, b, rtol=1e-12, atol=1e-12) for a, b in zip(*found)), look
+    assert all(float(part.abs().max()) > 0.0 for part in found[0][1])
 print("agree")
 """
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -115,6 +118,36 @@ def real_kaolin(kaolin, monkeypatch):
 
     monkeypatch.setattr(kaolin.render.mesh, "dibr_rasterization", noting)
     return kaolin
+
+
+@pytest.mark.parametrize("look", ["vertex", "face", "texture"])
+@pytest.mark.parametrize("compat", [None, "kaolin"])
+def test_colours_over_time_reach_kaolin(monkeypatch, ball, camera, look, compat):
+    """What the adapter hands to the library, with our operator in its place: every frame has its own colours."""
+    ours = SimpleNamespace(dibr_rasterization=functools.partial(operators.dibr_rasterization, compat="kaolin"))
+    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", lambda: ours)
+    monkeypatch.setattr(kaolin_backend, "check_usable", lambda vertices: None)
+    base, view = ball(level=2, frames=2), camera((40, 40))
+    torch.manual_seed(0)
+    count = base.vertices.shape[1]
+    shape = {"vertex": (2, count, 3), "face": (2, len(base.faces), 3), "texture": (2, 6, 6, 3)}[look]
+    values, uv = torch.rand(shape).double(), torch.rand((count, 2)).double()
+    found = []
+    for backend in ("kaolin", "native"):
+        given = values.clone().requires_grad_()
+        own = {"texture": Texture(given, uv)} if look == "texture" else {"colours": given, "colour_per": look}
+        surface = Surface(base.vertices, base.faces, material=Material("lambert"), **own)
+        image = DibrRenderer(backend=backend, compat=compat, cull_backfaces=False).render(
+            surface, view, outputs=("rgba", "face_index")
+        )
+        found.append((image, given))
+    same = (found[0][0].face_index == found[1][0].face_index)[..., None]
+    assert float(same.double().mean()) > 0.999
+    for image, _ in found:
+        (image.rgba[..., :3] * same).square().sum().backward()
+    torch.testing.assert_close(found[0][0].rgba[..., :3] * same, found[1][0].rgba[..., :3] * same, rtol=0.0, atol=1e-6)
+    torch.testing.assert_close(found[0][1].grad, found[1][1].grad, rtol=1e-5, atol=1e-6)
+    assert float(found[1][1].grad.flatten(1).norm(dim=1).min()) > 0.0
 
 
 @pytest.mark.parametrize("look", ["vertex", "texture"])

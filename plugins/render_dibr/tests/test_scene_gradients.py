@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -112,19 +114,74 @@ def test_texture(ball, camera, compat, filter, own_rows):
 
 
 @MODES
-@pytest.mark.parametrize("per", ["all", "face", "vertex"])
+@pytest.mark.parametrize("per", ["all", "face", "vertex", "face over time", "vertex over time"])
 def test_colours(ball, camera, compat, per):
     base = ball(frames=3)
+    per, *times = per.split(" over ")
     torch.manual_seed(4)
     kind = "vertex" if per == "vertex" else "face"
     rows = {"all": (), "face": (base.faces.shape[0],), "vertex": (base.vertices.shape[1],)}[per]
-    colours = torch.rand((*rows, 3), dtype=torch.float64)
+    colours = torch.rand((*((3,) if times else ()), *rows, 3), dtype=torch.float64)
 
     def draw(colours):
         surface = Surface(base.vertices, base.faces, colours=colours, colour_per=kind)
         return see(compat, surface, camera())
 
     check_gradient(draw, {"colours": colours}, step=1e-3, tolerance=1e-9)
+
+
+@MODES
+@pytest.mark.parametrize("filter", ["bilinear", "nearest"])
+def test_a_texture_over_time(ball, camera, compat, filter):
+    """Under a moving camera and highlights, which ask for the frame of a pixel as well."""
+    base, eyes = ball(frames=3), camera()
+    torch.manual_seed(5)
+    uv = torch.rand((base.vertices.shape[1], 2), dtype=torch.float64)
+    given = {
+        "vertices": base.vertices, "image": torch.rand((3, 7, 9, 3), dtype=torch.float64),
+        "eye": torch.stack([eyes.eye, eyes.eye + 0.1, eyes.eye - 0.1]),
+    }  # fmt: skip
+
+    def draw(vertices, image, eye):
+        view = Camera.intrinsics(eyes.rotation, eye, focal=eyes.focal, centre=eyes.centre, size=(32, 41))
+        texture = Texture(image, uv, filter=filter)
+        return see(compat, Surface(vertices, base.faces, texture=texture, material=Material("phong")), view)
+
+    results = check_gradient(draw, given, step=1e-7, tolerance=10 * tolerance(compat))
+    assert all(abs(r.autograd) > 1e-3 for r in results)
+    linear = check_gradient(lambda image: draw(base.vertices, image, given["eye"]), {"image": given["image"]},
+                            step=1e-3, tolerance=1e-9)  # fmt: skip
+    assert all(abs(r.autograd) > 1e-3 for r in linear)
+
+
+@pytest.mark.parametrize("look", ["vertex", "face", "image"])
+def test_over_time_through_the_near_plane(ball, camera, look):
+    """Faces that the near plane cuts take their colours from their own frame."""
+    base = ball(frames=2)
+    view = replace(camera(), near=float((camera().eye - base.vertices).norm(dim=-1).mean()))
+    torch.manual_seed(6)
+    rows = {"vertex": (base.vertices.shape[1],), "face": (base.faces.shape[0],), "image": (5, 6)}[look]
+    uv = torch.rand((base.vertices.shape[1] + 3, 2), dtype=torch.float64)
+
+    def draw(values, vertices):
+        if look == "image":
+            surface = Surface(vertices, base.faces, texture=Texture(values, uv, base.faces + 3))
+        else:
+            surface = Surface(vertices, base.faces, colours=values, colour_per=look)
+        return see(None, surface, view)
+
+    values = torch.rand((2, *rows, 3), dtype=torch.float64)
+    moved = base.vertices.clone().requires_grad_()
+    together = draw(values, moved)
+    (slope,) = torch.autograd.grad(together.square().sum(), moved)
+    for k in range(2):
+        alone = draw(values[k], moved[k : k + 1])
+        assert torch.equal(together[k], alone[0])
+        (own,) = torch.autograd.grad(alone.square().sum(), moved)
+        torch.testing.assert_close(slope[k], own[k], rtol=0.0, atol=1e-10)
+    assert bool((see(None, Surface(base.vertices, base.faces), view) != together).any())
+    results = check_gradient(lambda v: draw(v, base.vertices), {"v": values}, step=1e-3, tolerance=1e-9)
+    assert all(abs(r.autograd) > 1e-3 for r in results)
 
 
 def test_many_faces_beside_a_pixel(ball, camera):

@@ -39,6 +39,9 @@ SCENES = {
     "without perspective": {"perspective_correct": False},
     CUT: {"near": 2.2, "sigma": 1e-5},
     "two frames": {"frames": 2},
+    "vertex colours over time": {"frames": 2, "over_time": True},
+    "face colours over time": {"look": "face", "frames": 2, "over_time": True},
+    "texture over time": {"look": "bilinear", "frames": 2, "over_time": True},
 }
 
 
@@ -50,7 +53,8 @@ class Scene:
     """One of SCENES: its inputs in float64 by name, and what is drawn of them."""
 
     def __init__(
-        self, name, mesh, camera, look="vertex", shading="phong", frames=1, size=(36, 48), near=0.5, **settings
+        self, name, mesh, camera, look="vertex", shading="phong", frames=1, size=(36, 48), near=0.5, over_time=False,
+        **settings,
     ):  # fmt: skip
         vertices, self.faces = mesh
         self.name, self.look, self.shading = name, look, shading
@@ -62,11 +66,12 @@ class Scene:
             "ambient": rand(4, 3), "lamp": torch.tensor([1.0, 2.0, 2.5], dtype=D), "glow": rand(5, 3),
             "direction": torch.tensor([-0.4, 0.8, 1.0], dtype=D), "sky": rand(7, 9, 3) - 0.3,
         }  # fmt: skip
+        own = (frames,) if over_time else ()
         if look in ("bilinear", "edges", "nearest"):
-            self.inputs |= {"image": rand(2, 9, 7, 3), "uv": 0.1 + 0.8 * rand(3, len(vertices), 2)}
+            self.inputs |= {"image": rand(2, *own, 9, 7, 3), "uv": 0.1 + 0.8 * rand(3, len(vertices), 2)}
         else:
             rows = {"one": (3,), "vertex": (len(vertices), 3), "face": (len(self.faces), 3)}[look]
-            self.inputs["colours"] = rand(2, *rows)
+            self.inputs["colours"] = rand(2, *own, *rows)
 
     def draw(self, backend, dtype, outputs):
         """Pictures by name and the inputs they were made of."""

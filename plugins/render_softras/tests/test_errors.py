@@ -130,3 +130,24 @@ def test_a_texture_without_texels_is_refused():
     surface = Surface(torch.zeros((1, 3, 3)), torch.tensor([[0, 1, 2]]), texture=texture)
     with pytest.raises(InputError, match="Texture.image: got"):
         SoftRasRenderer().render(surface, Camera.look_at((0, 0, 3), size=(16, 16)))
+
+
+def test_fragments_of_pytorch3d_take_the_colours_of_their_frame(sphere):
+    """The adapter's own part, without the library: packed fragments of two frames."""
+    (vertices, faces), draw = sphere(1), torch.Generator().manual_seed(0)
+    fragments = pytorch3d_backend._Drawing.__new__(pytorch3d_backend._Drawing)
+    fragments.vertices = vertices.expand(2, -1, -1)
+    frame, face = torch.tensor([0, 0, 1, 1]), torch.tensor([3, 5, 3, 0])
+    weights = torch.rand((4, 3), generator=draw, dtype=vertices.dtype)
+
+    def mixed(values, rows):
+        return (values[rows] * weights[..., None]).sum(1)
+
+    for per, count in (("vertex", len(vertices)), ("face", len(faces))):
+        colours = torch.rand((2, count, 3), generator=draw, dtype=vertices.dtype)
+        found = []
+        for given in (colours, colours[0], colours[1]):
+            fragments.surface = Surface(fragments.vertices, faces, colours=given, colour_per=per)
+            found.append(fragments._own_colours(frame, face, faces[face], mixed))
+        assert torch.equal(found[0], torch.cat([found[1][:2], found[2][2:]]))
+        assert not torch.equal(found[0], found[1])

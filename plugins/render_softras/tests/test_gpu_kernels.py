@@ -24,10 +24,11 @@ faces = torch.tensor([[0, 1, 3], [1, 2, 3], [0, 3, 2]])
 sky = torch.linspace(-0.2, 0.3, 27, dtype=kind).reshape(9, 3)
 
 
-def run(target, near):
+def run(target, near, frames=()):
     given = {
         "vertices": torch.stack([corners, 0.9 * corners]), "eye": torch.tensor([0.2, 0.3, 2.0], dtype=kind),
-        "image": torch.linspace(0.0, 1.0, 18, dtype=kind).reshape(2, 3, 3), "uv": 0.5 + 0.4 * corners[:, :2],
+        "image": torch.linspace(0.0, 1.0, 18 * sum(frames or (1,)), dtype=kind).reshape(*frames, 2, 3, 3),
+        "uv": 0.5 + 0.4 * corners[:, :2],
         "sky": sky, "lamp": torch.tensor([1.0, 1.0, 2.0], dtype=kind),
     }
     given = {name: value.clone().requires_grad_() for name, value in given.items()}
@@ -46,8 +47,8 @@ def run(target, near):
     return made
 
 
-for near in (0.3, 1.5):
-    serial, cuda = run("serial", near), run("cuda", near)
+for near, frames in ((0.3, ()), (1.5, ()), (0.3, (2,)), (1.5, (2,))):
+    serial, cuda = run("serial", near, frames), run("cuda", near, frames)
     assert all(torch.isfinite(a).all() for a in serial)
     assert 0 < (serial[2] >= 0).sum() < serial[2].numel()
     assert all((a != 0).any() for a in serial)
@@ -61,7 +62,7 @@ def test_cuda_kernels_agree_in_the_simulator(kind):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", IN_SIMULATOR, kind], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-3000:]
-    assert run.stdout.split() == ["equal", "20"] * 2
+    assert run.stdout.split() == ["equal", "20"] * 4
 
 
 @pytest.mark.skipif(ptx.why_unavailable() is not None, reason=str(ptx.why_unavailable()))

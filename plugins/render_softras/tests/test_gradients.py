@@ -20,6 +20,7 @@ FRAMES = 2
 STEP = 2e-6
 SHADINGS = ("unlit", "lambert", "phong")
 LOOKS = ("one", "vertex", "face", "bilinear", "edges", "nearest")
+OVER_TIME = ("vertex over time", "face over time", "bilinear over time", "nearest over time")
 
 
 def draw(seed, *shape):
@@ -32,7 +33,9 @@ class Scene:
     def __init__(self, mesh, camera, look, shading, **options):
         vertices, self.faces = mesh
         shake = 0.06 * (draw(1, FRAMES, *vertices.shape) - 0.5)
+        look, *times = look.split(" over ")
         self.look, self.shading, self.size = look, shading, (camera.height, camera.width)
+        self.own_frames = (FRAMES,) if times else ()
         self.near, self.far = camera.near, camera.far
         self.renderer = SoftRasRenderer(**{"sigma": 2e-3, "gamma": 3e-2, "background": (0.1, 0.5, 0.9), **options})
         self.inputs = {
@@ -45,8 +48,9 @@ class Scene:
     def _own(self, look, count):
         if look in ("bilinear", "edges", "nearest"):
             self.uv_faces = torch.arange(3 * len(self.faces)).reshape(-1, 3) % 37
-            return {"image": draw(2, 5, 6, 3), "uv": 0.1 + 0.8 * draw(3, 37, 2)}
-        return {"colours": draw(2, *{"one": (3,), "vertex": (count, 3), "face": (len(self.faces), 3)}[look])}
+            return {"image": draw(2, *self.own_frames, 5, 6, 3), "uv": 0.1 + 0.8 * draw(3, 37, 2)}
+        rows = {"one": (3,), "vertex": (count, 3), "face": (len(self.faces), 3)}[look]
+        return {"colours": draw(2, *self.own_frames, *rows)}
 
     def _lights(self):
         return {
@@ -132,6 +136,21 @@ def test_colour(scene, look, shading):
     assert min(slope for name, slope in slopes.items() if name not in still) > 1e-3, slopes
 
 
+@pytest.mark.parametrize("look", OVER_TIME)
+def test_colour_over_time(scene, look):
+    """Colours and textures that every frame has of its own, beside everything else."""
+    slopes = scene(look, "phong").check(("rgba",), tolerance=1e-6)
+    still = {"uv"} if "nearest" in look else set()
+    assert min(slope for name, slope in slopes.items() if name not in still) > 1e-3, slopes
+
+
+def test_a_mesh_that_stands_still_and_changes_its_colours(sphere, camera):
+    one = Scene(sphere(1), camera(1), "vertex over time", "lambert")
+    one.inputs["vertices"] = one.inputs["vertices"][:1].detach().clone().requires_grad_()
+    assert one.pictures(one.inputs, ("rgba",))[0].shape[0] == FRAMES
+    one.check(("rgba",), tolerance=1e-6)
+
+
 def test_depth(scene):
     slopes = scene().check(("depth",))
     assert min(slopes[name] for name in ("vertices", "rotation", "eye", "focal", "centre")) > 1e-2
@@ -174,7 +193,7 @@ def test_back_faces_left_out(scene):
     culled.check(("rgba", "depth", "silhouette"))
 
 
-@pytest.mark.parametrize("look", ["vertex", "face", "bilinear"])
+@pytest.mark.parametrize("look", ["vertex", "face", "bilinear", *OVER_TIME[:3]])
 def test_through_the_near_plane(sphere, camera, look):
     """The camera's near plane cuts the sphere open."""
     cut = Scene(sphere(1), camera(FRAMES, near=2.1), look, "phong")

@@ -20,13 +20,15 @@ class Capabilities:
 
     outputs: of "rgba", "silhouette", "depth", "face_index". gradients: inputs that receive exact gradients, of
     "vertices", "colours", "texture", "light", "eye", "rotation", "focal". dtypes: precisions it computes in.
-    shadings: values of Material.shading it draws.
+    shadings: values of Material.shading it draws. per_frame: of "colours" and "image", what may differ from frame to
+    frame (``Surface.colours``, ``Texture.image``).
     """
 
     outputs: frozenset[str]
     gradients: frozenset[str]
     dtypes: frozenset[torch.dtype]
     shadings: frozenset[str] = frozenset({"unlit", "lambert", "phong"})
+    per_frame: frozenset[str] = frozenset()
 
 
 class Renderer(ABC):

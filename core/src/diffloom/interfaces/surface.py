@@ -33,7 +33,8 @@ class Material:
 class Texture:
     """A picture laid over the mesh.
 
-    image: (height, width, 3), values 0..1, row 0 on top. uv: (points, 2), u to the right, v up, both 0..1.
+    image: (height, width, 3), or (frames, height, width, 3) to change over time; values 0..1, row 0 on top.
+    uv: (points, 2), u to the right, v up, both 0..1.
     uv_faces: (faces, 3) indices into uv, or None when uv has one row per vertex.
     filter: "bilinear" or "nearest". corners: True puts u = 0 and 1 on the centres of the border texels, False on
     their outer edges.
@@ -46,7 +47,7 @@ class Texture:
     corners: bool = True
 
     def __post_init__(self) -> None:
-        check_shape("Texture.image", self.image, ("height", "width", 3))
+        check_shape("Texture.image", self.image, ("height", "width", 3), ("frames", "height", "width", 3))
         check_shape("Texture.uv", self.uv, ("points", 2))
         if self.uv_faces is not None:
             check_shape("Texture.uv_faces", self.uv_faces, ("faces", 3))
@@ -59,7 +60,9 @@ class Surface:
 
     vertices: (frames, vertices, 3) [m], world. faces: (faces, 3) int64, counter-clockwise seen from outside.
     colours: None (mid grey), (3,) for all, (faces, 3) or (vertices, 3) rgb in 0..1; ``colour_per`` says which of the
-    last two is meant. texture: instead of colours. normals are computed by the renderer from the vertices.
+    last two is meant. (frames, faces, 3) or (frames, vertices, 3) changes them over time. texture: instead of colours.
+    Vertices, colours and images of a texture have the same number of frames, or 1 for what does not change.
+    normals are computed by the renderer from the vertices.
     """
 
     vertices: Tensor
@@ -83,12 +86,30 @@ class Surface:
             )
         if self.colours is not None:
             rows = count if self.colour_per == "vertex" else int(self.faces.shape[0])
-            check_shape(f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3))
+            check_shape(f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3), ("frames", rows, 3))
             if self.texture is not None:
                 raise InputError("Surface: got both colours and a texture; give one of them")
+        self._check_frames()
+
+    def _check_frames(self) -> None:
+        counts = self._counts()
+        frames = max(counts.values())
+        if any(n not in (1, frames) for n in counts.values()):
+            said = ", ".join(f"{what} has {n} frames" for what, n in counts.items())
+            raise InputError(f"{said}; expected the same number, or 1 for what does not change")
+
+    def _counts(self) -> dict[str, int]:
+        """Frames of everything that may change over time."""
+        counts = {"Surface.vertices": int(self.vertices.shape[0])}
+        if self.colours is not None and self.colours.dim() == 3:
+            counts["Surface.colours"] = int(self.colours.shape[0])
+        if self.texture is not None and self.texture.image.dim() == 4:
+            counts["Texture.image"] = int(self.texture.image.shape[0])
+        return counts
 
     def __len__(self) -> int:
-        return int(self.vertices.shape[0])
+        """How many frames there are, of whatever changes."""
+        return max(self._counts().values())
 
     def with_look(
         self,
@@ -104,8 +125,15 @@ class Surface:
         )
 
     def frames(self, index: Tensor | list[int] | slice) -> Surface:
-        """Only some frames."""
-        return replace(self, vertices=self.vertices[index])
+        """Only some frames. What does not change stays as it is, but for vertices: they have a row for each frame."""
+        several = {what for what, n in self._counts().items() if n > 1}
+        vertices = self.vertices if "Surface.vertices" in several else self.vertices.expand(len(self), -1, -1)
+        colours, texture = self.colours, self.texture
+        if colours is not None and "Surface.colours" in several:
+            colours = colours[index]
+        if texture is not None and "Texture.image" in several:
+            texture = replace(texture, image=texture.image[index])
+        return replace(self, vertices=vertices[index], colours=colours, texture=texture)
 
 
 def join(surfaces: list[Surface]) -> Surface:
@@ -122,14 +150,20 @@ def join(surfaces: list[Surface]) -> Surface:
     return Surface(
         torch.cat([s.vertices for s in surfaces], dim=1),
         torch.cat([s.faces + o for s, o in zip(surfaces, offsets, strict=False)]),
-        colours=torch.cat(colours),
+        colours=torch.cat(_same_frames(colours), dim=-2),
         material=surfaces[0].material,
     )
 
 
+def _same_frames(colours: list[Tensor]) -> list[Tensor]:
+    """All with a leading axis of frames, as soon as one has it."""
+    frames = max((int(c.shape[0]) for c in colours if c.dim() == 3), default=0)
+    return [c.expand(frames, -1, -1) for c in colours] if frames else colours
+
+
 def vertex_colours(surface: Surface, otherwise: Tensor) -> Tensor:
-    """Colours as (vertices, 3); ``otherwise`` (3,) stands in when the surface has none."""
-    if surface.colours is not None and surface.colour_per == "face" and surface.colours.dim() == 2:
+    """Colours as (vertices, 3), or (frames, vertices, 3) where they change; ``otherwise`` (3,) stands in for none."""
+    if surface.colours is not None and surface.colour_per == "face" and surface.colours.dim() > 1:
         raise InputError("colours are given per face; expected one colour for all or one per vertex")
     colours = otherwise if surface.colours is None else surface.colours
-    return colours.expand(surface.vertices.shape[1], 3)
+    return colours if colours.dim() == 3 else colours.expand(surface.vertices.shape[1], 3)

@@ -12,6 +12,7 @@ from diffloom.interfaces import Surface
 
 from .cut import Split
 from .records import Corners
+from .texture import texture_mode
 from .topology import Topology, topology_of
 
 #: Colour of a surface that has none.
@@ -22,35 +23,43 @@ GREY = 0.5
 class Appearance:
     """values: (rows, 3) colours or (rows, 2) texture coordinates; corners: rows used by the corners of faces.
 
-    image: (height, width, 3), one texel where there is no texture. mode: (corners, bilinear) of ``Texels``.
+    stride: rows from a frame's values to the next frame's, 0 where they serve all frames; ``corners`` names the first
+    frame's. image: (rows, width, 3), the images of all frames below one another, one texel where there is no texture.
+    mode: corners, bilinear, height and stride of ``Texels``.
     """
 
     values: Tensor
     corners: Corners
+    stride: int
     image: Tensor
     textured: bool
-    mode: tuple[int, int]
+    mode: tuple[int, int, int, int]
 
 
 def appearance(surface: Surface, split: Split | None) -> Appearance:
     """Of a surface whose faces may have been cut."""
     texture = surface.texture
     values, index = _rows(surface)
+    rows, width, stride = int(values.shape[-2]), int(values.shape[-1]), 0
     if split is not None and index is surface.faces:
-        values = split.extend(values[None]).reshape(-1, values.shape[1])
-        index = split.corners.long()
+        values = split.extend(values if values.dim() == 3 else values[None])
+        index, rows = split.corners.long(), int(values.shape[0] * values.shape[1])
     elif split is not None:
         faces = index.faces if isinstance(index, Topology) else index
-        values = split.corner_values(values[faces]).reshape(-1, values.shape[1])
-        index = _counted(values.shape[0] // 3, str(values.device))
-    found = index if isinstance(index, Topology) else topology_of(index, int(values.shape[0]))
+        values = split.corner_values(values[..., faces, :])
+        rows = 3 * int(values.shape[0])
+        index = _counted(rows // 3, str(values.device))
+    elif values.dim() == 3:
+        stride = rows
+    found = index if isinstance(index, Topology) else topology_of(index, rows)
     image = surface.vertices.new_zeros((1, 1, 3)) if texture is None else texture.image
-    mode = (1, 1) if texture is None else (int(texture.corners), int(texture.filter == "bilinear"))
-    return Appearance(values, found.corners, image, texture is not None, mode)
+    mode = (1, 1, 1, 0) if texture is None else texture_mode(texture)
+    image = image.reshape(-1, *image.shape[-2:])
+    return Appearance(values.reshape(-1, width), found.corners, stride, image, texture is not None, mode)
 
 
 def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
-    """Values, and their rows at the corners of faces."""
+    """Values, with a leading axis where frames have their own, and their rows at the corners of faces."""
     faces, colours, texture = surface.faces, surface.colours, surface.texture
     if texture is not None:
         return texture.uv, faces if texture.uv_faces is None else texture.uv_faces
@@ -58,6 +67,8 @@ def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
     if colours is None or colours.dim() == 1:
         flat = surface.vertices.new_full((3,), GREY) if colours is None else colours
         return flat[None], _repeated(count, 0, device)
+    if colours.dim() == 3 and colours.shape[0] == 1:
+        colours = colours[0]
     if surface.colour_per == "vertex":
         return colours, faces
     return colours, _repeated(count, 1, device)

@@ -44,6 +44,11 @@ class Split:
         other[halves[0::2]], other[halves[1::2]] = halves[1::2].to(other), halves[0::2].to(other)
         return other
 
+    def frame(self) -> Tensor:
+        """(triangles,) int64: the frame that a triangle belongs to."""
+        counts = self.frame_start.long().diff()
+        return torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+
     def extend(self, values: Tensor) -> Tensor:
         """Values of vertices and then cuts: (frames or 1, vertices, n) -> (frames, vertices + cuts, n)."""
         frames, cuts = self.fraction.shape
@@ -53,8 +58,10 @@ class Split:
         return torch.cat([values, torch.lerp(first, second, self.fraction[..., None])], dim=1)
 
     def corner_values(self, values: Tensor) -> Tensor:
-        """Values at the corners of faces, (faces, 3, n), to those of the triangles, (triangles, 3, n)."""
-        part = values[self.face.long()]
+        """Values at the corners of faces, (faces, 3, n) or (frames, faces, 3, n), to those of the triangles,
+        (triangles, 3, n)."""
+        face = self.face.long()
+        part = values[face] if values.dim() == 3 else values[self.frame(), face]
         width = part.shape[2]
         first, second = (part.gather(1, self.local[..., k, None].expand(-1, -1, width)) for k in (0, 1))
         flat = torch.cat([self.fraction.reshape(-1), self.fraction.new_zeros(1)])

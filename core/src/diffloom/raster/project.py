@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -48,9 +49,12 @@ def camera_points(vertices: Tensor, camera: Camera) -> Tensor:
     return (vertices - camera.eye.unsqueeze(-2)) @ camera.rotation.transpose(-1, -2)
 
 
-def frames_of(vertices: Tensor, camera: Camera) -> int:
-    """How many images surface and camera make together; each may have one frame or all of them."""
-    counts = {"Surface.vertices": int(vertices.shape[0])}
+def frames_of(vertices: Tensor, camera: Camera, appearance: Mapping[str, int] | None = None) -> int:
+    """How many images surface and camera make together; each may have one frame or all of them.
+
+    appearance: frames of colours and textures, by name.
+    """
+    counts = {"Surface.vertices": int(vertices.shape[0]), **(appearance or {})}
     if camera.rotation.dim() == 3:
         counts["Camera.rotation"] = int(camera.rotation.shape[0])
     if camera.eye.dim() == 2:

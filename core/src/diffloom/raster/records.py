@@ -150,10 +150,13 @@ class PixelLists(NamedTuple):
 
 
 class Texels(NamedTuple):
-    """corners, bilinear: 0 or 1. image: (height, width, 3)."""
+    """corners, bilinear: 0 or 1. image: (rows, width, 3), the images of frames below one another. height: rows of one
+    frame. stride: rows from a frame to the next, 0 where one image serves all."""
 
     corners: int
     bilinear: int
+    height: int
+    stride: int
     image: Any
 
 

@@ -35,7 +35,23 @@ def check_scene(
     check_choice("Material.shading", surface.material.shading, capabilities.shadings)
     if surface.texture is not None:
         _check_texture(surface)
-    return frames_of(vertices, camera)
+    return frames_of(vertices, camera, _check_appearance(surface, capabilities))
+
+
+def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str, int]:
+    """Frames of colours and of a texture's images, where there is one for each frame; refuses what is not claimed."""
+    found = {}
+    if surface.colours is not None and surface.colours.dim() == 3:
+        found["Surface.colours"] = int(surface.colours.shape[0])
+    if surface.texture is not None and surface.texture.image.dim() == 4:
+        found["Texture.image"] = int(surface.texture.image.shape[0])
+    for what, frames in found.items():
+        if what.split(".")[1] not in capabilities.per_frame:
+            raise InputError(
+                f"{what}: got one for each of {frames} frames, and this renderer draws the same in every frame; use a "
+                "renderer whose capabilities.per_frame names it, or draw frame by frame"
+            )
+    return found
 
 
 def _check_numbers(surface: Surface, camera: Camera) -> None:

@@ -48,15 +48,15 @@ def texel(i, j, image):
 
 
 @device
-def sample(u, v, texels):
-    """Colours at texture coordinates (u, v), and their derivatives by u and v."""
+def sample(u, v, first, texels):
+    """Colours at texture coordinates (u, v) of the image whose rows begin at ``first``, and derivatives by u and v."""
     image, corners, bilinear = texels.image, texels.corners, texels.bilinear
     R = image.dtype.type
-    height, width = image.shape[0], image.shape[1]
+    height, width = texels.height, image.shape[1]
     x, slope_x = texel_place(u, width, corners, image)
     y, slope_y = texel_place(R(1.0) - v, height, corners, image)
     left, top = lower_texel(x, width, bilinear, image), lower_texel(y, height, bilinear, image)
-    j, i = index_of(left), index_of(top)
+    j, i = index_of(left), index_of(top) + first
     c00 = texel(i, j, image)
     if not bilinear:
         none = mul3(c00, R(0.0))
@@ -80,15 +80,15 @@ def scatter_texel(i, j, weight, adj, copy, adj_image):
 
 
 @device
-def sample_scatter(u, v, texels, adj, copy, adj_image):
+def sample_scatter(u, v, first, texels, adj, copy, adj_image):
     """Cotangent of the image for one point with the cotangent ``adj`` of its colour; all numbers are scalars."""
     R = adj_image.dtype.type
     corners, bilinear = texels.corners, texels.bilinear
-    height, width = adj_image.shape[1], adj_image.shape[2]
+    height, width = texels.height, adj_image.shape[2]
     x, slope_x = texel_place(u, width, corners, adj_image)
     y, slope_y = texel_place(R(1.0) - v, height, corners, adj_image)
     left, top = lower_texel(x, width, bilinear, adj_image), lower_texel(y, height, bilinear, adj_image)
-    i, j = int(top), int(left)
+    i, j = int(top) + first, int(left)
     if not bilinear:
         scatter_texel(i, j, R(1.0), adj, copy, adj_image)
         return
@@ -102,8 +102,9 @@ def sample_scatter(u, v, texels, adj, copy, adj_image):
 
 
 @device
-def scatter_points(copy, texels, u, v, adj_colour, adj_image):
-    """adj_image[copy]: what the copy-th part of the points at u, v (points,) passes; adj_colour: (3, points)."""
+def scatter_points(copy, texels, u, v, frame, adj_colour, adj_image):
+    """adj_image[copy]: what the copy-th part of the points at u, v (points,) passes; adj_colour: (3, points). frame:
+    (points,) whose image a point reads, empty where there is one for all."""
     copies, points = adj_image.shape[0], adj_colour.shape[1]
     for i in range(adj_image.shape[1]):
         for j in range(adj_image.shape[2]):
@@ -111,7 +112,8 @@ def scatter_points(copy, texels, u, v, adj_colour, adj_image):
                 adj_image[copy, i, j, c] = adj_image.dtype.type(0)
     for k in range(points * copy // copies, points * (copy + 1) // copies):
         adj = (adj_colour[0, k], adj_colour[1, k], adj_colour[2, k])
-        sample_scatter(u[k], v[k], texels, adj, copy, adj_image)
+        first = frame[k] * texels.stride if frame.shape[0] > 0 else 0
+        sample_scatter(u[k], v[k], first, texels, adj, copy, adj_image)
 
 
 @device
@@ -124,32 +126,40 @@ def sum_copies(i, adj_image):
 
 
 @device
-def sample_point(e, texels, uv, colour):
+def sample_of_frame(e, texels, uv, frame):
+    """What sample gives for point e; frame: see scatter_points."""
+    if frame.shape[0] > 0:
+        return sample(uv[e, 0], uv[e, 1], frame[e] * texels.stride, texels)
+    return sample(uv[e, 0], uv[e, 1], 0, texels)
+
+
+@device
+def sample_point(e, texels, uv, frame, colour):
     """colour[e] at uv[e]."""
-    c, by_u, by_v = sample(uv[e, 0], uv[e, 1], texels)
+    c, by_u, by_v = sample_of_frame(e, texels, uv, frame)
     st3(colour, e, c)
 
 
 @device
-def sample_point_adjoint(e, texels, uv, adj_colour, adj_uv):
+def sample_point_adjoint(e, texels, uv, frame, adj_colour, adj_uv):
     """adj_uv[e] from adj_colour[e]."""
-    c, by_u, by_v = sample(uv[e, 0], uv[e, 1], texels)
+    c, by_u, by_v = sample_of_frame(e, texels, uv, frame)
     adj = ld3(adj_colour, e)
     adj_uv[e, 0] = dot3(by_u, adj)
     adj_uv[e, 1] = dot3(by_v, adj)
 
 
-def texture_forward(texels, uv, colour):
+def texture_forward(texels, uv, frame, colour):
     """Pipeline: colours (points, 3) at uv (points, 2)."""
-    launch_lanes(uv.shape[0], sample_point, texels, uv, colour)
+    launch_lanes(uv.shape[0], sample_point, texels, uv, frame, colour)
 
 
-def texture_backward(texels, uv, adj_colour, adj_uv):
+def texture_backward(texels, uv, frame, adj_colour, adj_uv):
     """Pipeline: the cotangent of uv."""
-    launch_lanes(uv.shape[0], sample_point_adjoint, texels, uv, adj_colour, adj_uv)
+    launch_lanes(uv.shape[0], sample_point_adjoint, texels, uv, frame, adj_colour, adj_uv)
 
 
-def image_backward(texels, u, v, adj_colour, adj_image):
-    """Pipeline: the cotangent of the image (copies, height, width, 3), in the first of the copies."""
-    launch(adj_image.shape[0], scatter_points, texels, u, v, adj_colour, adj_image)
+def image_backward(texels, u, v, frame, adj_colour, adj_image):
+    """Pipeline: the cotangent of the image (copies, rows, width, 3), in the first of the copies."""
+    launch(adj_image.shape[0], scatter_points, texels, u, v, frame, adj_colour, adj_image)
     launch(adj_image.shape[1], sum_copies, adj_image)

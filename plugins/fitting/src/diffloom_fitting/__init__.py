@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Hops, Lbfgs, Sgd
     from diffloom_fitting.report import write_report
     from diffloom_fitting.result import Estimate, Result
-    from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids
+    from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids, Tracked, Viewpoint, Waypoint
     from diffloom_fitting.schedules import Schedule
     from diffloom_fitting.stages import Stage, Stop
-    from diffloom_fitting.targets import Target, read_film, read_masks, synthesise
+    from diffloom_fitting.targets import Target, Targets, read_film, read_masks, synthesise, synthesise_views
     from diffloom_fitting.unknowns import Unknown
 
 _HOMES = {
@@ -45,10 +45,10 @@ _HOMES = {
     "optimisers": ("Adam", "CmaEs", "FitError", "GaussNewton", "Hops", "Lbfgs", "Sgd"),
     "report": ("write_report",),
     "result": ("Estimate", "Result"),
-    "scene": ("Look", "Orbit", "Policy", "Scene", "Sinusoids"),
+    "scene": ("Look", "Orbit", "Policy", "Scene", "Sinusoids", "Tracked", "Viewpoint", "Waypoint"),
     "schedules": ("Schedule",),
     "stages": ("Stage", "Stop"),
-    "targets": ("Target", "read_film", "read_masks", "synthesise"),
+    "targets": ("Target", "Targets", "read_film", "read_masks", "synthesise", "synthesise_views"),
     "unknowns": ("Unknown",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -80,7 +80,11 @@ __all__ = [
     "StateError",
     "Stop",
     "Target",
+    "Targets",
+    "Tracked",
     "Unknown",
+    "Viewpoint",
+    "Waypoint",
     "build_experiment",
     "build_scene",
     "check_gradient",
@@ -90,6 +94,7 @@ __all__ = [
     "read_masks",
     "run_fit",
     "synthesise",
+    "synthesise_views",
     "write_report",
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import LOSS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
+from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 
 
@@ -23,7 +24,8 @@ from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 class Experiment:
     """Everything a fit needs.
 
-    target: the frames the loss sees. held: frames kept aside, to judge the result. unknowns: what is sought. stages:
+    target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. held: frames kept
+    aside, to judge the result. unknowns: what is sought. stages:
     one after another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0
     each start gets that many iterations of the first stage and only the best goes on, else all are fitted and the
     best is kept; a start that ends with a loss below ``enough`` makes the others
@@ -32,11 +34,11 @@ class Experiment:
     """
 
     scene: Scene
-    target: Target
+    target: AnyTarget
     unknowns: Sequence[Unknown]
     loss: Loss = field(default_factory=PixelError)
     stages: tuple[Stage, ...] = field(default_factory=lambda: (Stage(GaussNewton()),))
-    held: Target | None = None
+    held: AnyTarget | None = None
     starts: tuple[Mapping[str, Tensor], ...] = ()
     probe: int = 0
     enough: float | None = None
@@ -51,12 +53,9 @@ class Experiment:
             raise InputError("experiment: got no stages; expected at least one")
         if not self.unknowns:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
-        size = self.target.size
-        if size is not None and size != self.scene.size:
-            raise InputError(
-                f"experiment: the target is {size[1]}x{size[0]} pixels and the camera {self.scene.size[1]}x"
-                f"{self.scene.size[0]}; read the film with size={self.scene.size}"
-            )
+        for target in (self.target, self.held):
+            if target is not None:
+                _check_views(self.scene, target)
 
     @cached_property
     def layout(self) -> Layout:
@@ -68,7 +67,7 @@ class Experiment:
         own = {slot.name: slot.start for slot in self.layout.slots}
         return self.layout.encode(own if number == 0 else {**own, **self.starts[number - 1]})
 
-    def objective(self, target: Target | None = None) -> Objective:
+    def objective(self, target: AnyTarget | None = None) -> Objective:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
@@ -96,3 +95,38 @@ class Experiment:
         if stage.only is None and not stage.shared and not stage.together:
             return None
         return make_tie(self.layout, z, stage.only, stage.shared, stage.together)
+
+
+def _check_views(scene: Scene, target: AnyTarget) -> None:
+    """Raise unless every camera has a target, of its size."""
+    views = target.by_view()
+    if set(views) != set(scene.viewpoints):
+        raise InputError(
+            f"experiment: the scene has the views {_named(scene.viewpoints)} and the target {_named(views)}; give "
+            "every camera a target under its own label"
+        )
+    for label, one in views.items():
+        size, own = one.size, scene.viewpoints[label].size
+        if size is not None and size != own:
+            raise InputError(
+                f"experiment: the target{f' of view {label!r}' if label else ''} is {size[1]}x{size[0]} pixels and the "
+                f"camera {own[1]}x{own[0]}; read the film with size={own}"
+            )
+        if label and len(one):
+            _check_times(scene, label, one)
+
+
+def _check_times(scene: Scene, label: str, target: Target) -> None:
+    """Raise unless the simulation covers the frames of a view."""
+    offset, span = scene.viewpoints[label].time_offset, scene.steps * scene.dt
+    first, last = (float(end) + offset for end in (target.times.min(), target.times.max()))
+    if first < -1e-6 * scene.dt or last > span + 1e-6 * scene.dt:
+        raise InputError(
+            f"experiment: with time_offset = {offset:g} s the frames of view {label!r} run from {first:g} s to "
+            f"{last:g} s of the simulation, which covers 0 s to {span:g} s; simulate longer, use fewer frames or "
+            "another offset"
+        )
+
+
+def _named(views: Iterable[str]) -> str:
+    return ", ".join(repr(label) if label else "(one without a label)" for label in views)

@@ -19,6 +19,7 @@ from diffloom_fitting.result import Estimate, Result
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import Target
+from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.uncertainty import Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns import Unknown
 
@@ -27,17 +28,19 @@ Sought = Mapping[str, object] | Sequence[Unknown | str]
 
 
 def fit(
-    scene: Scene, target: Target, unknowns: Sought, *, loss: Loss | None = None, optimiser: Optimiser | None = None,
-    iterations: int = 30, stop: Stop | None = None, seed: int = 0, observer: Observer | None = None,
+    scene: Scene, target: AnyTarget | Mapping[str, Target], unknowns: Sought, *, loss: Loss | None = None,
+    optimiser: Optimiser | None = None, iterations: int = 30, stop: Stop | None = None, seed: int = 0,
+    observer: Observer | None = None,
 ) -> Result:  # fmt: skip
     """Find the ``unknowns`` of ``scene`` with which it looks like ``target``.
 
-    unknowns: starts by name, such as {"density": 2.0}, or a list of ``Unknown``. loss: pixel error unless given.
+    target: of a scene with several cameras ``Targets`` or a mapping, one by each label. unknowns: starts by name, such
+    as {"density": 2.0}, or a list of ``Unknown``. loss: pixel error unless given.
     optimiser: Gauss-Newton unless given. For stages, schedules, held-out frames and several starts make an
     ``Experiment`` and call ``run_fit``.
     """
     stage = Stage(optimiser or GaussNewton(), iterations, stop=stop or Stop(change=1e-9, patience=3))
-    experiment = Experiment(scene, target, as_unknowns(unknowns), loss or PixelError(), (stage,), seed=seed)
+    experiment = Experiment(scene, as_targets(target), as_unknowns(unknowns), loss or PixelError(), (stage,), seed=seed)
     return run_fit(experiment, observer=observer)
 
 
@@ -118,6 +121,7 @@ def _result(
         shares=shares,
         history=history,
         interrupted=interrupted,
+        views=whole.losses(z) if len(experiment.scene.viewpoints) > 1 else {},
     )
 
 

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -13,9 +14,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError, NoGradient, SimulationError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.losses import Loss
-from diffloom_fitting.scene import Scene, View, sample_times
+from diffloom_fitting.scene import Sampling, Scene, View, sample_times
 from diffloom_fitting.stopwatch import Stopwatch
-from diffloom_fitting.targets import Target
+from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie
 
 
@@ -37,13 +38,14 @@ class Evaluation:
 class Objective:
     """A scene seen against a target, as a function of the unknowns' vector z.
 
+    Of several cameras each has a target of its own; the loss is the mean of the views' losses.
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
     instead of the adjoint: what that is worth, for comparison.
     """
 
     scene: Scene
-    target: Target
+    target: AnyTarget
     loss: Loss
     layout: Layout
     tie: Tie | None = None
@@ -67,28 +69,41 @@ class Objective:
 
     def with_horizon(self, part: float) -> Objective:
         """Only the first ``part`` (0..1] of the target's time span, at least two frames."""
-        times = self.target.times
-        count = int((times <= float(times[-1]) * part * (1.0 + 1e-12)).sum())
-        return replace(self, target=self.target.first(max(count, min(2, len(self.target)))))
+        return replace(self, target=self.target.until(part))
 
     def values(self, z: Tensor) -> dict[str, Tensor]:
         """The unknowns' values by name, differentiable with respect to ``z``."""
         return self.layout.decode(z if self.tie is None else self.tie.expand(z))
 
-    def view(self, z: Tensor, gradient: bool = True) -> View:
-        """What is seen with the unknowns at ``z``."""
-        scene, outputs = self.scene, self.loss.outputs
-        values = self.values(z)
-        sampling = sample_times(self.target.times, scene.dt, scene.steps)
-        policy = None if gradient else NoGradient()
+    def views(self, z: Tensor, gradient: bool = True) -> dict[str, View]:
+        """What each camera sees with the unknowns at ``z``, by label; one simulation serves all."""
+        scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
+        whole, parts = self._sampling()
         with self.stopwatch.timing("simulate"):
-            trajectory, params = scene.simulate(values, sampling.save, policy)
-        q = sampling.between(trajectory.q)
-        if not outputs:
-            return View(None, q, None, self.target.times)
-        with self.stopwatch.timing("render"):
-            image, vertices = scene.draw(trajectory, params, values, outputs, sampling)
-        return View(image, q, vertices, self.target.times)
+            trajectory, params = scene.simulate(values, whole.save, None if gradient else NoGradient())
+        seen = {}
+        for label, target in self.target.by_view().items():
+            sampling = parts[label]
+            q = sampling.between(trajectory.q)
+            if not outputs:
+                seen[label] = View(None, q, None, target.times)
+                continue
+            with self.stopwatch.timing("render"):
+                image, vertices = scene.seen_from(label).draw(trajectory, params, values, outputs, sampling)
+            seen[label] = View(image, q, vertices, target.times)
+        return seen
+
+    def view(self, z: Tensor, gradient: bool = True) -> View:
+        """What is seen with the unknowns at ``z``, by the first camera where there are several."""
+        return next(iter(self.views(z, gradient).values()))
+
+    def _sampling(self) -> tuple[Sampling, dict[str, Sampling]]:
+        """The steps that the frames of all views need, and the frames of each view between them."""
+        scene, targets = self.scene, self.target.by_view()
+        times = [target.times + scene.viewpoints[label].time_offset for label, target in targets.items()]
+        whole = sample_times(torch.cat(times), scene.dt, scene.steps)
+        ends = [0, *accumulate(len(part) for part in times)]
+        return whole, {label: whole.part(*ends[i : i + 2]) for i, label in enumerate(targets)}
 
     def evaluate(self, z: Tensor) -> Evaluation:
         """Loss and gradient."""
@@ -96,11 +111,11 @@ class Objective:
             return self._evaluate_by_differences(z)
         point = z.detach().clone().requires_grad_(True)
         try:
-            view = self.view(point)
-            loss = self._total(view, point)
+            views = self.views(point)
+            loss = self._total(views, point)
             if not math.isfinite(float(loss.detach())):
                 return Evaluation(math.inf, None, "the loss is not finite")
-            self._backward(loss, view)
+            self._backward(loss, views)
         except SimulationError as error:
             return Evaluation(math.inf, None, str(error))
         gradient = torch.zeros_like(point) if point.grad is None else point.grad.detach()
@@ -112,7 +127,7 @@ class Objective:
         """The loss alone, cheaper."""
         with torch.no_grad():
             try:
-                loss = float(self._total(self.view(z, gradient=False), z))
+                loss = float(self._total(self.views(z, gradient=False), z))
             except SimulationError as error:
                 return Evaluation(math.inf, None, str(error))
         return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
@@ -132,33 +147,48 @@ class Objective:
 
     def residuals(self, z: Tensor) -> Tensor:
         """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated."""
-        return self.residual_field(z).reshape(-1)
+        return torch.cat([field.reshape(-1) for field in self.residual_fields(z)])
 
-    def residual_field(self, z: Tensor) -> Tensor:
-        """The same as the loss gives them: (frames, height, width, channels) where they are pictures."""
+    def residual_fields(self, z: Tensor) -> list[Tensor]:
+        """The same for each view, as the loss gives them: (frames, height, width, channels) where they are images.
+
+        Views of different size are scaled, so that the mean square of all is the mean over views.
+        """
         with torch.no_grad():
-            found = self.loss.residuals(self.view(z, gradient=False), self.target)
-        if found is None:
+            views = self.views(z, gradient=False)
+            found = [self.loss.residuals(views[label], target) for label, target in self.target.by_view().items()]
+        fields = [field for field in found if field is not None]
+        if len(fields) < len(found):
             raise InputError(
                 f"the loss {type(self.loss).__name__} is not a mean of squares, which this optimiser needs; choose "
                 "adam, sgd or lbfgs, or the loss mse, silhouette or multiscale"
             )
-        return found
+        even = sum(field.numel() for field in fields) / len(fields)
+        return [f if f.numel() == even else f * math.sqrt(even / f.numel()) for f in fields]
 
-    def _total(self, view: View, z: Tensor) -> Tensor:
+    def losses(self, z: Tensor) -> dict[str, float]:
+        """The loss of each view, by label."""
+        with torch.no_grad():
+            views = self.views(z, gradient=False)
+            targets = self.target.by_view()
+            return {label: float(self.loss.value(views[label], target)) for label, target in targets.items()}
+
+    def _total(self, views: Mapping[str, View], z: Tensor) -> Tensor:
         with self.stopwatch.timing("loss"):
-            loss = self.loss.value(view, self.target)
+            each = [self.loss.value(views[label], target) for label, target in self.target.by_view().items()]
+            loss = each[0] if len(each) == 1 else torch.stack(each).mean()
             return loss if self.prior is None else loss + self.prior(self.values(z))
 
-    def _backward(self, loss: Tensor, view: View) -> None:
+    def _backward(self, loss: Tensor, views: Mapping[str, View]) -> None:
         """Backward, split at the vertices: what comes before them is rendering, after them physics."""
         marks: list[float] = []
-        if view.vertices is not None and view.vertices.requires_grad:
-            view.vertices.register_hook(lambda _: marks.append(time.perf_counter()))
+        for view in views.values():
+            if view.vertices is not None and view.vertices.requires_grad:
+                view.vertices.register_hook(lambda _: marks.append(time.perf_counter()))
         begin = time.perf_counter()
         if loss.requires_grad:
             loss.backward()
         end = time.perf_counter()
-        middle = marks[0] if marks else begin
+        middle = marks[-1] if marks else begin
         self.stopwatch.add("render backward", middle - begin)
         self.stopwatch.add("simulate backward", end - middle)

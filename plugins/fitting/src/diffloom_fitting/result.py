@@ -49,6 +49,7 @@ class Result:
     z: (n,) the vector found. loss, start_loss: on the frames used; held_loss, held_start: on those kept aside (None
     without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not asked for).
     seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by the user.
+    views: the loss of each view by its label, where there are several.
     """
 
     estimates: tuple[Estimate, ...]
@@ -67,6 +68,7 @@ class Result:
     shares: Mapping[str, float] = field(default_factory=dict)
     history: tuple[Record, ...] = ()
     interrupted: bool = False
+    views: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def seconds_per_iteration(self) -> float:

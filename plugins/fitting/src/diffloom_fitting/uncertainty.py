@@ -41,22 +41,21 @@ def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
     With J the slopes of the residuals r in the searched space, independent pixels would give the covariance
     noise^2 (J'J)^-1, where noise^2 is the mean square of the residuals that are not exactly zero, but at least that of
     the target's grey levels. Real pixels err together with their neighbours, channels and the frames after, so the
-    residuals' own correlation is measured (`Noise`), and (J'J)^-1 J R J' (J'J)^-1 counts where it is larger. Both are
-    carried to the unknowns by their maps' derivatives. It is assumed that the residuals are noise, alike all over the
-    film, and not a model that cannot show what is seen.
+    residuals' own correlation is measured (`Noise`), view by view, and (J'J)^-1 J R J' (J'J)^-1 counts where it is
+    larger. Both are carried to the unknowns by their maps' derivatives. It is assumed that the residuals are noise,
+    alike all over a video, and not a model that cannot show what is seen.
     """
     if z.numel() > LIMIT:
         return f"not computed for {z.numel()} unknowns (at most {LIMIT})"
     try:
-        field = objective.residual_field(z)
-        residuals = field.reshape(-1)
+        fields = objective.residual_fields(z)
+        residuals = torch.cat([field.reshape(-1) for field in fields])
         slopes = jacobian(objective, z, residuals, central=True)
     except (InputError, SimulationError) as error:
         return str(error)
     curvature = slopes @ slopes.T
-    freedom = max(1, int((residuals != 0.0).sum()) - z.numel())
-    level = objective.target.step / math.sqrt(12.0)
-    noise = math.sqrt(max(float(residuals.square().sum()) / freedom, level * level))
+    noises = _noises(objective, fields, z.numel())
+    noise = math.sqrt(sum(level * level for level in noises) / len(noises))
     size = curvature.diagonal().sqrt()
     if bool((size == 0.0).any()):
         labels = objective.layout.labels()
@@ -67,17 +66,37 @@ def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
     if float(spectrum[0]) <= 1e-13 * float(spectrum[-1]):
         return "the unknowns cannot be told apart from these frames (the curvature is singular)"
     inverse = torch.linalg.inv(scaled)
-    alone = noise * inverse.diagonal().sqrt()
     scaled_slopes = slopes.to(residuals.dtype) / size[:, None]
-    scatter = correlated_scatter(scaled_slopes, field)
+    parts = scaled_slopes.split([field.numel() for field in fields], dim=1)
+    alone = noise * inverse.diagonal().sqrt()
+    if len(fields) > 1:  # every view has noise of its own
+        scatter = sum_of([level * level * (part @ part.T) for level, part in zip(noises, parts, strict=True)])
+        alone = (inverse @ scatter @ inverse).diagonal().sqrt()
+    scatter = sum_of([correlated_scatter(part, field) for part, field in zip(parts, fields, strict=True)])
     spread = torch.maximum(alone, (inverse @ scatter @ inverse).diagonal().clamp(min=0.0).sqrt())
-    parts = objective.layout.split(spread / size * _slopes(objective, z).abs())
-    deviation = {s.name: p.reshape(s.shape) for s, p in zip(objective.layout.slots, parts, strict=True)}
+    entries = objective.layout.split(spread / size * _slopes(objective, z).abs())
+    deviation = {s.name: p.reshape(s.shape) for s, p in zip(objective.layout.slots, entries, strict=True)}
     root = inverse.diagonal().sqrt()
     return Uncertainty(
         deviation, noise, float(spectrum[-1] / spectrum[0]), inverse / torch.outer(root, root),
         float((spread / alone).max()), float(((inverse @ (scaled_slopes @ residuals)).abs() / spread).max()),
     )  # fmt: skip
+
+
+def _noises(objective: Objective, fields: list[Tensor], unknowns: int) -> list[float]:
+    """The residuals' standard deviation in each view, at least that of its grey levels; fields: as they are scaled."""
+    total, found = sum(field.numel() for field in fields), []
+    for field, target in zip(fields, objective.target.by_view().values(), strict=True):
+        share = field.numel() / total
+        freedom = max(1.0, int((field != 0.0).sum()) - unknowns * share)
+        level = target.step / math.sqrt(12.0) / math.sqrt(share * len(fields))
+        found.append(math.sqrt(max(float(field.square().sum()) / freedom, level * level)))
+    return found
+
+
+def sum_of(matrices: list[Tensor]) -> Tensor:
+    """Of matrices of one shape."""
+    return matrices[0] if len(matrices) == 1 else torch.stack(matrices).sum(0)
 
 
 def correlated_scatter(slopes: Tensor, field: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ def unshaded(arena: Arena) -> Surfacing:
     """Values stay what they are."""
     kinds = arena.ints(0)
     lights = Lights(arena.floats(3), kinds, arena.floats(0, 9), arena.floats(0, 3), arena.floats(1))
-    return Surfacing(0, 0, 0, Texels(1, 1, arena.floats(1, 1, 3)), arena.floats(1, 3), kinds, lights)
+    return Surfacing(0, 0, 0, Texels(1, 1, 1, 0, arena.floats(1, 1, 3)), arena.floats(1, 3), kinds, lights)
 
 
 class Rasterise(torch.autograd.Function):

@@ -70,11 +70,11 @@ def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
 
 def shade(
     plan: Plan, source: Source, drawn: Rasterised, features: Features, surfacing: Surfacing,
-    background: tuple[float, ...], far: float | None, many_eyes: bool = False,
+    background: tuple[float, ...], far: float | None, by_frame: bool = False,
 ) -> tuple[Shaded, Planes]:  # fmt: skip
     """Planes of channels and mask, background where nothing is shown; depths, unless far is None.
 
-    many_eyes: whether the camera moves and the lights ask where it is.
+    by_frame: whether shading asks for the frame of a pixel: for the eye of a moving camera, or for the texture's image.
     """
     arena, counts, soft = plan.arena, drawn.counts, int(plan.settings.soft)
     covered, chunks = int(counts.first[-1]), int(counts.chunk[-1])
@@ -89,8 +89,8 @@ def shade(
     deep = int(far is not None)
     colour, depth = arena.floats(frames, size * (channels + soft)), arena.floats(frames if deep else 0, size)
     planes = Planes(channels, soft, deep, ground, colour, depth)
-    if many_eyes:
-        surfacing = surfacing._replace(eye_row=arena.ints(covered))
+    if by_frame:
+        surfacing = surfacing._replace(frame=arena.ints(covered))
     plan.run(
         "shade", plan.setup, source.screen, drawn.triangles.inner, drawn.triangles.edges, drawn.coverage.face_index,
         pixels, features, values, surfacing, rgb, drawn.mask.miss, planes,
@@ -98,9 +98,9 @@ def shade(
     return Shaded(pixels, features, values, surfacing), planes
 
 
-def features_of(by_point: Any, own: Any, corners: Corners) -> Features:
-    """What is interpolated: rows of points, and rows of their own that corners name."""
-    return Features(by_point, own, corners.faces)
+def features_of(by_point: Any, own: Any, corners: Corners, stride: int = 0) -> Features:
+    """What is interpolated: rows of points, and rows of their own that corners name; stride: see ``Features``."""
+    return Features(by_point, own, corners.faces, stride)
 
 
 def cropped(plan: Plan, planes: Any) -> Tensor:

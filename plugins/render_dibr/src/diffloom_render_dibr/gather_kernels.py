@@ -46,13 +46,18 @@ def gather_features(r, features, mesh, corners, chunk, slot_point, found):
 
 
 @device
-def gather_own(i, features, triangles, corners, chunk, slot_own, adj_own):
-    """Row i of the cotangent of features with rows of their own: sums over the corners of all frames that take it."""
+def gather_own(i, features, triangles, stride, corners, chunk, slot_own, adj_own):
+    """Row i of the cotangent of features with rows of their own: sums over the corners of all frames that take it, or
+    of its own frame where frames have ``stride`` rows each."""
     for d in range(adj_own.shape[1]):
         adj_own[i, d] = adj_own.dtype.type(0)
-    for k in range(corners.start[i], corners.start[i + 1] if features else corners.start[i]):
+    row, begin, end = i, 0, triangles
+    if stride > 0:
+        row, begin = i % stride, i // stride * corners.faces.shape[0]
+        end = begin + corners.faces.shape[0]
+    for k in range(corners.start[row], corners.start[row + 1] if features else corners.start[row]):
         c = corners.corner[k] % 3
-        for n in range(corners.corner[k] // 3, triangles, corners.faces.shape[0]):
+        for n in range(begin + corners.corner[k] // 3, end, corners.faces.shape[0]):
             for s in range(chunk[n], chunk[n + 1]):
                 for d in range(adj_own.shape[1]):
                     adj_own[i, d] += slot_own[s, c, d]

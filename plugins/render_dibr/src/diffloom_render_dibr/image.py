@@ -60,8 +60,9 @@ class Draw(torch.autograd.Function):
         source, features, surfacing = _scene(plan, style, tensors)
         drawn = rasterise(plan, source)
         background = style.background if style.colour else ()
-        many_eyes = style.shading == 2 and int(surfacing.eye.shape[0]) > 1
-        shaded, planes = shade(plan, source, drawn, features, surfacing, background, style.far, many_eyes)
+        moving_eye = style.shading == 2 and int(surfacing.eye.shape[0]) > 1
+        by_frame = moving_eye or (style.textured and surfacing.texels.stride > 0)
+        shaded, planes = shade(plan, source, drawn, features, surfacing, background, style.far, by_frame)
         ctx.plan, ctx.style, ctx.source, ctx.drawn, ctx.shaded = plan, style, source, drawn, shaded
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
@@ -90,14 +91,14 @@ class Draw(torch.autograd.Function):
 def _scene(plan: Plan, style: Style, tensors: tuple[Tensor, ...]) -> tuple[Source, Features, Surfacing]:
     """The tensors as kernels take them."""
     given = {name: array_of(tensor) for name, tensor in zip(INPUTS, tensors, strict=True)}
-    arena, world = plan.arena, given["points"].reshape(-1, 3)
+    arena, world, made = plan.arena, given["points"].reshape(-1, 3), style.appearance
     cameras = Cameras(*(given[name] for name in INPUTS[1:5]))
     source = Source(1, cameras, world, arena.floats(*world.shape), style.valid)
     by_point = _joined(given["normals"].reshape(-1, 3), world) if style.shading else arena.floats(world.shape[0], 0)
     lights = Lights(given["ambient"], style.kinds, given["table"], given["harmonics"], given["shininess"])
-    shades, texels = int(style.shading > 0 or style.textured), Texels(*style.appearance.mode, given["image"])
+    shades, texels = int(style.shading > 0 or style.textured), Texels(*made.mode, given["image"])
     surfacing = Surfacing(shades, style.shading, int(style.textured), texels, given["eye"], arena.ints(0), lights)
-    return source, features_of(by_point, given["values"], style.appearance.corners), surfacing
+    return source, features_of(by_point, given["values"], made.corners, made.stride), surfacing
 
 
 def _joined(a: Any, b: Any) -> Any:

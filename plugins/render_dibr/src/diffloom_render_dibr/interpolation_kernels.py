@@ -3,7 +3,7 @@
     value = sum_c q_c feature_c,    depth = sum_c q_c z_c
 
 with perspective-correct weights q, or affine ones where Kaolin is followed, whose z is minus the depth. Features come
-by point and from rows of their own that every frame uses again (records.Features). Values are stored channel by
+by point and from rows of their own, which frames share or have each (records.Features). Values are stored channel by
 channel, pixels in the order of the list (listing_kernels.py), those by point first; so are the weights, for the
 adjoint. A work item e stands for a chunk of the list, and goes through it run by run.
 """
@@ -28,7 +28,7 @@ def interpolate(e, rules, length, mesh, pixels, point, features, values):
     n, begin, end = chunk_pixels(first_of(e) // width, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
-    r, s, t = corner_rows(n, 0, features.own_index)
+    r, s, t = corner_rows(n, features.stride, features.own_index)
     channels = by_point.shape[1]
     here = e + (begin - first_of(e))
     for k in range(begin, end, width):
@@ -67,7 +67,7 @@ def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight,
     n, begin, end = chunk_pixels(item, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
-    r, s, t = corner_rows(n, 0, features.own_index)
+    r, s, t = corner_rows(n, features.stride, features.own_index)
     channels = by_point.shape[1]
     zero = constant(rules.guard.eps, 0)
     here = e + (begin - first_of(e))

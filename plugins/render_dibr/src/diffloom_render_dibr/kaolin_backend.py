@@ -105,9 +105,9 @@ def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -
         parts.append(surface.texture.uv[rows].expand(frames, -1, -1, -1))
     elif colour:
         own = vertices.new_full((3,), GREY) if surface.colours is None else surface.colours
-        per_vertex = own.dim() == 2 and surface.colour_per == "vertex"
-        spread = own[faces] if per_vertex else own.reshape(-1, 1, 3).expand(faces.shape[0], 3, 3)
-        parts.append(spread.expand(frames, -1, -1, -1))
+        per_vertex = own.dim() > 1 and surface.colour_per == "vertex"
+        at_corners = own[..., faces, :] if per_vertex else own.expand(*own.shape[:-2], faces.shape[0], 3)[..., None, :]
+        parts.append(at_corners.expand(frames, -1, 3, -1))
     if colour and surface.material.shading != "unlit":
         parts += [vertex_normals(vertices, faces)[:, faces], vertices[:, faces]]
     return torch.cat(parts, dim=-1)
@@ -122,7 +122,7 @@ def _image(
         frame = covered.nonzero()[:, 0]
         shown = values[covered]
         own = shown[:, 1:3] if surface.texture is not None else shown[:, 1:4]
-        colour = own if surface.texture is None else sample_texture(surface.texture, own)
+        colour = own if surface.texture is None else sample_texture(surface.texture, own, frame)
         if surface.material.shading != "unlit":
             eye = camera.eye if camera.eye.dim() == 1 else camera.eye[frame]
             lit = shown[:, 1 + own.shape[1] :]

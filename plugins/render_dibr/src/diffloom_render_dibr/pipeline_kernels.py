@@ -17,7 +17,7 @@ from .interpolation_kernels import interpolate, interpolate_adjoint
 from .kaolin_coverage_kernels import from_plane, kaolin_cover, kaolin_set_up, to_plane
 from .kaolin_mask_kernels import kaolin_soften, kaolin_soften_adjoint
 from .listing_kernels import count_pixels, lay_ground, list_pixels, name_frames, put, running_sum, take
-from .shading_kernels import name_eyes, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
+from .shading_kernels import name_pixels, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
 
 
 def prepare(setup, source, triangles, frame, bins):
@@ -67,8 +67,8 @@ def shade(setup, screen, inner, edges, face_index, pixels, features, values, sur
     grid, mesh, n, chunks = setup.frames.grid, setup.frames.mesh, inner.shape[0], pixels.owner.shape[0]
     launch(n, list_pixels, grid, inner, edges, face_index, pixels)
     launch_runs(setup.lanes * chunks, interpolate, setup.rules, setup.length, mesh, pixels, screen, features, values)
-    launch(min(surfacing.eye_row.shape[0], 1) * (mesh.frame_start.shape[0] - 1), name_eyes, mesh.frame_start,
-           pixels.counts.first, surfacing.eye_row)
+    launch(min(surfacing.frame.shape[0], 1) * (mesh.frame_start.shape[0] - 1), name_pixels, mesh.frame_start,
+           pixels.counts.first, surfacing.frame)
     launch_runs(surfacing.shades * rgb.shape[1], shade_pixels, surfacing, values.value, rgb)
     with together:
         launch(chunks, put, planes.channels, planes.channels + planes.soft, setup.length, pixels, rgb, planes.colour)
@@ -119,7 +119,8 @@ def backward(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, co
            slots, found.corners)
     with together:
         launch(found.screen.shape[0], gather_features, wants.features, frames.mesh, corners, chunk, slots.point, found)
-        launch(found.own.shape[0], gather_own, wants.features, n, own_corners, chunk, slots.own, found.own)
+        launch(found.own.shape[0], gather_own, wants.features, n, shaded.features.stride, own_corners, chunk,
+               slots.own, found.own)
     if static(setup.rules.kaolin):
         launch(source.projects * found.screen.shape[0], from_plane, frames.grid, found.screen)
     launch(source.projects * found.screen.shape[0], project_point_adjoint, frames.viewport, source.cameras,
@@ -135,9 +136,9 @@ def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
         launch(frames, sum_eye, frame_start, first, adj_eye, eye_totals)
 
 
-def sum_texture(texels, u, v, adj_colour, adj_image):
+def sum_texture(texels, u, v, frame, adj_colour, adj_image):
     """The cotangent of the texture, in the first of the copies."""
-    image_backward(texels, u, v, adj_colour, adj_image)
+    image_backward(texels, u, v, frame, adj_colour, adj_image)
 
 
 PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, backward, sum_lights, sum_texture)

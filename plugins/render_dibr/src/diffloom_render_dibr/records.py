@@ -77,11 +77,13 @@ class Pixels(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What is interpolated. by_point: (points, n). own: (rows, m), the corners of faces using rows own_index."""
+    """What is interpolated. by_point: (points, n). own: (rows, m), the corners of faces using rows own_index; stride:
+    rows from a frame's to the next frame's, 0 where all frames share them."""
 
     by_point: Any
     own: Any
     own_index: Any
+    stride: int
 
 
 class Values(NamedTuple):
@@ -95,7 +97,7 @@ class Values(NamedTuple):
 class Surfacing(NamedTuple):
     """How values become colours. shades: 0 if they are colours already. shading: 0 unlit, 1 lambert, 2 phong.
 
-    eye: (frames or 1, 3); eye_row: (pixels,) the frame of each pixel, empty for one eye.
+    eye: (frames or 1, 3). frame: (pixels,) the frame of each pixel, empty where nothing asks for it.
     """
 
     shades: int
@@ -103,7 +105,7 @@ class Surfacing(NamedTuple):
     textured: int
     texels: Texels
     eye: Any
-    eye_row: Any
+    frame: Any
     lights: Lights
 
 

@@ -20,6 +20,7 @@ CAPABILITIES = Capabilities(
     outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
     gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
     dtypes=frozenset({torch.float32, torch.float64}),
+    per_frame=frozenset({"colours", "image"}),
 )
 
 

@@ -32,11 +32,19 @@ def set_row3(value, d, e, v):
 
 
 @device
+def texel_row(e, surfacing):
+    """The texture's first row in the frame of a run, all of whose pixels show one triangle."""
+    if surfacing.texels.stride > 0:
+        return surfacing.frame[first_of(e)] * surfacing.texels.stride
+    return 0
+
+
+@device
 def own_colour(e, surfacing, value):
     """The surface's own colour, and its derivatives by u and v if it is textured."""
     d = 6 if surfacing.shading > 0 else 0
     if surfacing.textured:
-        return sample(value[d, e], value[d + 1, e], surfacing.texels)
+        return sample(value[d, e], value[d + 1, e], texel_row(e, surfacing), surfacing.texels)
     colour = row3(value, d, e)
     none = sub3(colour, colour)
     return colour, none, none
@@ -46,8 +54,8 @@ def own_colour(e, surfacing, value):
 def eye_of(e, surfacing):
     """The camera's place."""
     eye = surfacing.eye
-    if surfacing.eye_row.shape[0] > 0:
-        t = surfacing.eye_row[e]
+    if surfacing.frame.shape[0] > 0 and eye.shape[0] > 1:
+        t = surfacing.frame[e]
         return (eye[t, 0], eye[t, 1], eye[t, 2])
     return (eye[0, 0], eye[0, 1], eye[0, 2])
 
@@ -122,7 +130,7 @@ def sum_eye(t, frame_start, first, adj_eye, sums):
 
 
 @device
-def name_eyes(t, frame_start, first, eye_row):
-    """eye_row[k] = t for the pixels of frame t."""
+def name_pixels(t, frame_start, first, frame):
+    """frame[k] = t for the pixels of frame t."""
     for k in range(first[frame_start[t]], first[frame_start[t + 1]]):
-        eye_row[k] = t
+        frame[k] = t

@@ -103,7 +103,7 @@ def blend_adjoint(
     zero, one, two = R(0.0), R(1.0), R(2.0)
     o = x * zero
     places = values = normals = positions = (o, o, o, o, o, o, o, o, o)
-    value_at, point_at = value_rows(t, triangles.swapped, surfacing.rows), point_rows(t, triangles.swapped, mesh)
+    value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
     for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
         g, ga, gd = load_cotangents(frame, row, here, adjoint.planes, adjoint.depth)
         if not anyl((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
@@ -124,7 +124,7 @@ def blend_adjoint(
         start = reference_depth(coverage.nearest[frame, row, here], fade, outline)
         weighs = near & ((start - z) * fade.sharp > fade.cut)
         if anyl(weighs):
-            colour, by_u, by_v = own_colour(q, value_at, surfacing)
+            colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
             fall = where(weighs, expv((start - z) * fade.sharp), zero)
             adj_own, adj_q, lit = mul3(g, p * fall / images.weight[frame, row, here]), (o, o, o), colour
             if lighting.shading > 0 and wants.colour:

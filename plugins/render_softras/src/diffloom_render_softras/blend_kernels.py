@@ -67,7 +67,8 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
             mass = mass + w
             far = far + w * z
             if wants.colour:
-                own, by_u, by_v = own_colour(q, value_rows(t, triangles.swapped, surfacing.rows), surfacing)
+                rows = value_rows(t, frame, triangles.swapped, surfacing)
+                own, by_u, by_v = own_colour(q, rows, frame, surfacing)
                 c = shaded(own, q, point_rows(t, triangles.swapped, mesh), frame, lighting)
                 r, g, b = r + w * c[0], g + w * c[1], b + w * c[2]
     share = one / mass

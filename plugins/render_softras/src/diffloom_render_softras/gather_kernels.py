@@ -30,12 +30,16 @@ def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
 
 
 @device
-def gather_value(i, repeats, corners, adj_corners, adj_values):
-    """adj_values[i]: the sum over the corners of all frames that take row i."""
+def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
+    """adj_values[i]: the sum over the corners of all frames that take row i, or of its own frame where frames have
+    ``stride`` rows each."""
     R = adj_corners.dtype.type
     x, y, z = R(0.0), R(0.0), R(0.0)
-    for k in range(corners.start[i], corners.start[i + 1]):
-        for frame in range(repeats):
+    row, begin, end = i, 0, repeats
+    if stride > 0:
+        row, begin, end = i % stride, i // stride, i // stride + 1
+    for k in range(corners.start[row], corners.start[row + 1]):
+        for frame in range(begin, end):
             t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
             x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
     adj_values[i, 0], adj_values[i, 1] = x, y

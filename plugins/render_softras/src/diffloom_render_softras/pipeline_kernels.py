@@ -99,11 +99,11 @@ def blend_backward(wants, setup, source, fragments, shading, coverage, images, a
     to_world(setup, source, fragments.triangles, slots, adjoint)
 
 
-def values_backward(repeats, corners, triangles, slots, adj_values):
+def values_backward(repeats, stride, corners, triangles, slots, adj_values):
     """Cotangents of colours or texture coordinates."""
     launch(triangles.box.shape[0], gather_triangle, 1, slots.stripes, triangles.box, triangles.swapped, slots.cells,
            slots.sums, slots.adj_corners)
-    launch(adj_values.shape[0], gather_value, repeats, corners, slots.adj_corners, adj_values)
+    launch(adj_values.shape[0], gather_value, repeats, stride, corners, slots.adj_corners, adj_values)
 
 
 def texture_backward(chunks, wants, setup, fragments, shading, coverage, images, adj_planes, adj_image):

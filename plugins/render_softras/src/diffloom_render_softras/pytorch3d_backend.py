@@ -28,6 +28,7 @@ CAPABILITIES = Capabilities(
     outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
     gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
     dtypes=frozenset({torch.float32}),
+    per_frame=frozenset({"colours", "image"}),
 )
 
 #: Faces at a pixel when all are asked for: the library keeps a fixed number, at most 150 on a GPU.
@@ -82,7 +83,8 @@ def render(
     parts = []
     for start in range(0, frames, at_once):
         part = slice(start, start + at_once)
-        drawing = _Drawing(settings, surface, vertices[part], camera, rotation[part], eye[part], kept)
+        own = surface if len(surface) == 1 else surface.frames(part)
+        drawing = _Drawing(settings, own, vertices[part], camera, rotation[part], eye[part], kept)
         parts.append(drawing.image(lights, outputs))
 
     def joined(name: str) -> Tensor | None:
@@ -165,7 +167,7 @@ class _Drawing:
             return (values[rows] * weights[..., None]).sum(1)
 
         corners = surface.faces[face]
-        colour = self._own_colours(face, corners, mixed)
+        colour = self._own_colours(frame, face, corners, mixed)
         if surface.material.shading != "unlit":
             rows = corners + frame[:, None] * self.vertices.shape[1]
             normals = vertex_normals(self.vertices, surface.faces).reshape(-1, 3)
@@ -174,15 +176,22 @@ class _Drawing:
         empty = torch.zeros((*hit.shape, 3), dtype=colour.dtype, device=colour.device)
         return empty.masked_scatter(hit[..., None].expand_as(empty), colour)
 
-    def _own_colours(self, face: Tensor, corners: Tensor, mixed: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    def _own_colours(
+        self, frame: Tensor, face: Tensor, corners: Tensor, mixed: Callable[[Tensor, Tensor], Tensor]
+    ) -> Tensor:
         surface = self.surface
         if surface.texture is not None:
             texture = surface.texture
             rows = corners if texture.uv_faces is None else texture.uv_faces[face]
-            return sample_texture(texture, mixed(texture.uv, rows))
+            return sample_texture(texture, mixed(texture.uv, rows), frame)
         colours = surface.colours
         if colours is None:
             return torch.full((len(face), 3), GREY, dtype=self.vertices.dtype, device=face.device)
         if colours.dim() == 1:
             return colours.expand(len(face), 3)
+        if colours.dim() == 3 and colours.shape[0] == 1:
+            colours = colours[0]
+        elif colours.dim() == 3:
+            face, corners = face + frame * colours.shape[1], corners + frame[:, None] * colours.shape[1]
+            colours = colours.reshape(-1, 3)
         return colours[face] if surface.colour_per == "face" else mixed(colours, corners)

@@ -78,11 +78,12 @@ class Images(NamedTuple):
 
 class Surfacing(NamedTuple):
     """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or (rows, 2) u
-    and v where it is textured."""
+    and v where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
 
     textured: int
     texels: Texels
     rows: Any
+    stride: int
     values: Any
 
 

@@ -86,6 +86,7 @@ class SoftRasRenderer(Renderer):
             outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
             gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
             dtypes=frozenset({torch.float32, torch.float64}),
+            per_frame=frozenset({"colours", "image"}),
         )
 
     def render(

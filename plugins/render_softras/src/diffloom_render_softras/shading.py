@@ -80,7 +80,7 @@ def _shading(style: Style, drawing: Drawing, given: dict[str, Tensor]) -> Shadin
     array = {name: array_of(given[name]) for name in INPUTS[5:]}
     made = style.appearance
     texels = Texels(*made.mode, array["image"])
-    surfacing = Surfacing(int(made.textured), texels, made.corners.faces, array["values"])
+    surfacing = Surfacing(int(made.textured), texels, made.corners.faces, made.stride, array["values"])
     lights = Lights(array["ambient"], style.kinds, array["table"], array["harmonics"], array["shininess"])
     points, eye = drawing.source.points, drawing.source.cameras.eye
     lighting = Lighting(style.shading, points, array["normals"].reshape(-1, 3), eye, lights)
@@ -147,10 +147,10 @@ class _Adjoint:
         return arena.tensor(sums)
 
     def _values(self) -> Tensor:
-        layout, corners = self.plan.layout, self.style.appearance.corners
+        layout, corners, stride = self.plan.layout, self.style.appearance.corners, self.style.appearance.stride
         rows = layout.arena.floats(*self.given["values"].shape)
         repeats = layout.triangles // max(1, int(corners.faces.shape[0]))
-        self.plan.run("values_backward", repeats, corners, self.drawing.triangles, self.slots, rows)
+        self.plan.run("values_backward", repeats, stride, corners, self.drawing.triangles, self.slots, rows)
         return layout.arena.tensor(rows)
 
     def _image(self, wants: Wants, adj_planes: Any) -> Tensor:

@@ -19,12 +19,13 @@ from diffloom.raster.triangle_kernels import corner_rows
 
 
 @device
-def value_rows(t, swapped, index):
-    """Rows of the values at the corners of triangle t, in the order of its outline."""
+def value_rows(t, frame, swapped, surfacing):
+    """Rows of the values at the corners of triangle t of a frame, in the order of its outline."""
+    index, shift = surfacing.rows, frame * surfacing.stride
     f = t % index.shape[0]
     if swapped[t]:
-        return index[f, 2], index[f, 1], index[f, 0]
-    return index[f, 0], index[f, 1], index[f, 2]
+        return index[f, 2] + shift, index[f, 1] + shift, index[f, 0] + shift
+    return index[f, 0] + shift, index[f, 1] + shift, index[f, 2] + shift
 
 
 @device
@@ -64,11 +65,11 @@ def mix2(q, rows, values):
 
 
 @device
-def own_colour(q, rows, surfacing):
+def own_colour(q, rows, frame, surfacing):
     """The surface's own colour, and its derivatives by u and v if it is textured."""
     if surfacing.textured:
         uv = mix2(q, rows, surfacing.values)
-        return sample(uv[0], uv[1], surfacing.texels)
+        return sample(uv[0], uv[1], frame * surfacing.texels.stride, surfacing.texels)
     colour = mix(q, rows, surfacing.values)
     none = sub3(colour, colour)
     return colour, none, none

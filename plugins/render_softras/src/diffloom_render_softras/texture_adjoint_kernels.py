@@ -14,12 +14,12 @@ from .surface_kernels import lit_factor, mix2, point_rows, value_rows
 
 
 @device
-def scatter_run(e, weighs, uv, adj, texels, copy, adj_image):
+def scatter_run(e, weighs, uv, first, adj, texels, copy, adj_image):
     """Add a run of pixels one by one."""
     for k in range(width_of(e)):
         if lane_of(weighs, k):
             c = lane_of(adj[0], k), lane_of(adj[1], k), lane_of(adj[2], k)
-            sample_scatter(lane_of(uv[0], k), lane_of(uv[1], k), texels, c, copy, adj_image)
+            sample_scatter(lane_of(uv[0], k), lane_of(uv[1], k), first, texels, c, copy, adj_image)
 
 
 @device
@@ -38,7 +38,7 @@ def texture_adjoint(
         frame, top, left = tile_corner(lists.tile[n], grid)
         here = e + (left + s % TILE - s)
         x = grid.columns[here]
-        value_at, point_at = value_rows(t, triangles.swapped, surfacing.rows), point_rows(t, triangles.swapped, mesh)
+        value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
         for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
             g = adj_planes[frame, 0, row, here], adj_planes[frame, 1, row, here], adj_planes[frame, 2, row, here]
             p, q, z, weighs = fragment(
@@ -53,4 +53,5 @@ def texture_adjoint(
                 adj = mul3(g, part)
                 adj = adj[0] * factor[0], adj[1] * factor[1], adj[2] * factor[2]
                 uv = mix2(q, value_at, surfacing.values)
-                scatter_run(e, weighs, uv, adj, surfacing.texels, copy, adj_image)
+                first = frame * surfacing.texels.stride
+                scatter_run(e, weighs, uv, first, adj, surfacing.texels, copy, adj_image)

@@ -53,15 +53,21 @@ def outward(subject: ModelSubject) -> str:
 
 @check("surface")
 def gradient(subject: ModelSubject) -> str:
-    """Vertices have the right gradient by the state."""
+    """Vertices, and colours that change over time, have the right gradient by the state."""
     path, _ = shown(subject)
     params = subject.params()
 
-    def vertices(q: Tensor) -> Tensor:
-        return subject.model.surface(Trajectory(q, path.u, path.times), params).vertices
+    def seen(q: Tensor) -> Tensor:
+        surface = subject.model.surface(Trajectory(q, path.u, path.times), params)
+        changing = [] if surface.colours is None or surface.colours.dim() < 3 else [surface.colours]
+        changing += [] if surface.texture is None or surface.texture.image.dim() < 4 else [surface.texture.image]
+        return torch.cat([value.reshape(-1) for value in (surface.vertices, *changing)])
 
-    found = matched_gradients(vertices, {"q": path.q}, tolerance=1e-7)
-    require(not all(c.silent for c in found), "vertices do not depend on the state: nothing could be fitted to a film")
+    found = matched_gradients(seen, {"q": path.q}, tolerance=1e-7)
+    require(
+        not all(c.silent for c in found),
+        "neither vertices nor colours depend on the state: nothing could be fitted to a video",
+    )
     return worst(found)
 
 

@@ -11,6 +11,7 @@ from diffloom.testing.settings_objects import frozen
 from diffloom.testing.subjects import RendererSubject
 
 GRADIENTS = ("vertices", "colours", "texture", "light", "eye", "rotation", "focal")
+PER_FRAME = ("colours", "image")
 SHADINGS = ("unlit", "lambert", "phong")
 
 
@@ -29,6 +30,7 @@ def claims(subject: RendererSubject) -> str:
         "outputs": (found.outputs, OUTPUTS),
         "gradients": (found.gradients, GRADIENTS),
         "shadings": (found.shadings, SHADINGS),
+        "per_frame": (found.per_frame, PER_FRAME),
         "dtypes": (found.dtypes, (torch.float32, torch.float64)),
     }
     for what, (claimed, there_are) in known.items():

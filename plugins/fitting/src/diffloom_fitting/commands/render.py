@@ -15,10 +15,11 @@ from diffloom_fitting.commands.options import experiment_options, load
 @click.option("--time", "moment", type=float, default=0.0, show_default=True, help="When [s].")
 @click.option("--out", type=click.Path(), default="picture.png", show_default=True, help="The picture (png).")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
+@click.option("--view", "label", help="The label of the view, where there are several (default: the first).")
 @click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
 def render(
     file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None, moment: float, out: str, truth: bool, output: str,
+    seed: int | None, moment: float, out: str, truth: bool, label: str | None, output: str,
 ) -> None:  # fmt: skip
     """Draw the scene of FILE at one time."""
     import torch
@@ -31,6 +32,7 @@ def render(
 
     loaded = load(file, settings, quick, renderer, target_renderer, seed)
     scene = build_scene(loaded)
+    scene = scene if label is None else scene.seen_from(label)
     values = build_truth(loaded, scene) if truth else {}
     with torch.no_grad():
         # The start is always among the times: a rollout of no steps is no rollout.
@@ -43,7 +45,7 @@ def render(
     else:
         plane = getattr(image, output)[shown]
         if output == "depth":
-            far = loaded.content.camera.far
+            far = scene.viewpoint.far
             near = plane[plane < far]
             low, high = (float(near.min()), float(near.max())) if near.numel() else (0.0, far)
             plane = torch.where(

@@ -69,10 +69,12 @@ def carry_out(folder: RunFolder, *, resumed: bool = False, check: bool = True, r
     experiment = build_experiment(loaded)
     state, history = folder.resume() if resumed else (None, [])
     console = Console()
-    count, (height, width) = experiment.layout.size, experiment.scene.size
-    what = (
-        f"{count} unknown number{'s' if count > 1 else ''}, {len(experiment.target)} frames of {width}x{height} pixels"
+    count, views = experiment.layout.size, experiment.scene.viewpoints
+    seen = " and ".join(
+        f"{len(target)} frames of {views[label].size[1]}x{views[label].size[0]} pixels{f' ({label})' if label else ''}"
+        for label, target in experiment.target.by_view().items()
     )
+    what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True)
     with watcher(experiment, console) as shown:
 

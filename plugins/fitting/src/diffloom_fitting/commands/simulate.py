@@ -20,7 +20,7 @@ def simulate(
     file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
     seed: int | None, out: str | None, rate: float, truth: bool, film: bool,
 ) -> None:  # fmt: skip
-    """Simulate the scene of FILE and write film.mp4 and states.npz (q, u and times)."""
+    """Simulate the scene of FILE and write film.mp4 (film-<label>.mp4 of each view) and states.npz (q, u, times)."""
     import time
 
     import torch
@@ -43,12 +43,16 @@ def simulate(
     with torch.no_grad():
         trajectory, params = scene.simulate(values, sampling.save, NoGradient())
         simulated = time.perf_counter()
-        pictures = scene.draw(trajectory, params, values, ("rgba",), sampling)[0].bytes() if film else None
+        videos = {
+            label: scene.seen_from(label).draw(trajectory, params, values, ("rgba",), sampling)[0].bytes()
+            for label in (scene.viewpoints if film else ())
+        }
     drawn = time.perf_counter()
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     write_states(folder / "states.npz", trajectory)
     click.echo(f"simulated {scene.steps} steps in {simulated - begin:.2f} s: {folder / 'states.npz'}")
-    if pictures is not None:
-        write_film(folder / "film.mp4", pictures[..., :3].numpy(), min(rate, 60.0))
-        click.echo(f"drew {frames} frames in {drawn - simulated:.2f} s: {folder / 'film.mp4'}")
+    for label, video in videos.items():
+        place = folder / (f"film-{label}.mp4" if label else "film.mp4")
+        write_film(place, video[..., :3].numpy(), min(rate, 60.0))
+        click.echo(f"drew {frames} frames in {(drawn - simulated) / len(videos):.2f} s: {place}")

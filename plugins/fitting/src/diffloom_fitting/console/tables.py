@@ -35,6 +35,8 @@ def result_lines(result: Result) -> list[str]:
         f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}",
         f"ended because {result.reason}",
     ]
+    if result.views:
+        lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
     if result.held_loss is not None and result.held_start is not None:
         lines.append(f"on frames kept aside: {number(result.held_start, 4)} -> {number(result.held_loss, 4)}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -24,9 +24,13 @@ from diffloom.plugins import get_integrator, get_model, get_renderer
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make, with_paths
 from diffloom_fitting.files.quantities import quantity
-from diffloom_fitting.files.schema import LightTable, TimeTable
-from diffloom_fitting.scene import Look, Orbit, Scene
+from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, TimeTable
+from diffloom_fitting.files.values import Table
+from diffloom_fitting.scene import Look, Orbit, Scene, Viewpoint, Waypoint
 from diffloom_fitting.scene.network import network_policy
+from diffloom_fitting.scene.viewpoint import Cameras
+
+AnyTable = TypeVar("AnyTable", bound=Table)
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -56,14 +60,37 @@ def _scene(loaded: Loaded) -> Scene:
         "time.integrator", content.time.integrator.name, get_integrator(content.time.integrator.name),
         content.time.integrator.settings,
     )  # fmt: skip
-    camera, look, policy = content.camera, content.look, content.policy
+    look, policy = content.look, content.policy
     return Scene(
-        model, build_renderer(loaded, content.renderer.name), Orbit(**camera.model_dump()),
+        model, build_renderer(loaded, content.renderer.name), _cameras(content),
         model.params(dtype, **values), content.time.dt, steps_of(content.time), integrator,
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
     )  # fmt: skip
+
+
+def _cameras(content: ExperimentFile) -> Cameras:
+    """The camera of a file, or those of its views by label."""
+    if not content.views:
+        return _orbit(content.camera)
+    labels = [view.label for view in content.views]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise InputError(f"views: {twice[0]!r} is the label of two views; give each its own")
+    return {
+        view.label: Viewpoint(_orbit(common(content.camera, view.camera)), view.time_offset) for view in content.views
+    }
+
+
+def _orbit(table: CameraTable) -> Orbit:
+    path = tuple(Waypoint(**point.model_dump()) for point in table.path)
+    return Orbit(**{**table.model_dump(), "path": path})
+
+
+def common(base: AnyTable | None, own: AnyTable) -> AnyTable:
+    """A view's table with what it leaves out taken from the file's."""
+    return own if base is None else base.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
 def known_value(model: Model, name: str, value: Any, place: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ from diffloom.interfaces.errors import nearest
 from diffloom.plugins import get_loss
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build import build_scene, known_value
-from diffloom_fitting.files.build_target import build_target, choose_frames
+from diffloom_fitting.files.build_target import build_targets
 from diffloom_fitting.files.draws import draw, generator_for, is_draw
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
@@ -28,6 +27,7 @@ from diffloom_fitting.priors import Even
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.schedules import Schedule, constant
 from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.targets.several import with_truth
 from diffloom_fitting.targets.synthesis import true_values
 from diffloom_fitting.unknowns import Unknown, resolve, seekable
 
@@ -63,11 +63,9 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         raise InputError("unknowns: nothing is unknown; name at least one, such as [unknowns.mass]")
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
-    whole, scene = build_target(loaded, scene, truth)
-    assert content.target is not None
+    target, held, scene = build_targets(loaded, scene, truth)
     truth = truth | _derived(scene, truth, content.unknowns)
-    whole = replace(whole, truth=truth)
-    target, held = choose_frames(whole, content.target.frames)
+    target, held = with_truth(target, truth), None if held is None else with_truth(held, truth)
     unknowns = [
         Unknown(
             name, _start(scene, name, table, truth, content.seed, 0), table.each,

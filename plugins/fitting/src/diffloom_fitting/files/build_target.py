@@ -9,21 +9,49 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.files.build import build_renderer
+from diffloom_fitting.files.build import build_renderer, common
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.schema import TargetTable
 from diffloom_fitting.files.values import FramesTable
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, read_film, read_masks, synthesise
+from diffloom_fitting.targets import Target, Targets, read_film, read_masks, synthesise
 from diffloom_fitting.targets.folder import read_picture
 from diffloom_fitting.targets.resize import resize
+from diffloom_fitting.targets.several import AnyTarget
 
 
-def build_target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tuple[Target, Scene]:
-    """The whole target, before frames are chosen, and the scene (with the film's background, where asked for)."""
-    table = loaded.content.target
-    if table is None:
-        raise InputError("target: this is missing; give a film, or [target] alone to synthesise one from [truth]")
+def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tuple[AnyTarget, AnyTarget | None, Scene]:
+    """The frames the loss sees and those kept aside, of each view where there are several; and the scene (with the
+    films' backgrounds, where asked for)."""
+    table, views = loaded.content.target, loaded.content.views
+    if not views:
+        if table is None:
+            raise InputError("target: this is missing; give a film, or [target] alone to synthesise one from [truth]")
+        whole, scene = _target(loaded, scene, truth, table)
+        return *choose_frames(whole, table.frames), scene
+    used: dict[str, Target] = {}
+    held: dict[str, Target] = {}
+    seen = dict(scene.viewpoints)
+    for number, view in enumerate(views):
+        own = common(table, view.target)
+        try:
+            whole, filmed = _target(loaded, scene.seen_from(view.label), truth, own)
+            used[view.label], aside = choose_frames(whole, own.frames)
+        except InputError as error:
+            raise InputError(f"views.{number} ({view.label}): {error}") from error
+        if aside is not None:
+            held[view.label] = aside
+        seen[view.label] = replace(seen[view.label], background=filmed.background)
+    if held and len(held) < len(used):
+        missing = next(label for label in used if label not in held)
+        raise InputError(
+            f"views: {missing!r} keeps no frames aside and others do; set target.frames.held for all of them"
+        )
+    return Targets(used), Targets(held) if held else None, replace(scene, camera=seen)
+
+
+def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
+    """The whole target of one camera, before frames are chosen, and the scene with the film's background."""
     if table.film is None:
         for key in ("masks", "background"):
             if getattr(table, key) is not None:
@@ -64,14 +92,23 @@ def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: 
 
 def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
     assert table.film is not None
-    span = scene.steps * scene.dt
+    offset = scene.viewpoint.time_offset
+    span = scene.steps * scene.dt - offset
     duration = span if table.duration is None else min(span, table.duration)
+    if not duration > 0.0:
+        raise InputError(f"time_offset: got {offset:g} s; the simulation ends before this video begins")
     target = read_film(
         folder / table.film, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
         dtype=scene.dtype,
     )  # fmt: skip
     if table.masks is not None:
         target = read_masks(target, folder / table.masks, dtype=scene.dtype)
+    if offset < 0.0:
+        # frames from before the simulation's start have nothing to be compared with
+        later = [i for i, time in enumerate(target.times.tolist()) if time + offset >= 0.0]
+        if not later:
+            raise InputError(f"time_offset: got {offset:g} s; the video ends before the simulation begins")
+        target = target.select(later)
     if table.background is not None:
         assert target.frames is not None
         if table.background == "median":

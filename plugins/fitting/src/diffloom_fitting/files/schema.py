@@ -22,6 +22,16 @@ class TimeTable(Table):
     gradient: Pictures = Field("store_all", description="keep every state, or recompute segments to save memory")
 
 
+class WaypointTable(Table):
+    """Where a moving camera is at one time; what is absent is as in the camera's table."""
+
+    time: Number = Field(description="of the video [s]; between two waypoints the camera moves linearly")
+    distance: Number | None = Field(None, gt=0.0, description="from the target [m]")
+    elevation: Number | None = Field(None, description="above the horizon [degrees]")
+    azimuth: Number | None = Field(None, description="around the vertical [degrees]")
+    target: Vector | None = Field(None, description="where it looks [m]")
+
+
 class CameraTable(Table):
     """Where the camera stands."""
 
@@ -33,6 +43,7 @@ class CameraTable(Table):
     size: tuple[int, int] = Field((256, 256), description="height and width of the pictures [px]")
     near: Number = Field(0.1, gt=0.0, description="nothing nearer is drawn [m]")
     far: Number = Field(100.0, gt=0.0, description="depths are normalised up to here [m]")
+    path: list[WaypointTable] = Field([], description="waypoints of a camera that moves, at least two")
 
 
 class LookTable(Table):
@@ -85,6 +96,20 @@ class TargetTable(Table):
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
     levels: int | None = Field(None, ge=1, description="round the synthesised film to so many grey levels, e.g. 255")
     frames: FramesTable = Field(FramesTable(), description="which frames the loss sees")
+
+
+class ViewTable(Table):
+    """One of several cameras, with a video of its own."""
+
+    label: str = Field(
+        pattern="^[A-Za-z0-9_-]+$",
+        description="names the view in reports and files, and its camera's place: camera.<label>.azimuth",
+    )
+    camera: CameraTable = Field(CameraTable(), description="what is absent is as in [camera]")
+    target: TargetTable = Field(TargetTable(), description="what is absent is as in [target]")
+    time_offset: Number = Field(
+        0.0, description="the frame at time t of this video shows the simulation at t + time_offset [s]"
+    )
 
 
 class UnknownTable(Table):
@@ -152,7 +177,8 @@ class ExperimentFile(Table):
     model: Named = Field(description="the model's registered name, and the arguments it is made with")
     params: dict[str, Any] = Field({}, description="known values of the model's parameters, in their units")
     time: TimeTable
-    camera: CameraTable = CameraTable()
+    camera: CameraTable = Field(CameraTable(), description="the camera; with [[views]], what they have in common")
+    views: list[ViewTable] = Field([], description="several cameras, each with its own target; absent: one, [camera]")
     look: LookTable = LookTable()
     lights: list[LightTable] = Field([], description="absent: the renderer's own")
     renderer: RendererTable = RendererTable()

@@ -28,20 +28,26 @@ class Panels:
     fit: Frames
 
 
-def render_panels(experiment: Experiment, z: Tensor) -> Panels:
-    """Draw the start and the result at the target's times, those kept aside included."""
-    times, wanted = _target_frames(experiment)
-    with torch.no_grad():
+def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
+    """Draw the start and the result at the target's times, those kept aside included; for each view, by label."""
+    found = {}
+    for label, view in experiment.scene.viewpoints.items():
+        scene = experiment.scene.seen_from(label)
+        times, wanted = _target_frames(experiment, label)
         drawn = []
         for point in (experiment.start(0), z):
-            view = experiment.scene.film(experiment.layout.decode(point), times, ("rgba",), NoGradient())
-            assert view.image is not None
-            drawn.append(view.image.bytes()[..., :3].numpy())
-    return Panels(times.numpy(), wanted, drawn[0], drawn[1])
+            with torch.no_grad():
+                values = experiment.layout.decode(point)
+                image = scene.film(values, times + view.time_offset, ("rgba",), NoGradient()).image
+            assert image is not None
+            drawn.append(image.bytes()[..., :3].numpy())
+        found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1])
+    return found
 
 
-def _target_frames(experiment: Experiment) -> tuple[Tensor, Frames | None]:
-    parts = [experiment.target] + ([experiment.held] if experiment.held is not None else [])
+def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
+    held = None if experiment.held is None else experiment.held.by_view().get(label)
+    parts = [experiment.target.by_view()[label], *([] if held is None else [held])]
     times = torch.cat([part.times for part in parts])
     order = times.argsort()
     if len(order) > MOST:
@@ -54,17 +60,25 @@ def _target_frames(experiment: Experiment) -> tuple[Tensor, Frames | None]:
     return times[order], shown.numpy()
 
 
-def side_by_side(panels: Panels) -> Frames:
-    """One film of labelled panels."""
-    named = [("target", panels.target), ("start", panels.guess), ("fit", panels.fit)]
+def side_by_side(panels: Panels, label: str = "") -> Frames:
+    """One film of labelled panels; label: of the view."""
+    named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
     return np.concatenate(columns, axis=2)
 
 
-def strip(panels: Panels, count: int = 7) -> Frames:
-    """(height, width, 3): a row each of target, start, fit and ten times the difference, frames left to right."""
+def _first(label: str) -> str:
+    """What the row or column of the target is called."""
+    return f"{label}: target" if label else "target"
+
+
+def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
+    """(height, width, 3): a row each of target, start, fit and ten times the difference, frames left to right.
+
+    label: of the view.
+    """
     index = np.unique(np.linspace(0, len(panels.times) - 1, count).round().astype(int))
-    rows = [("target", panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    rows = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     if panels.target is not None:
         apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
         rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))

@@ -17,7 +17,7 @@ from diffloom_fitting.console.tables import result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.report.film import film_rate, write_film
-from diffloom_fitting.report.panels import render_panels, side_by_side, strip
+from diffloom_fitting.report.panels import Panels, render_panels, side_by_side, strip
 from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_plots
 from diffloom_fitting.result import Result
 from diffloom_fitting.run_folder.versions import versions
@@ -27,11 +27,9 @@ from diffloom_fitting.stopwatch import PARTS
 
 def write_report(folder: Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None) -> Path:
     """Write film, strip, plots and report.html into ``folder``; returns the report's path."""
-    panels = render_panels(experiment, result.z)
-    write_film(folder / "film.mp4", side_by_side(panels), film_rate(panels.times))
-    picture = io.BytesIO()
-    Image.fromarray(strip(panels)).save(picture, format="PNG")
-    write_bytes(folder / "strip.png", picture.getvalue())
+    seen = [
+        _write_view(folder, experiment, result, label, p) for label, p in render_panels(experiment, result.z).items()
+    ]
     loss = loss_plot(result)
     write_text(folder / "loss.svg", loss)
     write_text(folder / "parameters.svg", parameter_plot(result))
@@ -43,20 +41,39 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
         rows=rows(result),
         known=any(e.truth is not None for e in result.estimates),
         lines=result_lines(result),
-        film=_embedded(folder / "film.mp4", "video/mp4"),
-        strip=_embedded(folder / "strip.png", "image/png"),
+        seen=seen,
         loss=loss,
         drawings=parameter_plots(result),
         shares=shares(result),
         check=result.gradient if isinstance(result.gradient, GradientCheck) else None,
-        source=Path(experiment.target.source).name,
-        frames=len(experiment.target),
-        held=0 if experiment.held is None else len(experiment.held),
         config="" if config is None else json.dumps(config, indent=2),
         versions=versions(),
     )
     write_text(folder / "report.html", page)
     return folder / "report.html"
+
+
+def _write_view(folder: Path, experiment: Experiment, result: Result, label: str, panels: Panels) -> dict[str, Any]:
+    """Write film and strip of one view, film-<label>.mp4 and strip-<label>.png where it has a label; returns what the
+    page says of it."""
+    ending = f"-{label}" if label else ""
+    film, still = folder / f"film{ending}.mp4", folder / f"strip{ending}.png"
+    write_film(film, side_by_side(panels, label), film_rate(panels.times))
+    image = io.BytesIO()
+    Image.fromarray(strip(panels, label)).save(image, format="PNG")
+    write_bytes(still, image.getvalue())
+    target = experiment.target.by_view()[label]
+    held = None if experiment.held is None else experiment.held.by_view().get(label)
+    return {
+        "label": label,
+        "film": _embedded(film, "video/mp4"),
+        "strip": _embedded(still, "image/png"),
+        "source": Path(target.source).name,
+        "frames": len(target),
+        "held": 0 if held is None else len(held),
+        "loss": number(result.views[label], 3) if label in result.views else "",
+        "offset": experiment.scene.viewpoints[label].time_offset,
+    }
 
 
 def headline(result: Result) -> str:

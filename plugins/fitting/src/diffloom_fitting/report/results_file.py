@@ -38,6 +38,7 @@ def result_data(result: Result) -> dict[str, Any]:
         ],
         "loss": result.loss,
         "start_loss": result.start_loss,
+        "view_losses": dict(result.views),
         "held_loss": result.held_loss,
         "held_start_loss": result.held_start,
         "reason": result.reason,

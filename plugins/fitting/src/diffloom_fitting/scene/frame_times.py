@@ -30,6 +30,10 @@ class Sampling:
         """How many steps to simulate."""
         return self.save[-1]
 
+    def part(self, first: int, last: int) -> Sampling:
+        """Only the frames from ``first`` up to ``last``, between the same saved steps."""
+        return Sampling(self.save, self.low[first:last], self.high[first:last], self.weight[first:last])
+
     def between(self, saved: Tensor) -> Tensor:
         """(frames, ...) at the frames' times, of values (saved steps, ...); linear between steps."""
         first = saved[self.low]

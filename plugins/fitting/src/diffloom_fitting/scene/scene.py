@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import (
-    Camera,
     Control,
     Gradient,
     Image,
@@ -20,12 +20,15 @@ from diffloom.interfaces import (
     Params,
     Renderer,
     StoreAll,
+    Surface,
     Trajectory,
 )
+from diffloom.interfaces.errors import nearest
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
-from diffloom_fitting.scene.orbit import Orbit, camera_of
+from diffloom_fitting.scene.orbit import camera_of
 from diffloom_fitting.scene.policy import Policy
+from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
 
 CONTROL = "control."
 
@@ -45,15 +48,17 @@ class Scene:
     """A model, how it starts and moves, and how it is filmed.
 
     params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
-    steps: how many. camera: an ``Orbit`` (whose place can be sought) or any ``Camera``. lights: none means the
-    renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
-    pictures show the surface laid over it.
+    steps: how many. camera: an ``Orbit`` (whose place can be sought), any ``Camera``, a ``Tracked`` one, or several by
+    label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0), time_offset=0.2)}: then each has a target
+    of its own, and "camera.side.azimuth" names its place. lights: none means the renderer's own. background: (height,
+    width, 3) picture behind the surface, or None for the renderer's colour; pictures show the surface laid over it.
     gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
+    label: of the one camera of ``seen_from``.
     """
 
     model: Model
     renderer: Renderer
-    camera: Camera | Orbit
+    camera: Cameras
     params: Params
     dt: float
     steps: int
@@ -64,8 +69,10 @@ class Scene:
     background: Tensor | None = None
     control: Control = field(default_factory=Control)
     policy: Policy | None = None
+    label: str = ""
 
     def __post_init__(self) -> None:
+        viewpoints_of(self.camera)
         if not self.dt > 0.0 or self.steps < 1:
             raise InputError(f"scene: got dt={self.dt:g} s and {self.steps} steps; expected dt > 0 and 1 or more steps")
         if self.policy is not None:
@@ -79,7 +86,27 @@ class Scene:
     @property
     def size(self) -> tuple[int, int]:
         """Height and width of its pictures [px]."""
-        return self.camera.size if isinstance(self.camera, Orbit) else (self.camera.height, self.camera.width)
+        return self.viewpoint.size
+
+    @cached_property
+    def viewpoints(self) -> dict[str, Viewpoint]:
+        """Its cameras by label; a single one has the label "" (or that of ``seen_from``)."""
+        found = viewpoints_of(self.camera)
+        return {self.label: found[""]} if list(found) == [""] else found
+
+    @property
+    def viewpoint(self) -> Viewpoint:
+        """Its camera, the first one where there are several."""
+        return next(iter(self.viewpoints.values()))
+
+    def seen_from(self, label: str) -> Scene:
+        """The scene as one of its cameras sees it."""
+        if label not in self.viewpoints:
+            raise InputError(
+                f"the scene has no view {label!r}{nearest(label, self.viewpoints) or ';'} it has: "
+                f"{', '.join(self.viewpoints) or 'one without a label'}"
+            )
+        return replace(self, camera=self.viewpoints[label], label=label)
 
     def with_renderer(self, renderer: Renderer) -> Scene:
         """The same scene, drawn by another renderer."""
@@ -117,15 +144,18 @@ class Scene:
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
         sampling: Sampling | None = None,
     ) -> tuple[Image, Tensor]:  # fmt: skip
-        """Pictures of the trajectory (at the sampling's frames) and the vertices drawn, (frames, vertices, 3) [m]."""
+        """Pictures of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
+        several, and the vertices drawn, (frames, vertices, 3) [m]."""
         surface = self.model.surface(trajectory, params)
         # Patterns are laid on with the known values, so that they stay put while a pose is sought.
         rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
+        times = trajectory.times
         if sampling is not None:
-            surface = replace(surface, vertices=sampling.between(surface.vertices))
+            surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times)
         dressed = self.look.dress(surface, rest, values.get("look.colour"))
-        places = {k.removeprefix("camera."): v for k, v in values.items() if k.startswith("camera.")}
-        camera = camera_of(self.camera, self.dtype, places)
+        view, prefix = self.viewpoint, camera_prefix(next(iter(self.viewpoints)))
+        places = {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
+        camera = camera_of(view.camera, self.dtype, places, times - view.time_offset)
         image = on_black(self.renderer).render(dressed, camera, self.lights, outputs)
         if image.rgba is not None:
             image = replace(image, rgba=over(image.rgba, self.behind))
@@ -134,15 +164,16 @@ class Scene:
     @property
     def behind(self) -> Tensor:
         """What shows where the surface does not: (height, width, 3), or the renderer's colour (3,)."""
-        if self.background is not None:
-            return self.background
+        for image in (self.viewpoint.background, self.background):
+            if image is not None:
+                return image
         return torch.tensor(getattr(self.renderer, "background", (0.0, 0.0, 0.0)), dtype=self.dtype)
 
     def film(
         self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
         gradient: Gradient | None = None,
     ) -> View:  # fmt: skip
-        """What is seen at ``times`` [s]; with no ``outputs`` only the states."""
+        """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
         sampling = sample_times(times, self.dt, self.steps)
         trajectory, params = self.simulate(values, sampling.save, gradient)
         q = sampling.between(trajectory.q)
@@ -150,6 +181,25 @@ class Scene:
             return View(None, q, None, times)
         image, vertices = self.draw(trajectory, params, values, outputs, sampling)
         return View(image, q, vertices, times)
+
+
+def camera_prefix(label: str) -> str:
+    """What the names of a camera's place begin with, such as "camera.side."."""
+    return f"camera.{label}." if label else "camera."
+
+
+def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
+    """A surface of ``saved`` states at the sampling's frames; whatever does not change stays as it is."""
+
+    def between(value: Tensor, dims: int) -> Tensor:
+        return sampling.between(value) if value.dim() == dims and value.shape[0] == saved else value
+
+    colours, texture = surface.colours, surface.texture
+    if colours is not None:
+        colours = between(colours, 3)
+    if texture is not None:
+        texture = replace(texture, image=between(texture.image, 4))
+    return replace(surface, vertices=between(surface.vertices, 3), colours=colours, texture=texture)
 
 
 def on_black(renderer: Renderer) -> Renderer:

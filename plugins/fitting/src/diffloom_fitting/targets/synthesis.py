@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import NoGradient
+from diffloom.interfaces import InputError, NoGradient
+from diffloom_fitting.targets.several import Targets
 from diffloom_fitting.targets.target import Target
 
 if TYPE_CHECKING:
@@ -23,15 +25,20 @@ def synthesise(
 
     truth: true values by name, in their units. times: (frames,) [s]; or rate: frames a second; every step when neither
     is given. levels: 255 rounds the pictures as an 8-bit film would; None keeps them exact. To draw the target with
-    another renderer than the fit's, pass ``scene.with_renderer(other)``.
+    another renderer than the fit's, pass ``scene.with_renderer(other)``. Times are those of the video, which
+    differ from the simulation's by the camera's time offset. For several cameras see ``synthesise_views``.
     """
+    if len(scene.viewpoints) > 1:
+        raise InputError(
+            f"synthesise: the scene has {len(scene.viewpoints)} cameras ({', '.join(scene.viewpoints)}); call "
+            "synthesise_views, which makes a target for each"
+        )
+    offset = scene.viewpoint.time_offset
     if times is None:
-        per_second = 1.0 / scene.dt if rate is None else rate
-        count = int(scene.steps * scene.dt * per_second * (1.0 + 1e-12)) + 1
-        times = torch.arange(count, dtype=torch.float64) / per_second
+        times = _video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
     values = true_values(scene, truth)
     with torch.no_grad():
-        view = scene.film(values, times, ("rgba",), NoGradient())
+        view = scene.film(values, times + offset, ("rgba",), NoGradient())
     assert view.image is not None
     assert view.image.rgba is not None
     frames = view.image.rgba
@@ -41,6 +48,27 @@ def synthesise(
         times, frames, frames[..., 3], view.q, truth=values, step=0.0 if levels is None else 1.0 / levels,
         source=f"synthesised with {type(scene.renderer).__name__}",
     )  # fmt: skip
+
+
+def synthesise_views(
+    scene: Scene, truth: Mapping[str, object], *, rate: float | None = None, levels: int | None = None
+) -> Targets:
+    """What ``synthesise`` makes, for each of the scene's cameras."""
+    return Targets(
+        {label: synthesise(scene.seen_from(label), truth, rate=rate, levels=levels) for label in scene.viewpoints}
+    )
+
+
+def _video_times(span: float, offset: float, rate: float) -> Tensor:
+    """(frames,) [s]: all frames at ``rate``, counted from the video's time 0, that the simulation covers."""
+    first, last = max(0, math.ceil(-offset * rate - 1e-9)), math.floor((span - offset) * rate * (1.0 + 1e-12) + 1e-9)
+    frames = torch.arange(first, max(first, last + 1), dtype=torch.float64)
+    if len(frames) == 0:
+        raise InputError(
+            f"time_offset = {offset:g} s: the simulation of {span:g} s has no frame of this video; expected an offset "
+            "within it"
+        )
+    return frames / rate
 
 
 def true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:

@@ -15,7 +15,8 @@ from diffloom.interfaces import InputError
 class Target:
     """What was seen.
 
-    times: (frames,) [s] since the simulation's start. frames: (frames, height, width, 3 or 4), 0..1; the fourth
+    times: (frames,) [s] since the simulation's start; of the video, where a ``Viewpoint`` says how the two differ.
+    frames: (frames, height, width, 3 or 4), 0..1; the fourth
     channel is coverage, which only a synthesised film has. masks: (frames, height, width), 1 where the object is.
     q: (frames, nodes, dq), true states, for the state loss. truth: true values where they are known.
     step: size of a grey level, 1/255 for 8-bit films and 0 for exact ones. source: where it came from, for people.
@@ -61,6 +62,15 @@ class Target:
     def first(self, count: int) -> Target:
         """The first ``count`` frames: a shorter horizon."""
         return self if count >= len(self) else self.select(range(count))
+
+    def until(self, part: float) -> Target:
+        """Only the first ``part`` (0..1] of its time span, at least two frames."""
+        count = int((self.times <= float(self.times[-1]) * part * (1.0 + 1e-12)).sum())
+        return self.first(max(count, min(2, len(self))))
+
+    def by_view(self) -> Mapping[str, Target]:
+        """Itself, under the label of a single camera: ""."""
+        return {"": self}
 
     def to(self, dtype: torch.dtype) -> Target:
         """The same in another precision; times stay in double."""

@@ -31,10 +31,16 @@ def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
 
 def seekable(scene: Scene) -> list[str]:
     """Names of everything that can be sought in a scene."""
-    from diffloom_fitting.scene.orbit import SOUGHT, Orbit
+    from diffloom_fitting.scene.orbit import Orbit
+    from diffloom_fitting.scene.scene import camera_prefix
 
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
-    camera = [f"camera.{name}" for name in SOUGHT] if isinstance(scene.camera, Orbit) else []
+    camera = [
+        camera_prefix(label) + name
+        for label, view in scene.viewpoints.items()
+        if isinstance(view.camera, Orbit)
+        for name in view.camera.sought
+    ]
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
     return own + camera + ["look.colour"] + control + (["policy"] if scene.policy is not None else [])
 
@@ -84,9 +90,10 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
         colour = scene.look.colour
         return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
     if name.startswith("camera."):
-        part = name.removeprefix("camera.")
-        assert isinstance(scene.camera, Orbit)
-        value = torch.tensor(getattr(scene.camera, part), dtype=scene.dtype)
+        *label, part = name.split(".")[1:]
+        camera = scene.viewpoints["".join(label)].camera
+        assert isinstance(camera, Orbit)
+        value = torch.tensor(getattr(camera, part), dtype=scene.dtype)
         return UNITS[part], BOUNDS.get(part, (None, None)), tuple(value.shape), value
     spec = scene.model.spec(name.removeprefix("control."))
     full = spec.full_shape(scene.model.axes)

@@ -1,0 +1,1 @@
+"""Heat on a plate: a plugin of diffloom from outside."""

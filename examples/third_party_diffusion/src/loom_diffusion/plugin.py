@@ -1,0 +1,11 @@
+"""What loom-diffusion offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 1
+
+
+@hookimpl
+def diffloom_register_models(register: Register) -> None:
+    """Offer the model "diffusion"."""
+    register("diffusion", "loom_diffusion.model:DiffusionModel", summary="Heat that spreads on a plate")

@@ -1,0 +1,81 @@
+"""Cameras that move: along waypoints, or by poses that were tracked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Camera, InputError
+
+#: How far a frame may be from the time of its pose, relative to the time between two poses.
+CLOSE = 1e-3
+
+
+@dataclass(frozen=True)
+class Waypoint:
+    """Where an ``Orbit`` is at ``time`` [s] of its video; what is None is the orbit's own. Between two waypoints
+    everything changes linearly, before the first and after the last one the camera stands still."""
+
+    time: float
+    distance: float | None = None
+    elevation: float | None = None
+    azimuth: float | None = None
+    target: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """A camera whose pose was measured: ``camera`` has a rotation or an eye for each of ``times`` (poses,) [s] of its
+    video, and a frame must have the time of one of them."""
+
+    camera: Camera
+    times: Tensor
+
+    def __post_init__(self) -> None:
+        counts = {len(t) for t, n in ((self.camera.rotation, 3), (self.camera.eye, 2)) if t.dim() == n}
+        if counts != {len(self.times)}:
+            raise InputError(
+                f"Tracked: got {len(self.times)} times for a camera of {sorted(counts) or 'one'} poses; expected a "
+                "rotation (poses, 3, 3) or an eye (poses, 3), one for each time"
+            )
+        if len(self.times) < 2 or bool((self.times.diff() <= 0.0).any()):
+            raise InputError("Tracked: expected at least two times [s], each later than the one before")
+
+    def at(self, times: Tensor) -> Camera:
+        """The camera at the frames' times [s] of its video."""
+        known, wanted = self.times.double(), times.detach().double()
+        rows = (wanted[:, None] - known).abs().argmin(dim=1)
+        far = (wanted - known[rows]).abs() > CLOSE * float(known.diff().min())
+        if bool(far.any()):
+            raise InputError(
+                f"the camera was tracked from {float(known[0]):g} s to {float(known[-1]):g} s and has no pose at "
+                f"{float(wanted[far][0]):g} s; give a pose for every frame of the video"
+            )
+        camera = self.camera
+        rotation = camera.rotation[rows] if camera.rotation.dim() == 3 else camera.rotation
+        return replace(camera, rotation=rotation, eye=camera.eye[rows] if camera.eye.dim() == 2 else camera.eye)
+
+
+def along(waypoints: tuple[Waypoint, ...], name: str, own: Tensor, times: Tensor) -> Tensor:
+    """(frames, ...): one of the values that waypoints give, at the frames' times [s]; ``own`` where they do not."""
+    given = [getattr(point, name) for point in waypoints]
+    rows = torch.stack([own if value is None else torch.as_tensor(value, dtype=own.dtype) for value in given])
+    known = torch.tensor([point.time for point in waypoints], dtype=torch.float64)
+    wanted = times.detach().double().clamp(known[0], known[-1])
+    later = torch.searchsorted(known, wanted).clamp(1, len(known) - 1)
+    share = ((wanted - known[later - 1]) / (known[later] - known[later - 1])).to(own.dtype)
+    share = share.reshape(-1, *([1] * own.dim()))
+    return torch.lerp(rows[later - 1], rows[later], share)
+
+
+def check_waypoints(waypoints: tuple[Waypoint, ...]) -> None:
+    """Raise unless there are two or more, in order of time, or none."""
+    times = [point.time for point in waypoints]
+    if waypoints and (len(times) < 2 or any(b <= a for a, b in pairwise(times))):
+        raise InputError(
+            f"camera.path: got waypoints at {', '.join(f'{t:g}' for t in times)} s; expected at least two, each later "
+            "than the one before"
+        )

@@ -1,0 +1,61 @@
+"""One of the cameras of a scene, and how its video's clock runs beside the simulation's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from diffloom.interfaces import Camera, InputError
+from diffloom_fitting.scene.moving import Tracked
+from diffloom_fitting.scene.orbit import Orbit
+
+AnyCamera = Camera | Orbit | Tracked
+
+
+@dataclass(frozen=True)
+class Viewpoint:
+    """A camera with a video of its own.
+
+    camera: an ``Orbit`` (whose place can be sought), any ``Camera``, or a ``Tracked`` one. time_offset: the frame at
+    time t of the video shows the scene at t + time_offset [s] of the simulation. background: (height, width, 3) image
+    behind the surface in this video, or None for the scene's.
+    """
+
+    camera: AnyCamera
+    time_offset: float = 0.0
+    background: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.time_offset):
+            raise InputError(f"Viewpoint.time_offset: got {self.time_offset!r}; expected seconds")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of its images [px]."""
+        camera = self.camera.camera if isinstance(self.camera, Tracked) else self.camera
+        return camera.size if isinstance(camera, Orbit) else (camera.height, camera.width)
+
+    @property
+    def far(self) -> float:
+        """Depth up to which depths are normalised [m]."""
+        return (self.camera.camera if isinstance(self.camera, Tracked) else self.camera).far
+
+
+Cameras = AnyCamera | Viewpoint | Mapping[str, AnyCamera | Viewpoint]
+
+
+def viewpoints_of(camera: Cameras) -> dict[str, Viewpoint]:
+    """Viewpoints by label; a single camera has the label ""."""
+    if not isinstance(camera, Mapping):
+        return {"": camera if isinstance(camera, Viewpoint) else Viewpoint(camera)}
+    if not camera:
+        raise InputError("scene.camera: got no cameras; expected one, or several by label")
+    for label in camera:
+        if not label or not label.replace("_", "").replace("-", "").isalnum():
+            raise InputError(
+                f"scene.camera: got the label {label!r}; expected letters, digits, - and _, such as 'front'"
+            )
+    return {label: one if isinstance(one, Viewpoint) else Viewpoint(one) for label, one in camera.items()}
