@@ -20,12 +20,13 @@ from diffloom.interfaces import (
     Renderer,
     StoreAll,
 )
-from diffloom.plugins import get_integrator, get_model, get_renderer
+from diffloom.plugins import get_camera, get_integrator, get_model, get_renderer
 from diffloom_fitting.files.load import Loaded
-from diffloom_fitting.files.make import make, with_paths
+from diffloom_fitting.files.make import make, make_registered, with_paths
 from diffloom_fitting.files.quantities import quantity
-from diffloom_fitting.files.schema import LightTable, TimeTable
-from diffloom_fitting.scene import Look, Orbit, Scene
+from diffloom_fitting.files.schema import CameraTable, LightTable, TimeTable
+from diffloom_fitting.files.values import Named
+from diffloom_fitting.scene import CameraPlacement, Look, Orbit, Scene
 from diffloom_fitting.scene.network import network_policy
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -58,12 +59,27 @@ def _scene(loaded: Loaded) -> Scene:
     )  # fmt: skip
     camera, look, policy = content.camera, content.look, content.policy
     return Scene(
-        model, build_renderer(loaded, content.renderer.name), Orbit(**camera.model_dump()),
+        model, build_renderer(loaded, content.renderer.name), _camera(camera),
         model.params(dtype, **values), content.time.dt, steps_of(content.time), integrator,
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
     )  # fmt: skip
+
+
+def _camera(table: CameraTable) -> CameraPlacement:
+    """The camera of a file: an orbit's keys lie in [camera] itself, those of other kinds in [camera.settings]."""
+    own = table.model_dump(exclude={"kind", "settings"})
+    if table.kind == "orbit":
+        if table.settings:
+            raise InputError("camera.settings: these are for other kinds; an orbit's keys stand in [camera] itself")
+        return Orbit(**own)
+    common = {key: own[key] for key in ("size", "near", "far") if key in table.model_fields_set}
+    for key in sorted(table.model_fields_set - {"kind", "settings", *common}):
+        raise InputError(f"camera.{key}: this belongs to an orbit, and camera.kind is {table.kind!r}; leave it out")
+    named = Named(name=table.kind, **common, **table.settings)
+    made: CameraPlacement = make_registered("camera", get_camera, named)
+    return made
 
 
 def known_value(model: Model, name: str, value: Any, place: str) -> Any:

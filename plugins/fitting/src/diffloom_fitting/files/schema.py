@@ -23,8 +23,10 @@ class TimeTable(Table):
 
 
 class CameraTable(Table):
-    """Where the camera stands."""
+    """Where the camera stands. Keys but size, near and far are those of the kind "orbit"."""
 
+    kind: str = Field("orbit", description="a registered kind of camera")
+    settings: dict[str, Any] = Field({}, description="of a kind other than orbit: its own settings")
     distance: Number = Field(8.0, gt=0.0, description="from the target [m]")
     elevation: Number = Field(30.0, description="above the horizon [degrees]")
     azimuth: Number = Field(0.0, description="around the vertical [degrees]; 0 looks along -z")
@@ -74,6 +76,10 @@ class TargetTable(Table):
     """What is to be matched: a film, or one synthesised with the values in [truth]."""
 
     film: str | None = Field(None, description="mp4, gif or folder of pictures; absent: synthesised")
+    reader: Named | None = Field(
+        None,
+        description="a registered video reader and its settings; absent: by whether the film is a folder or a file",
+    )
     begin: float = Field(0.0, ge=0.0, description="time in the film that is the simulation's start [s]")
     duration: float | None = Field(None, gt=0.0, description="how much of the film to read [s]")
     every: int = Field(1, ge=1, description="read each n-th frame of the film")
@@ -111,7 +117,9 @@ class PolicyTable(Table):
 class StageTable(Table):
     """One optimiser's turn."""
 
-    optimiser: Named = Field(description="adam, sgd, lbfgs, gauss_newton, hops or cma, and its settings")
+    optimiser: Named = Field(
+        description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings"
+    )
     iterations: int = Field(50, ge=1)
     rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
     horizon: ScheduleTable | Number | None = Field(None, description="part of the target's time that is seen, 0..1")

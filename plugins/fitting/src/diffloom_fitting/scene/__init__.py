@@ -3,7 +3,18 @@
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
 from diffloom_fitting.scene.orbit import Orbit
+from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.policy import Policy, Sinusoids
 from diffloom_fitting.scene.scene import Scene, View
 
-__all__ = ["Look", "Orbit", "Policy", "Sampling", "Scene", "Sinusoids", "View", "sample_times"]
+__all__ = [
+    "CameraPlacement",
+    "Look",
+    "Orbit",
+    "Policy",
+    "Sampling",
+    "Scene",
+    "Sinusoids",
+    "View",
+    "sample_times",
+]

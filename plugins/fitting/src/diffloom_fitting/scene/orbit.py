@@ -8,15 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Camera, InputError
-
-SOUGHT = ("distance", "elevation", "azimuth", "fov", "target")
-BOUNDS = {"distance": (0.0, None), "fov": (0.0, 180.0)}
-UNITS = {"distance": "m", "elevation": "degrees", "azimuth": "degrees", "fov": "degrees", "target": "m"}
+from diffloom.interfaces import Camera, ParamSpec
+from diffloom_fitting.scene.placement import CameraPlacement
 
 
 @dataclass(frozen=True)
-class Orbit:
+class Orbit(CameraPlacement):
     """A camera at ``distance`` [m] from ``target`` [m]; angles and vertical field of view in degrees; size in pixels
     (height, width). Azimuth 0 looks along -z, elevation 90 straight down."""
 
@@ -29,23 +26,20 @@ class Orbit:
     near: float = 0.1
     far: float = 100.0
 
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return (
+            ParamSpec("distance", self.distance, "m", "from the target", bounds=(0.0, None)),
+            ParamSpec("elevation", self.elevation, "deg", "above the horizon"),
+            ParamSpec("azimuth", self.azimuth, "deg", "around the vertical; 0 looks along -z"),
+            ParamSpec("fov", self.fov, "deg", "vertical field of view", bounds=(0.0, 180.0)),
+            ParamSpec("target", self.target, "m", "where it looks", (3,)),
+        )
+
     def camera(self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None) -> Camera:
         """The camera, differentiable with respect to ``values`` such as {"distance": ...}."""
-        given = {name: getattr(self, name) for name in SOUGHT} | dict(values or {})
+        given = {spec.name: spec.default for spec in self.specs} | dict(values or {})
         return Camera.orbit(
             given["distance"], given["elevation"], given["azimuth"], target=given["target"], fov=given["fov"],
             size=self.size, near=self.near, far=self.far, dtype=dtype,
         )  # fmt: skip
-
-
-def camera_of(view: Camera | Orbit, dtype: torch.dtype, values: Mapping[str, Tensor]) -> Camera:
-    """The camera of either kind; a fixed ``Camera`` accepts no sought values."""
-    if isinstance(view, Orbit):
-        return view.camera(dtype, values)
-    if values:
-        raise InputError(
-            f"camera.{next(iter(values))} is sought, but the camera is fixed; give it as an Orbit to seek its place"
-        )
-    if view.dtype != dtype:
-        raise InputError(f"the camera is {view.dtype} and the scene {dtype}; make the camera with dtype={dtype}")
-    return view

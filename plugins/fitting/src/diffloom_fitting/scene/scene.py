@@ -24,7 +24,7 @@ from diffloom.interfaces import (
 )
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
-from diffloom_fitting.scene.orbit import Orbit, camera_of
+from diffloom_fitting.scene.placement import CameraPlacement, camera_of
 from diffloom_fitting.scene.policy import Policy
 
 CONTROL = "control."
@@ -45,15 +45,15 @@ class Scene:
     """A model, how it starts and moves, and how it is filmed.
 
     params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
-    steps: how many. camera: an ``Orbit`` (whose place can be sought) or any ``Camera``. lights: none means the
-    renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
-    pictures show the surface laid over it.
+    steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought) or any ``Camera``.
+    lights: none means the renderer's own. background: (height, width, 3) picture behind the surface, or None for the
+    renderer's colour; pictures show the surface laid over it.
     gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
     """
 
     model: Model
     renderer: Renderer
-    camera: Camera | Orbit
+    camera: Camera | CameraPlacement
     params: Params
     dt: float
     steps: int
@@ -79,7 +79,7 @@ class Scene:
     @property
     def size(self) -> tuple[int, int]:
         """Height and width of its pictures [px]."""
-        return self.camera.size if isinstance(self.camera, Orbit) else (self.camera.height, self.camera.width)
+        return self.camera.size if isinstance(self.camera, CameraPlacement) else (self.camera.height, self.camera.width)
 
     def with_renderer(self, renderer: Renderer) -> Scene:
         """The same scene, drawn by another renderer."""

@@ -2,7 +2,8 @@
 
 from diffloom_fitting.targets.files import read_film
 from diffloom_fitting.targets.masks import read_masks
+from diffloom_fitting.targets.readers import ImageFolder, VideoFile, VideoReader
 from diffloom_fitting.targets.synthesis import synthesise
 from diffloom_fitting.targets.target import Target
 
-__all__ = ["Target", "read_film", "read_masks", "synthesise"]
+__all__ = ["ImageFolder", "Target", "VideoFile", "VideoReader", "read_film", "read_masks", "synthesise"]

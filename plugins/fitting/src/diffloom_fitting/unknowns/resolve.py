@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, ParamSpec
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.unknowns.layout import Layout, Slot
 from diffloom_fitting.unknowns.spaces import Bounds, space_for
@@ -31,10 +31,8 @@ def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
 
 def seekable(scene: Scene) -> list[str]:
     """Names of everything that can be sought in a scene."""
-    from diffloom_fitting.scene.orbit import SOUGHT, Orbit
-
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
-    camera = [f"camera.{name}" for name in SOUGHT] if isinstance(scene.camera, Orbit) else []
+    camera = [f"camera.{name}" for name in _camera_specs(scene)]
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
     return own + camera + ["look.colour"] + control + (["policy"] if scene.policy is not None else [])
 
@@ -75,8 +73,6 @@ def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tens
 
 def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
     """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
-    from diffloom_fitting.scene.orbit import BOUNDS, UNITS, Orbit
-
     allowed = seekable(scene)
     if name not in allowed:
         raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
@@ -84,15 +80,21 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
         colour = scene.look.colour
         return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
     if name.startswith("camera."):
-        part = name.removeprefix("camera.")
-        assert isinstance(scene.camera, Orbit)
-        value = torch.tensor(getattr(scene.camera, part), dtype=scene.dtype)
-        return UNITS[part], BOUNDS.get(part, (None, None)), tuple(value.shape), value
+        spec = _camera_specs(scene)[name.removeprefix("camera.")]
+        value = torch.as_tensor(spec.default, dtype=scene.dtype)
+        return spec.unit, spec.bounds, tuple(value.shape), value
     spec = scene.model.spec(name.removeprefix("control."))
     full = spec.full_shape(scene.model.axes)
     if name.startswith("control."):
         return spec.unit, spec.bounds, (scene.steps, *full), torch.zeros((scene.steps, *full), dtype=scene.dtype)
     return spec.unit, spec.bounds, full, scene.params.get(name)
+
+
+def _camera_specs(scene: Scene) -> dict[str, ParamSpec]:
+    """What can be sought of the camera; nothing of one that is fixed."""
+    from diffloom_fitting.scene.placement import CameraPlacement
+
+    return {spec.name: spec for spec in scene.camera.specs} if isinstance(scene.camera, CameraPlacement) else {}
 
 
 def _policy_slots(scene: Scene) -> list[Slot]:
