@@ -9,6 +9,7 @@ into an `Image`.
 from diffloom.interfaces.camera import Camera
 from diffloom.interfaces.dynamics import Dynamics, OwnStep
 from diffloom.interfaces.errors import InputError, SimulationError
+from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.gradient import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.interfaces.image import Image
 from diffloom.interfaces.integrator import Integrator
@@ -27,6 +28,7 @@ __all__ = [
     "Control",
     "DirectionalLight",
     "Dynamics",
+    "ExampleSettings",
     "Gradient",
     "HarmonicLight",
     "Image",

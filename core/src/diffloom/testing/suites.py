@@ -36,7 +36,7 @@ def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item
 def reasons_for(subject: Subject, given: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
     """Expected failures that were given, and those that the class itself admits in ``expected_failures``."""
     try:
-        own = getattr(type(getattr(subject, subject.kind)), "expected_failures", {})
+        own = getattr(subject, subject.kind).expected_failures
     except Exception:
         own = {}  # It cannot even be made; the checks say why.
     # What the class admits may belong to a family that is not run now; what the caller gives may not.
@@ -63,18 +63,10 @@ def check_model(
     """Check a physical model; raises AssertionError that lists all failures.
 
     model: a registered name, a class, or a model itself. It is checked on its example: a class offers
-    ``example() -> Model`` and ``example_settings``, a mapping with
+    ``example() -> Model`` and ``example_settings``, an ``ExampleSettings``.
 
-    - dt [s], steps: how the example is run; it should be small and show everything. fit: the parameter that shows best.
-    - values: parameters of the example that are not the defaults. Optional, as are the following.
-    - rest: parameter values under which the example is at rest.
-    - claims: of "translation", "rotation", "boost", "momentum", "angular_momentum"; free: parameter values under which
-      they hold (no gravity, no ground); like ``rest`` if not given.
-    - variants: mappings of values (or a function of the model that gives them), each for the gradients of the
-      parameters it names: for optional ones, and for those that do not show in the example otherwise.
-
-    ``settings`` adds to these. expected_failures: names of checks that cannot pass, each with its reason; one that
-    passes after all is a failure. families: run only these.
+    ``settings`` exchanges fields of these. expected_failures: names of checks that cannot pass, each with its reason;
+    one that passes after all is a failure. families: run only these.
     """
     return run_suite(model_subject(model, settings), expected_failures, families).raise_if_failed()
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from diffloom.dynamics import Mechanics, NodeTerm, Term, spread
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric
@@ -34,12 +44,12 @@ class RigidModel(Model):
     angular velocity [rad/s], both in the world. See docs/models/rigid.md.
     """
 
-    example_settings: ClassVar[dict[str, Any]] = {
-        "dt": 1.0 / 960.0,
-        "steps": 120,
-        "fit": "mass",
+    example_settings = ExampleSettings(
+        dt=1.0 / 960.0,
+        steps=120,
+        fit="mass",
         # At rest nothing touches; free of outer forces, the ball still lies on the box.
-        "rest": {
+        rest={
             "gravity": (0.0, 0.0, 0.0),
             "ground_height": -10.0,
             "push_force": 0.0,
@@ -47,10 +57,10 @@ class RigidModel(Model):
             "spin": 0.0,
             "position": ((-0.3, 0.15, 0.0), (-0.3, 1.2, 0.0), (0.5, 0.6, 0.2)),
         },
-        "free": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
-        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        "variants": ({"density": 500.0}, {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)}),
-    }
+        free={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
+        claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        variants=({"density": 500.0}, {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)}),
+    )
 
     def __init__(
         self,
@@ -117,6 +127,9 @@ class RigidModel(Model):
             raise InputError("got both mass and density; give one of them")
         volumes = torch.tensor([body.volume for body in self.bodies], dtype=params.dtype)
         return spread(params["density"], count) * volumes
+
+    def derived(self, params: Params) -> Mapping[str, Tensor]:
+        return {"mass": self.masses(params)}
 
     def inertias(self, params: Params) -> Tensor:
         """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass."""

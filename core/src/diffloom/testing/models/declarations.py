@@ -92,12 +92,13 @@ def initial_state(subject: ModelSubject) -> None:
 def example(subject: ModelSubject) -> None:
     """The example's settings name parameters there are, a positive step and at least two steps."""
     names = parameters(subject)
-    require(subject.dt > 0.0, f"example_settings['dt'] is {subject.dt}; expected seconds above 0")
-    require(subject.steps >= 2, f"example_settings['steps'] is {subject.steps}; expected 2 or more")
-    given = {"fit": [subject.fit], **{key: subject.settings.get(key, {}) for key in ("values", "rest", "free")}}
+    require(subject.dt > 0.0, f"example_settings.dt is {subject.dt}; expected seconds above 0")
+    require(subject.steps >= 2, f"example_settings.steps is {subject.steps}; expected 2 or more")
+    settings = subject.settings
+    given = {"fit": [subject.fit], "values": settings.values, "rest": settings.rest or {}, "free": settings.free or {}}
     for key, named in given.items():
         unknown = sorted(set(named) - set(names))
-        require(not unknown, f"example_settings[{key!r}] names {unknown}; the parameters are {', '.join(names)}")
+        require(not unknown, f"example_settings.{key} names {unknown}; the parameters are {', '.join(names)}")
 
 
 CHECKS = (interface, units, shape_and_bounds, axes, initial_state, example)

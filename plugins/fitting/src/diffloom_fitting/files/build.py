@@ -53,14 +53,12 @@ def _scene(loaded: Loaded) -> Scene:
     settings = with_paths(content.model.settings, loaded.folder)
     model: Model = make("model", content.model.name, get_model(content.model.name), settings)
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
-    integrator: Integrator = make(
-        "time.integrator", content.time.integrator.name, get_integrator(content.time.integrator.name),
-        content.time.integrator.settings,
-    )  # fmt: skip
+    integrator = content.time.integrator
     camera, look, policy = content.camera, content.look, content.policy
     return Scene(
         model, build_renderer(loaded, content.renderer.name), _camera(camera),
-        model.params(dtype, **values), content.time.dt, steps_of(content.time), integrator,
+        model.params(dtype, **values), content.time.dt, steps_of(content.time),
+        None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
@@ -79,6 +77,11 @@ def _camera(table: CameraTable) -> CameraPlacement:
         raise InputError(f"camera.{key}: this belongs to an orbit, and camera.kind is {table.kind!r}; leave it out")
     named = Named(name=table.kind, **common, **table.settings)
     made: CameraPlacement = make_registered("camera", get_camera, named)
+    return made
+
+
+def _integrator(named: Named) -> Integrator:
+    made: Integrator = make("time.integrator", named.name, get_integrator(named.name), named.settings)
     return made
 
 

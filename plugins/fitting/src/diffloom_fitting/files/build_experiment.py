@@ -50,11 +50,12 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
 
 
 def _derived(scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any]) -> dict[str, Tensor]:
-    """True masses where they are sought but the file gives densities: models say what follows from what."""
-    masses = getattr(scene.model, "masses", None)
-    if masses is None or "mass" not in unknowns or "mass" in truth:
+    """True values that are sought where the file gives others, as masses of densities: models say what follows."""
+    wanted = {spec.name for spec in scene.model.specs} & set(unknowns) - set(truth)
+    if not wanted:
         return {}
-    return {"mass": masses(scene.params_with(truth)).detach()}
+    found = scene.model.derived(scene.params_with(truth))
+    return {name: value.detach() for name, value in found.items() if name in wanted}
 
 
 def _experiment(loaded: Loaded, scene: Scene) -> Experiment:

@@ -18,7 +18,7 @@ class TimeTable(Table):
     dt: Number = Field(gt=0.0, description='physics step [s]; a fraction may be written "1/960"')
     steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
-    integrator: Named = Field(Named(name="semi_implicit"), description="integrator and its settings")
+    integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
     gradient: Pictures = Field("store_all", description="keep every state, or recompute segments to save memory")
 
 

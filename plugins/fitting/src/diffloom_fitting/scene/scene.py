@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -48,7 +48,8 @@ class Scene:
     steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought) or any ``Camera``.
     lights: none means the renderer's own. background: (height, width, 3) picture behind the surface, or None for the
     renderer's colour; pictures show the surface laid over it.
-    gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
+    integrator: the model's default if None. gradient: how rollouts are differentiated. control: inputs per step.
+    policy: a network that makes them instead.
     """
 
     model: Model
@@ -57,7 +58,7 @@ class Scene:
     params: Params
     dt: float
     steps: int
-    integrator: str | Integrator = "semi_implicit"
+    integrator: str | Integrator | None = None
     gradient: Gradient = field(default_factory=StoreAll)
     lights: tuple[Light, ...] = ()
     look: Look = field(default_factory=Look)
@@ -136,7 +137,7 @@ class Scene:
         """What shows where the surface does not: (height, width, 3), or the renderer's colour (3,)."""
         if self.background is not None:
             return self.background
-        return torch.tensor(getattr(self.renderer, "background", (0.0, 0.0, 0.0)), dtype=self.dtype)
+        return torch.tensor(self.renderer.background, dtype=self.dtype)
 
     def film(
         self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
@@ -154,10 +155,10 @@ class Scene:
 
 def on_black(renderer: Renderer) -> Renderer:
     """The same renderer with a black background, over which a picture can be laid."""
-    settings = vars(renderer) if not is_dataclass(renderer) else {f.name: 0 for f in fields(renderer)}
-    if "background" not in settings:
+    black = (0.0, 0.0, 0.0)
+    if tuple(renderer.background) == black:
         return renderer
-    return replace(renderer, background=(0.0, 0.0, 0.0))  # type: ignore[type-var]
+    return replace(renderer, background=black)  # type: ignore[type-var]
 
 
 def over(rgba: Tensor, background: Tensor) -> Tensor:
