@@ -89,11 +89,14 @@ class PytestCheck:
         result = run(self._item, {})
         expected = self._reason is not None and result.outcome is Outcome.FAILED
         counted = replace(result, outcome=Outcome.EXPECTED) if expected else result
-        TALLY.setdefault((self._item.subject.kind, self._item.subject.name), []).append(counted)
+        seen = TALLY.setdefault((self._item.subject.kind, self._item.subject.name), [])
+        first = next((r.check for r in seen if r.outcome is Outcome.FAILED and r.detail == result.detail), None)
+        seen.append(counted)
         if result.outcome is Outcome.SKIPPED:
             pytest.skip(result.detail)
         if result.outcome is Outcome.FAILED:
-            pytest.fail(f"{result.check}: {result.detail}", pytrace=False)
+            detail = result.detail if first is None else f"for the same cause as {first}"
+            pytest.fail(f"{result.check}: {detail}", pytrace=False)
 
     def __repr__(self) -> str:
         return self._item.name

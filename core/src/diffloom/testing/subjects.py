@@ -198,9 +198,9 @@ def renderer_subject(given: Any) -> RendererSubject:
     name, found = (given, get_renderer(given)) if isinstance(given, str) else (None, given)
     if isinstance(found, Renderer):
         return RendererSubject(name or _title(found), lambda: copy.deepcopy(found))
-    if isinstance(found, type) and issubclass(found, Renderer):
-        return RendererSubject(name or _title(found), found.example)
-    return RendererSubject(name or _title(found), found)
+    factory: Any = found
+    derived = isinstance(factory, type) and issubclass(factory, Renderer)
+    return RendererSubject(name or _title(found), factory.example if derived else factory)
 
 
 def _title(found: Any) -> str:

@@ -72,6 +72,8 @@ def angular_momentum(subject: ModelSubject) -> str:
     f = forces(subject, state)
     torque = torch.linalg.cross(state.q[:, :3], f[:, :3])
     torque = torque + f[:, 3:] if is_body(state) else torque
+    if not bool(torque.any()):
+        raise Skip("no inner force exerts a torque on the example, not even deformed and moving")
     return small("the torque of all inner forces", torque.sum(dim=0) / torque.abs().max(), FORCE_TOLERANCE)
 
 
