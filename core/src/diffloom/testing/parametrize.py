@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diffloom.interfaces import Integrator, Model, Renderer
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom.plugins.kinds import INTEGRATORS, MODELS, RENDERERS
+from diffloom.plugins.import_path import import_object
+from diffloom.plugins.kinds import INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS
 from diffloom.testing.checks import Item, checked_reasons, run
 from diffloom.testing.results import Outcome, Report, Result
 from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
@@ -17,14 +19,30 @@ from diffloom.testing.suites import Subject, items, reasons_for
 if TYPE_CHECKING:
     import pytest
 
+
+def _elsewhere(path: str) -> Callable[[Any], Subject]:
+    """A maker of subjects that another distribution brings along with their suite."""
+
+    def make(given: Any) -> Subject:
+        made: Subject = import_object(path)(given)
+        return made
+
+    return make
+
+
 MAKERS: dict[str, Callable[[Any], Subject]] = {
     "model": model_subject,
     "integrator": integrator_subject,
     "renderer": renderer_subject,
+    "loss": _elsewhere("diffloom_fitting.testing:loss_subject"),
+    "optimiser": _elsewhere("diffloom_fitting.testing:optimiser_subject"),
 }
+ANY = "a model, an integrator, a renderer, a loss or an optimiser"
 #: Results of this run of pytest by (kind, name), for the summary at its end.
 TALLY: dict[tuple[str, str], list[Result]] = {}
 INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer}
+#: Interfaces that another distribution brings, by its package.
+FURTHER = {"loss": ("diffloom_fitting", "Loss"), "optimiser": ("diffloom_fitting", "Optimiser")}
 
 
 def parametrize_with_checks(
@@ -36,8 +54,8 @@ def parametrize_with_checks(
     """Decorates a test function with the arguments ``subject`` and ``check``, whose body is ``check()``.
 
     subjects: registered names ("springs"; "model springs" where a name is taken twice), classes or instances of
-    models, integrators and renderers. Each check becomes a test of its own; one that does not apply is skipped with
-    its reason, one in ``expected_failures`` is a strict xfail with its reason.
+    models, integrators, renderers, losses and optimisers. Each check becomes a test of its own; one that does not apply
+    is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
     """
     import pytest
 
@@ -60,19 +78,25 @@ def subject_of(given: Any) -> Subject:
     """The subject of a registered name, a class or an instance."""
     if isinstance(given, str):
         return _named(given)
-    for kind, interface in INTERFACES.items():
+    for kind, interface in _interfaces().items():
         if isinstance(given, interface) or (isinstance(given, type) and issubclass(given, interface)):
             return MAKERS[kind](given)
-    raise TypeError(f"{given!r} is neither the name of a model, an integrator or a renderer, nor one of these")
+    raise TypeError(f"{given!r} is neither the name of {ANY}, nor one of these")
+
+
+def _interfaces() -> dict[str, type]:
+    """All interfaces there are. What derives from one of another package has imported that package."""
+    further = {kind: getattr(sys.modules[home], name) for kind, (home, name) in FURTHER.items() if home in sys.modules}
+    return INTERFACES | further
 
 
 def _named(given: str) -> Subject:
     *kinds, name = given.split()
     registry = current_registry()
-    for kind in (MODELS, INTEGRATORS, RENDERERS):
+    for kind in (MODELS, INTEGRATORS, RENDERERS, LOSSES, OPTIMISERS):
         if (not kinds or kinds == [kind.singular]) and name in registry.names(kind):
             return MAKERS[kind.singular](name)
-    raise UnknownNameError(f"there is no model, integrator or renderer {given!r}; see `diffloom plugins`")
+    raise UnknownNameError(f"{given!r} is not the name of {ANY}; see `diffloom plugins`")
 
 
 class PytestCheck:

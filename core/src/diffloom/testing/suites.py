@@ -1,28 +1,36 @@
-"""The three suites, and running them."""
+"""The suites, and running them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from diffloom.testing.checks import Check, Item, checked_reasons, expand, run
 from diffloom.testing.results import Report
-from diffloom.testing.subjects import (
-    IntegratorSubject,
-    ModelSubject,
-    RendererSubject,
-    integrator_subject,
-    model_subject,
-    renderer_subject,
-)
+from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
 
-Subject = ModelSubject | IntegratorSubject | RendererSubject
+
+class Subject(Protocol):
+    """What is put to the test. kind: "model", "loss", ...; under an attribute of that name it has the thing itself."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def kind(self) -> str:
+        """Of what kind it is."""
+
+
+#: Where the checks of a kind are, unless they are in the package named after it.
+HOMES = {"loss": "diffloom_fitting.testing.losses", "optimiser": "diffloom_fitting.testing.optimisers"}
 
 
 def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
     """Every check on ``subject``, of all families or of some."""
-    checks: tuple[Check, ...] = import_module(f"diffloom.testing.{subject.kind}s").CHECKS
+    home = HOMES.get(subject.kind, f"diffloom.testing.{subject.kind}s")
+    checks: tuple[Check, ...] = import_module(home).CHECKS
     known = list(dict.fromkeys(each.family for each in checks))
     wanted = known if families is None else list(families)
     unknown = sorted(set(wanted) - set(known))
