@@ -44,4 +44,5 @@ def diffloom_register_integrators(register: Register) -> None:
 def diffloom_register_commands(register: Register) -> None:
     """Offer the commands of the core."""
     register("plugins", "diffloom.cli.plugins:plugins", summary="List, check and create plugins")
+    register("explain", "diffloom.cli.explain:explain", summary="Explain a parameter, a setting or a key of a file")
     register("doctor", "diffloom.cli.doctor:doctor", summary="Say what runs here, what does not, and why")

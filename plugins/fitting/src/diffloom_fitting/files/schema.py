@@ -43,21 +43,21 @@ class LookTable(Table):
     colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
     pattern: Literal["plain", "position", "stripes"] = Field("plain", description="laid over the colour")
     shading: Literal["unlit", "lambert", "phong"] | None = Field(None, description="the model's own when absent")
-    ambient: float = Field(1.0, ge=0.0)
-    diffuse: float = Field(1.0, ge=0.0)
-    specular: float = Field(1.0, ge=0.0)
-    shininess: float = Field(64.0, gt=0.0)
+    ambient: float = Field(1.0, ge=0.0, description="factor on ambient light")
+    diffuse: float = Field(1.0, ge=0.0, description="factor on diffuse light")
+    specular: float = Field(1.0, ge=0.0, description="factor on highlights")
+    shininess: float = Field(64.0, gt=0.0, description="exponent of highlights: the larger, the smaller they are")
 
 
 class LightTable(Table):
     """One light."""
 
-    kind: Literal["ambient", "point", "directional"]
+    kind: Literal["ambient", "point", "directional"] = Field(description="what kind of light it is")
     colour: float | Vector | None = Field(None, description="of an ambient light")
     position: Vector | None = Field(None, description="of a point light [m]")
     direction: Vector | None = Field(None, description="towards a directional light")
-    diffuse: float | Vector | None = None
-    specular: float | Vector | None = None
+    diffuse: float | Vector | None = Field(None, description="rgb of its diffuse light")
+    specular: float | Vector | None = Field(None, description="rgb of its highlights")
 
 
 class RendererTable(Table):
@@ -120,7 +120,7 @@ class StageTable(Table):
     optimiser: Named = Field(
         description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings"
     )
-    iterations: int = Field(50, ge=1)
+    iterations: int = Field(50, ge=1, description="how many, unless it stops before")
     rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
     horizon: ScheduleTable | Number | None = Field(None, description="part of the target's time that is seen, 0..1")
     renderer: dict[str, dict[str, ScheduleTable | Number]] = Field(
@@ -130,7 +130,7 @@ class StageTable(Table):
     only: list[str] | None = Field(None, description="unknowns that move in this stage")
     shared: list[str] = Field([], description="unknowns whose rows take one value")
     together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
-    stop: StopTable = StopTable()
+    stop: StopTable = Field(StopTable(), description="when the stage ends before its iterations are used up")
 
 
 class StartsTable(Table):
@@ -153,13 +153,13 @@ class PriorTable(Table):
 class ExperimentFile(Table):
     """A whole file."""
 
-    title: str = "A fit"
+    title: str = Field("A fit", description="heading of the report")
     text: str = Field("", description="a sentence or two for the report")
-    seed: int = 0
-    precision: Literal["float32", "float64"] = "float64"
+    seed: int = Field(0, description="of all draws")
+    precision: Literal["float32", "float64"] = Field("float64", description="of everything that is computed")
     model: Named = Field(description="the model's registered name, and the arguments it is made with")
     params: dict[str, Any] = Field({}, description="known values of the model's parameters, in their units")
-    time: TimeTable
+    time: TimeTable = Field(description="the clock of the physics")
     camera: CameraTable = CameraTable()
     look: LookTable = LookTable()
     lights: list[LightTable] = Field([], description="absent: the renderer's own")
@@ -168,10 +168,11 @@ class ExperimentFile(Table):
     truth: dict[str, Any] = Field({}, description="true values: the target is synthesised with them, or judged by them")
     unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
-    loss: Named = Named(name="mse")
+    loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
     stages: list[StageTable] = Field(
         [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],
         min_length=1,
+        description="one optimiser's turn after another",
     )
     starts: StartsTable = StartsTable()
