@@ -13,7 +13,7 @@ from diffloom.dynamics import NodeTerm
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom_physics_rigid.body import Body, Vector
-from diffloom_physics_rigid.contact_points import offsets
+from diffloom.contact.contact_points import offsets
 
 KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
 
