@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom.contact import contact_points
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_physics_rigid.contact_defaults import damping_ratio, rebound
-from diffloom.contact import contact_points
 from diffloom_physics_rigid.model import RigidModel
 
 G = 9.81
