@@ -1,7 +1,7 @@
 """Signed distance and outward normal of simple shapes at a point in their own frame, and the adjoints.
 
-A distance is negative inside. Each adjoint takes the cotangents of the distance and of the normal, so that the curvature
-of a surface is in the derivative of a contact force, and returns those of the point and of the shape's sizes.
+A distance is negative inside. Each adjoint takes the cotangents of the distance and of the normal, so that the
+curvature of a surface is in the derivative of a contact force, and returns those of the point and of the sizes.
 """
 
 from diffloom.kernels import absolute, add3, clamp, constant, device, dot3, mul3, sqrt, sub3, where
