@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import final
 
@@ -46,11 +47,15 @@ class WithTerms(Model):
         unknown = sorted(set(given) - set(self.terms))
         if unknown:
             raise InputError(f"on: there is no term {unknown[0]!r}; the terms are {', '.join(self.terms)}")
+        taken = {spec.name.partition(".")[0] for spec in model.specs if "." in spec.name} & set(self.terms)
+        if taken:
+            raise InputError(f"terms: the model has a term {min(taken)!r} already; give this one another name")
         sets = _mechanics(model, model.dynamics(model.params(), Control())).sets
         self.on = MappingProxyType(
             {name: _set_of(name, self.terms[name], sets, given.get(name), model) for name in terms}
         )
         self._counts = {name: sets[self.on[name]].count for name in self.terms}
+        self._inner = frozenset(spec.name for spec in model.specs)
         self._specs = (*model.specs, *(spec for name in self.terms for spec in self._own_specs(name)))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -72,8 +77,7 @@ class WithTerms(Model):
                 raise InputError(
                     f"there is no parameter {name!r}{nearest(name, known) or ','} expected one of {', '.join(known)}"
                 )
-        own = {spec.name for spec in self.model.specs}
-        made = dict(self.model.params(dtype, **{k: v for k, v in values.items() if k in own}))
+        made = dict(self.model.params(dtype, **{k: v for k, v in values.items() if k in self._inner}))
         for term in self.terms:
             given = {k: v for k, v in values.items() if k.startswith(f"{term}.")}
             made |= make_params(term, self._own_specs(term), self.axes, given, dtype)
@@ -86,11 +90,9 @@ class WithTerms(Model):
         return self.model.surface(trajectory, self._models(params))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        own = {spec.name for spec in self.model.specs}
         inner = self._models(params)
-        system = _mechanics(
-            self.model, self.model.dynamics(inner, Control({k: v for k, v in control.items() if k in own}))
-        )
+        driven = Control({name: value for name, value in control.items() if name in self._inner})
+        system = _mechanics(self.model, self.model.dynamics(inner, driven))
         added = []
         for name, term in self.terms.items():
             nodes = system.sets[self.on[name]]
@@ -100,16 +102,13 @@ class WithTerms(Model):
 
     def _models(self, params: Params) -> Params:
         """The parameters of the model itself."""
-        own = {spec.name for spec in self.model.specs}
-        return Params({name: value for name, value in params.items() if name in own}, params.dtype)
+        return Params({name: value for name, value in params.items() if name in self._inner}, params.dtype)
 
     def _axes_of(self, name: str) -> Mapping[str, int]:
         return {"nodes": self._counts[name], **self.terms[name].axes}
 
     def _own_specs(self, name: str) -> tuple[ParamSpec, ...]:
         """The specs of a term under the names they have here, axes included."""
-        from dataclasses import replace
-
         return tuple(
             replace(
                 spec,

@@ -98,8 +98,8 @@ def refuses_obstacles(nodes: NodeSet) -> str | None:
     if nodes.dq == 7 and nodes.du == 6 and nodes.contact_points is not None:
         return None
     return (
-        "an obstacle is touched by particles (as of fem, cloth and springs) and by rigid bodies that have contact points "
-        f"(as of rigid); these nodes are {nodes.name!r} with {nodes.dq} coordinates and {nodes.du} velocities"
+        "an obstacle is touched by particles (as in fem, cloth and springs) and by rigid bodies with contact points "
+        f"(as in rigid); these nodes are {nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
     )
 
 
