@@ -27,6 +27,8 @@ from diffloom.interfaces.errors import nearest
 from diffloom.interfaces.params import make_params
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+#: What begins the names of unknowns that are no parameters.
+_RESERVED = ("appearance", "camera", "control", "look", "policy")
 
 
 @final
@@ -128,6 +130,8 @@ def _below(name: str, values: Mapping[str, torch.Tensor]) -> dict[str, torch.Ten
 def _check(name: object, term: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(f"terms: got the name {name!r}; expected lower case letters, digits and _, such as 'ball'")
+    if name in _RESERVED:
+        raise InputError(f"terms: the name {name!r} is kept for other unknowns; give the term another")
     if not isinstance(term, ForceTerm):
         raise InputError(f"term {name!r}: got {term!r}; expected a ForceTerm, such as get_term('sphere')(radius=0.3)")
 

@@ -45,7 +45,8 @@ class Obstacle(ForceTerm):
         contact = obstacle_specs(**{name: getattr(self, name) for name in CONTACT})
         return (ParamSpec("position", self.position, "m", "where it stands", (3,)), *self.own_specs, *contact)
 
-    def refuses(self, nodes: NodeSet) -> str | None:
+    @classmethod
+    def refuses(cls, nodes: NodeSet) -> str | None:
         return refuses_obstacles(nodes)
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:

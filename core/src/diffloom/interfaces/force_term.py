@@ -64,7 +64,8 @@ class ForceTerm(ABC):
     """A force with parameters of its own. Implementations are frozen dataclasses: settings, and nothing that changes.
 
     ``diffloom.WithTerms(model, {"name": term})`` adds terms to a model; the parameters of this one are then called
-    ``name.<parameter>`` everywhere. Classes that are registered also bring ``example``, for the conformance suite.
+    ``name.<parameter>`` everywhere. Classes that are registered also bring ``example(context) -> ForceTerm``, a term that
+    acts on the nodes where they start, for the conformance suite (see ``diffloom.testing.check_term``).
     """
 
     @property
@@ -77,8 +78,9 @@ class ForceTerm(ABC):
         """Lengths of axes that its shapes name besides "nodes"; none by default."""
         return {}
 
+    @classmethod
     @abstractmethod
-    def refuses(self, nodes: NodeSet) -> str | None:
+    def refuses(cls, nodes: NodeSet) -> str | None:
         """Why it does not fit such nodes, naming those it fits; None where it does."""
 
     @abstractmethod

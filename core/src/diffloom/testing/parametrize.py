@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from diffloom.interfaces import Integrator, Model, Renderer
+from diffloom.interfaces import ForceTerm, Integrator, Model, Renderer
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom.plugins.kinds import INTEGRATORS, MODELS, RENDERERS
+from diffloom.plugins.kinds import INTEGRATORS, MODELS, RENDERERS, TERMS
 from diffloom.testing.checks import Item, checked_reasons, run
 from diffloom.testing.results import Outcome, Report, Result
 from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom.testing.suites import Subject, items, reasons_for
+from diffloom.testing.term_hosts import term_subject
 
 if TYPE_CHECKING:
     import pytest
@@ -21,10 +22,11 @@ MAKERS: dict[str, Callable[[Any], Subject]] = {
     "model": model_subject,
     "integrator": integrator_subject,
     "renderer": renderer_subject,
+    "term": term_subject,
 }
 #: Results of this run of pytest by (kind, name), for the summary at its end.
 TALLY: dict[tuple[str, str], list[Result]] = {}
-INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer}
+INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer, "term": ForceTerm}
 
 
 def parametrize_with_checks(
@@ -36,8 +38,8 @@ def parametrize_with_checks(
     """Decorates a test function with the arguments ``subject`` and ``check``, whose body is ``check()``.
 
     subjects: registered names ("springs"; "model springs" where a name is taken twice), classes or instances of
-    models, integrators and renderers. Each check becomes a test of its own; one that does not apply is skipped with
-    its reason, one in ``expected_failures`` is a strict xfail with its reason.
+    models, integrators and renderers, or classes of terms. Each check becomes a test of its own; one that does not
+    apply is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
     """
     import pytest
 
@@ -63,16 +65,16 @@ def subject_of(given: Any) -> Subject:
     for kind, interface in INTERFACES.items():
         if isinstance(given, interface) or (isinstance(given, type) and issubclass(given, interface)):
             return MAKERS[kind](given)
-    raise TypeError(f"{given!r} is neither the name of a model, an integrator or a renderer, nor one of these")
+    raise TypeError(f"{given!r} is neither the name of a model, an integrator, a renderer or a term, nor one of these")
 
 
 def _named(given: str) -> Subject:
     *kinds, name = given.split()
     registry = current_registry()
-    for kind in (MODELS, INTEGRATORS, RENDERERS):
+    for kind in (MODELS, INTEGRATORS, RENDERERS, TERMS):
         if (not kinds or kinds == [kind.singular]) and name in registry.names(kind):
             return MAKERS[kind.singular](name)
-    raise UnknownNameError(f"there is no model, integrator or renderer {given!r}; see `diffloom plugins`")
+    raise UnknownNameError(f"there is no model, integrator, renderer or term {given!r}; see `diffloom plugins`")
 
 
 class PytestCheck:

@@ -1,4 +1,4 @@
-"""The three suites, and running them."""
+"""The suites, and running them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from diffloom.testing.subjects import (
     model_subject,
     renderer_subject,
 )
+from diffloom.testing.term_hosts import TermSubject, term_subject
 
-Subject = ModelSubject | IntegratorSubject | RendererSubject
+Subject = ModelSubject | IntegratorSubject | RendererSubject | TermSubject
 
 
 def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
@@ -99,3 +100,24 @@ def check_renderer(
     """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
     raises AssertionError that lists all failures. The other arguments are those of check_model."""
     return run_suite(renderer_subject(renderer), expected_failures, families).raise_if_failed()
+
+
+def check_term(
+    term: Any,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> Report:
+    """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
+
+    term: a registered name, or a class that derives from ``diffloom.interfaces.ForceTerm`` and has
+
+    - example(context) -> ForceTerm, a class method: a term that acts on the nodes of the context where they start.
+    - claims, optional: of "conservative" (at rest the force derives from an energy), "dissipative" (what velocities add
+      takes energy away), "momentum" and "angular_momentum" (forces, or torques, add up to nothing).
+    - variants, optional: mappings of values, each for the gradients of the parameters it names, where example() does
+      not show them.
+
+    The other arguments are those of check_model.
+    """
+    return run_suite(term_subject(term), expected_failures, families).raise_if_failed()

@@ -8,14 +8,14 @@ import click
 
 from diffloom.plugins import FactoryError, survey
 from diffloom.plugins.entry import Entry
-from diffloom.plugins.kinds import INTEGRATORS, KINDS, MODELS, RENDERERS
+from diffloom.plugins.kinds import INTEGRATORS, KINDS, MODELS, RENDERERS, TERMS
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import normalized
 
 if TYPE_CHECKING:
     from diffloom.testing import Report, Result
 
-SUITES = (MODELS, INTEGRATORS, RENDERERS)
+SUITES = (MODELS, INTEGRATORS, RENDERERS, TERMS)
 
 
 @click.command()

@@ -51,7 +51,10 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
 
 def _derived(scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any]) -> dict[str, Tensor]:
     """True masses where they are sought but the file gives densities: models say what follows from what."""
-    masses = getattr(scene.model, "masses", None)
+    from diffloom import WithTerms
+
+    model = scene.model.model if isinstance(scene.model, WithTerms) else scene.model
+    masses = getattr(model, "masses", None)
     if masses is None or "mass" not in unknowns or "mass" in truth:
         return {}
     return {"mass": masses(scene.params_with(truth)).detach()}
