@@ -114,4 +114,4 @@ def touching(context: TermContext) -> Touching:
     point = torch.stack([points[at, 0], lowest[at], points[at, 2]])
     with torch.no_grad():
         contact = {name: float(value.max()) for name, value in contact_values({}, context).items()}
-    return Touching(point, extent, 0.02 * extent, contact)
+    return Touching(point, extent, 0.04 * extent, contact)

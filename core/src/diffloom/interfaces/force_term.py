@@ -64,8 +64,8 @@ class ForceTerm(ABC):
     """A force with parameters of its own. Implementations are frozen dataclasses: settings, and nothing that changes.
 
     ``diffloom.WithTerms(model, {"name": term})`` adds terms to a model; the parameters of this one are then called
-    ``name.<parameter>`` everywhere. Classes that are registered also bring ``example(context) -> ForceTerm``, a term that
-    acts on the nodes where they start, for the conformance suite (see ``diffloom.testing.check_term``).
+    ``name.<parameter>`` everywhere. Classes that are registered also bring ``example(context) -> ForceTerm``, a term
+    that acts on the nodes where they start, for the conformance suite (see ``diffloom.testing.check_term``).
     """
 
     @property

@@ -139,7 +139,7 @@ def _candidates() -> list[tuple[str, Model, object, Mapping[str, Any]]]:
         settings = getattr(kind, "example_settings", {})
         if hasattr(kind, "example") and "dt" in settings:
             found.append((name, kind.example(), settings))
-    made = []
+    made: list[tuple[str, Model, object, Mapping[str, Any]]] = []
     for name, model, settings in found:
         system = model.dynamics(model.params(torch.float64, **settings.get("values", {})), Control())
         made.append((name, model, system, settings))

@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -165,7 +166,7 @@ def parameter(subject: TermSubject, case: str) -> str:
     spec = next(s for s in host.composed.terms[TERM].specs if s.name == name)
     if not spec.differentiable:
         raise Skip(f"{name!r} is declared not to be differentiable")
-    others = _variant(subject, host, name)
+    others = _variant(subject, name)
     value = host.params(**others).get(f"{TERM}.{name}")
     if value is None:
         raise Skip(f"{name!r} is optional, and neither example() nor an entry of variants gives it a value")
@@ -173,7 +174,9 @@ def parameter(subject: TermSubject, case: str) -> str:
     rest = {key: given for key, given in others.items() if key != name}
 
     def force(**given: Tensor) -> Tensor:
-        return host.force(at.q, at.u, **rest, **given) + 0.0 * given[name].sum()
+        # There and back: what acts only on nodes that come nearer shows in one of the two.
+        both = [host.force(at.q, u, **rest, **given) for u in (at.u, -at.u)]
+        return torch.cat(both) + 0.0 * given[name].sum()
 
     found = matched_gradients(force, {name: value.detach().clone()}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
@@ -181,7 +184,7 @@ def parameter(subject: TermSubject, case: str) -> str:
     return worst(found)
 
 
-def _variant(subject: TermSubject, host: Host, name: str) -> dict[str, object]:
+def _variant(subject: TermSubject, name: str) -> dict[str, Any]:
     for variant in getattr(subject.found, "variants", ()):
         if name in variant:
             return dict(variant)
