@@ -27,7 +27,7 @@ class Model(ABC):
     expected_failures: checks of the suite that cannot pass, each with its reason.
     """
 
-    default_integrator: ClassVar[str] = "semi_implicit"
+    default_integrator: str = "semi_implicit"
     example_settings: ClassVar[ExampleSettings | None] = None
     expected_failures: ClassVar[Mapping[str, str]] = {}
 

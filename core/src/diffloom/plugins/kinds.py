@@ -24,7 +24,7 @@ class Kind:
 MODELS = Kind("models", "model", "diffloom.interfaces:Model")
 INTEGRATORS = Kind("integrators", "integrator", "diffloom.interfaces:Integrator")
 RENDERERS = Kind("renderers", "renderer", "diffloom.interfaces:Renderer")
-TERMS = Kind("terms", "term")
+TERMS = Kind("terms", "term", "diffloom.interfaces:ForceTerm")
 LOSSES = Kind("losses", "loss")
 OPTIMISERS = Kind("optimisers", "optimiser")
 VIDEO_READERS = Kind("video_readers", "video reader")

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from diffloom.interfaces import Integrator, Model, Renderer
+from diffloom.interfaces import ForceTerm, Integrator, Model, Renderer
 from diffloom.plugins import UnknownNameError, current_registry
 from diffloom.plugins.import_path import import_object
-from diffloom.plugins.kinds import INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS
+from diffloom.plugins.kinds import INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS
 from diffloom.testing.checks import Item, checked_reasons, run
 from diffloom.testing.results import Outcome, Report, Result
 from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom.testing.suites import Subject, items, reasons_for
+from diffloom.testing.term_hosts import term_subject
 
 if TYPE_CHECKING:
     import pytest
@@ -34,13 +35,14 @@ MAKERS: dict[str, Callable[[Any], Subject]] = {
     "model": model_subject,
     "integrator": integrator_subject,
     "renderer": renderer_subject,
+    "term": term_subject,
     "loss": _elsewhere("diffloom_fitting.testing:loss_subject"),
     "optimiser": _elsewhere("diffloom_fitting.testing:optimiser_subject"),
 }
-ANY = "a model, an integrator, a renderer, a loss or an optimiser"
+ANY = "a model, an integrator, a renderer, a term, a loss or an optimiser"
 #: Results of this run of pytest by (kind, name), for the summary at its end.
 TALLY: dict[tuple[str, str], list[Result]] = {}
-INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer}
+INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer, "term": ForceTerm}
 #: Interfaces that another distribution brings, by its package.
 FURTHER = {"loss": ("diffloom_fitting", "Loss"), "optimiser": ("diffloom_fitting", "Optimiser")}
 
@@ -54,8 +56,8 @@ def parametrize_with_checks(
     """Decorates a test function with the arguments ``subject`` and ``check``, whose body is ``check()``.
 
     subjects: registered names ("springs"; "model springs" where a name is taken twice), classes or instances of
-    models, integrators, renderers, losses and optimisers. Each check becomes a test of its own; one that does not apply
-    is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
+    models, integrators, renderers, losses and optimisers, or classes of terms. Each check becomes a test of its own;
+    one that does not apply is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
     """
     import pytest
 
@@ -93,7 +95,7 @@ def _interfaces() -> dict[str, type]:
 def _named(given: str) -> Subject:
     *kinds, name = given.split()
     registry = current_registry()
-    for kind in (MODELS, INTEGRATORS, RENDERERS, LOSSES, OPTIMISERS):
+    for kind in (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, OPTIMISERS):
         if (not kinds or kinds == [kind.singular]) and name in registry.names(kind):
             return MAKERS[kind.singular](name)
     raise UnknownNameError(f"{given!r} is not the name of {ANY}; see `diffloom plugins`")

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from diffloom.testing.checks import Check, Item, checked_reasons, expand, run
 from diffloom.testing.results import Report
 from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
+from diffloom.testing.term_hosts import term_subject
 
 
 class Subject(Protocol):
@@ -99,3 +100,24 @@ def check_renderer(
     """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
     raises AssertionError that lists all failures. The other arguments are those of check_model."""
     return run_suite(renderer_subject(renderer), expected_failures, families).raise_if_failed()
+
+
+def check_term(
+    term: Any,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> Report:
+    """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
+
+    term: a registered name, or a class that derives from ``diffloom.interfaces.ForceTerm`` and has
+
+    - example(context) -> ForceTerm, a class method: a term that acts on the nodes of the context where they start.
+    - claims, optional: of "conservative" (at rest the force derives from an energy), "dissipative" (what velocities add
+      takes energy away), "momentum" and "angular_momentum" (forces, or torques, add up to nothing).
+    - variants, optional: mappings of values, each for the gradients of the parameters it names, where example() does
+      not show them.
+
+    The other arguments are those of check_model.
+    """
+    return run_suite(term_subject(term), expected_failures, families).raise_if_failed()

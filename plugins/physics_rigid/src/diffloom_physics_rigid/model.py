@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.contact import contact_points
 from diffloom.dynamics import Mechanics, NodeTerm, Term, spread
 from diffloom.interfaces import (
     Control,
@@ -26,7 +27,6 @@ from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric
 from diffloom_physics_rigid.contact_defaults import sides_of, stable_step
-from diffloom_physics_rigid.contact_points import contact_points
 from diffloom_physics_rigid.ground import CONTACT, body_ground
 from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
@@ -76,8 +76,9 @@ class RigidModel(Model):
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
         self.ground = ground
         self.collisions = len(self.bodies) > 1 if collisions is None else collisions
-        self._points = contact_points(self.bodies, [body.points for body in self.bodies])
-        self._pair_points = contact_points(self.bodies, [body.pair_points for body in self.bodies])
+        roundness, reach = [body.roundness for body in self.bodies], [body.reach for body in self.bodies]
+        self._points = contact_points([body.points for body in self.bodies], roundness)
+        self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
         self._shapes: Shapes | None = None
         self._specs = specs_of(self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
@@ -140,7 +141,7 @@ class RigidModel(Model):
         return self.masses(params)[:, None] * six(each)
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed)
+        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed, self._points)
         # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
         terms: list[Term] = [
             body_ground(self._points, params, self._fixed | (not self.ground)),

@@ -12,6 +12,7 @@ from diffloom.plugins.entry import Entry
 IN_A_FILE = {
     "model": '[model] name = "{0}"',
     "integrator": '[time] integrator = "{0}"',
+    "term": '[[terms]] kind = "{0}" and a name of your own',
     "renderer": '[renderer] name = "{0}", settings in [renderer.{0}]',
     "loss": '[loss] name = "{0}"',
     "optimiser": '[[stages]] optimiser = "{0}", or {{name = "{0}", ...}} with settings',
@@ -21,7 +22,10 @@ IN_A_FILE = {
 
 #: How it names a parameter, of a model and of other things.
 IN_PARAMS = "[params] {0} = ...; to be found: [unknowns.{0}]"
-PARAMETER_IN_A_FILE = {"camera": '[camera] {0} = ...; to be found: [unknowns."camera.{0}"]'}
+PARAMETER_IN_A_FILE = {
+    "camera": '[camera] {0} = ...; to be found: [unknowns."camera.{0}"]',
+    "term": '[params] "<name>.{0}" = ...; to be found: [unknowns."<name>.{0}"]',
+}
 
 
 def entry_page(entry: Entry) -> Page:
@@ -88,7 +92,9 @@ def parameters(thing: Any) -> tuple[Any, ...]:
     if not declared:
         return ()
     try:
-        made = thing.example() if hasattr(thing, "example") else thing()
+        wants = inspect.signature(thing.example).parameters if hasattr(thing, "example") else None
+        # The example of a term wants to know what it acts on; its parameters are the same everywhere.
+        made = thing() if wants is None or wants else thing.example()
         return tuple(made.specs)
     except Exception:
         return ()  # It has no example, or that fails: `diffloom plugins check` says why.

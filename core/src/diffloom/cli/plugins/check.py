@@ -8,14 +8,14 @@ import click
 
 from diffloom.plugins import FactoryError, survey
 from diffloom.plugins.entry import Entry
-from diffloom.plugins.kinds import INTEGRATORS, KINDS, LOSSES, MODELS, OPTIMISERS, RENDERERS
+from diffloom.plugins.kinds import INTEGRATORS, KINDS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import normalized
 
 if TYPE_CHECKING:
     from diffloom.testing import Report, Result
 
-SUITES = (MODELS, INTEGRATORS, RENDERERS, LOSSES, OPTIMISERS)
+SUITES = (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, OPTIMISERS)
 
 
 @click.command()

@@ -80,11 +80,12 @@ class Package:
 
     def fill(self, text: str, listing: str) -> str:
         """A template's text, or path, with the names filled in."""
+        ending = _CLASSES.get(self.kind, self.kind.capitalize())
         words = {
             "__NAME__": self.name,
             "__PACKAGE__": self.distribution.replace("-", "_"),
             "__DISTRIBUTION__": self.distribution,
-            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + _CLASSES.get(self.kind, self.kind.capitalize()),
+            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + ending,
             "__FILES__": listing,
             # Folders called "tests" are left out where this package is packed.
             "__TESTS__": "tests",

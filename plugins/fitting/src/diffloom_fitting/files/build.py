@@ -25,6 +25,7 @@ from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make, make_registered, with_paths
 from diffloom_fitting.files.quantities import quantity
 from diffloom_fitting.files.schema import CameraTable, LightTable, TimeTable
+from diffloom_fitting.files.terms import with_terms
 from diffloom_fitting.files.values import Named
 from diffloom_fitting.scene import CameraPlacement, Look, Orbit, Scene
 from diffloom_fitting.scene.network import network_policy
@@ -51,7 +52,8 @@ def _scene(loaded: Loaded) -> Scene:
     content = loaded.content
     dtype = DTYPES[content.precision]
     settings = with_paths(content.model.settings, loaded.folder)
-    model: Model = make("model", content.model.name, get_model(content.model.name), settings)
+    bare: Model = make("model", content.model.name, get_model(content.model.name), settings)
+    model = with_terms(bare, content.terms, loaded.folder)
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
     integrator = content.time.integrator
     camera, look, policy = content.camera, content.look, content.policy

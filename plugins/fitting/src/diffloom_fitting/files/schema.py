@@ -12,6 +12,21 @@ Vector = tuple[Number, Number, Number]
 Pictures = Literal["store_all", "checkpointed"]
 
 
+class TermTable(Table):
+    """A registered force term that is added to the model, such as an obstacle; its settings stand beside its kind."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(description="your name for it: its parameters are called <name>.<parameter>")
+    kind: str = Field(description="a registered term, such as sphere; see diffloom plugins")
+    on: str | None = Field(None, description="the node set it acts on, where the model has several that it fits")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All keys but these."""
+        return dict(self.model_extra or {})
+
+
 class TimeTable(Table):
     """The clock of the physics."""
 
@@ -158,7 +173,8 @@ class ExperimentFile(Table):
     seed: int = Field(0, description="of all draws")
     precision: Literal["float32", "float64"] = Field("float64", description="of everything that is computed")
     model: Named = Field(description="the model's registered name, and the arguments it is made with")
-    params: dict[str, Any] = Field({}, description="known values of the model's parameters, in their units")
+    terms: list[TermTable] = Field([], description="force terms added to the model, such as obstacles")
+    params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")
     time: TimeTable = Field(description="the clock of the physics")
     camera: CameraTable = CameraTable()
     look: LookTable = LookTable()
