@@ -12,8 +12,17 @@ from typing import Any
 from diffloom.testing import Report
 from diffloom.testing.suites import run_suite
 from diffloom_fitting.testing.subjects import LossSubject, OptimiserSubject, loss_subject, optimiser_subject
+from diffloom_fitting.testing.valley import small_fit
 
-__all__ = ["LossSubject", "OptimiserSubject", "check_loss", "check_optimiser", "loss_subject", "optimiser_subject"]
+__all__ = [
+    "LossSubject",
+    "OptimiserSubject",
+    "check_loss",
+    "check_optimiser",
+    "loss_subject",
+    "optimiser_subject",
+    "small_fit",
+]
 
 
 def check_loss(
