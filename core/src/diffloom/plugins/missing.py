@@ -1,6 +1,5 @@
 """What to say when a name is not registered: what there is, the nearest match, how to install what is not."""
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -44,8 +43,8 @@ def _would_offer(kind: Kind, name: str, absent: Sequence[PluginReport]) -> Plugi
         if any(offer.kind == kind and offer.name == name for offer in report.withheld):
             return report
     for report in absent:
-        words = re.split("-", f"{normalized(report.origin.plugin)}-{normalized(report.origin.distribution)}")
-        if normalized(name) == normalized(report.origin.plugin) or normalized(name) in words:
+        called = f"-{normalized(report.origin.distribution)}"
+        if normalized(name) == normalized(report.origin.plugin) or called.endswith(f"-{normalized(name)}"):
             return report
     return None
 
