@@ -15,11 +15,13 @@ PLUGINS = {
     "third_party_buoyancy": {("model", "buoys"), ("term", "buoyancy")},
     "third_party_pendulum": {("model", "pendulum")},
     "third_party_yoshida": {("integrator", "yoshida")},
+    "third_party_sphere": {("term", "ball")},
 }
 SCRIPTS = {
     "third_party_magnets": "fit_magnets.py",
     "third_party_buoyancy": "fit_waves.py",
     "third_party_pendulum": "fit_length.py",
+    "third_party_sphere": "fit_radius.py",
 }
 
 
