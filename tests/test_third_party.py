@@ -18,12 +18,14 @@ PLUGINS = {
     "third_party_edges": {("loss", "edges")},
     "third_party_rprop": {("optimiser", "rprop")},
     "third_party_sheet": {("command", "sheet")},
+    "third_party_sphere": {("term", "ball")},
 }
 SCRIPTS = {
     "third_party_magnets": "fit_magnets.py",
     "third_party_buoyancy": "fit_waves.py",
     "third_party_pendulum": "fit_length.py",
     "third_party_edges": "fit_in_haze.py",
+    "third_party_sphere": "fit_radius.py",
 }
 
 

@@ -191,8 +191,8 @@ def _variant(subject: TermSubject, name: str) -> dict[str, Any]:
     return {}
 
 
-@check("gradients", hosts)
-def motion(subject: TermSubject, name: str) -> str:
+@check("motion", hosts)
+def gradient(subject: TermSubject, name: str) -> str:
     """The gradient of a few steps of the whole model, by the term's parameters at once, agrees with differences."""
     return _motion(subject.hosts[name], "semi_implicit", steps=6)
 
@@ -325,5 +325,5 @@ def _force_and_gradients(host: Host) -> list[Tensor]:
 
 CHECKS: tuple[Check, ...] = (
     interface, units, shape_and_bounds, a_model, refuses_others, unknown_parameter, acts, precision, state, parameter,
-    motion, runs, keeps, repeats,
+    gradient, runs, keeps, repeats,
 )  # fmt: skip

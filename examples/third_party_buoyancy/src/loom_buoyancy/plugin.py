@@ -14,4 +14,4 @@ def diffloom_register_models(register: Register) -> None:
 @hookimpl
 def diffloom_register_terms(register: Register) -> None:
     """Offer the term "buoyancy"."""
-    register("buoyancy", "loom_buoyancy.term:buoyancy", summary="Lift and drag of balls in wavy water")
+    register("buoyancy", "loom_buoyancy.term:Buoyancy", summary="Lift and drag of balls in wavy water")

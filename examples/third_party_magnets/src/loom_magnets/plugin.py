@@ -14,4 +14,4 @@ def diffloom_register_models(register: Register) -> None:
 @hookimpl
 def diffloom_register_terms(register: Register) -> None:
     """Offer the term "dipoles"."""
-    register("dipoles", "loom_magnets.dipoles:dipoles", summary="Forces between magnetic dipoles")
+    register("dipoles", "loom_magnets.dipoles:Dipoles", summary="Forces between magnetic dipoles")
