@@ -5,7 +5,7 @@ import warnings
 import pytest
 import torch
 
-from diffloom import simulate
+from diffloom import WithTerms, simulate
 from diffloom.interfaces import ExampleSettings, InputError, Model, OwnStep, State
 from diffloom.interfaces.example import as_example_settings
 from diffloom.testing.subjects import model_subject
@@ -78,3 +78,18 @@ def test_wrong_settings_are_named():
 def test_nothing_is_derived_unless_a_model_says_so():
     model = ToyChain()
     assert model.derived(model.params()) == {}
+
+
+class Weighed(ToyChain):
+    """Says what its masses are, and which integrator runs it."""
+
+    default_integrator = "leapfrog"
+
+    def derived(self, params):
+        return {"mass": params["mass"].expand(3)}
+
+
+def test_a_model_with_terms_derives_and_runs_as_the_model_does():
+    composed = WithTerms(Weighed(), {})
+    assert composed.default_integrator == "leapfrog"
+    assert torch.equal(composed.derived(composed.params(mass=0.3))["mass"], torch.full((3,), 0.3))
