@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact.obstacle import Shape
+from diffloom.contact.obstacle_contact import Shape
 from diffloom.contact.obstacle_term import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching
 from diffloom.interfaces import InputError, ParamSpec, TermContext
 

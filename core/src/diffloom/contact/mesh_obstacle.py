@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact.distance_grid import distance_grid
-from diffloom.contact.obstacle import Shape
+from diffloom.contact.obstacle_contact import Shape
 from diffloom.contact.obstacle_term import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching
 from diffloom.geometry.closed_mesh import check_closed, read_closed_mesh
 from diffloom.geometry.triangle_checks import Faces, Points

@@ -1,7 +1,7 @@
 """Contact of particles and of rigid bodies with an obstacle of any shape, and the adjoints.
 
 An obstacle stands at ``place`` with the axes ``turn`` (a rotation matrix), one row a node; ``distance`` and its adjoint
-are the device functions of its shape (see obstacle.Shape). What a gap does is the contact law's to say.
+are the device functions of its shape (see obstacle_contact.Shape). What a gap does is the contact law's to say.
 """
 
 import functools

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
-from diffloom.contact.obstacle import CONTACT, Pose, Shape, contact_values, obstacle, obstacle_specs, refuses_obstacles
+from diffloom.contact.obstacle_contact import (
+    CONTACT,
+    Pose,
+    Shape,
+    contact_values,
+    obstacle,
+    obstacle_specs,
+    refuses_obstacles,
+)
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import ForceTerm, InputError, ParamSpec, TermContext
 

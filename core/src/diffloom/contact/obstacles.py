@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact.ground_plane import unit_normal
-from diffloom.contact.obstacle import Shape
+from diffloom.contact.obstacle_contact import Shape
 from diffloom.contact.obstacle_term import UPRIGHT, Obstacle, Quaternion, Vector, orientation_spec, rotation, touching
 from diffloom.interfaces import ParamSpec, TermContext
 

@@ -11,7 +11,7 @@ from diffloom.dynamics.records import Device
 from diffloom.interfaces import InputError
 
 if TYPE_CHECKING:
-    from diffloom.contact.contact_points import ContactPoints
+    from diffloom.contact.point_clusters import ContactPoints
 
 Named = tuple[str, Tensor]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import unit_normal
-from diffloom.contact.contact_points import ContactPoints
+from diffloom.contact.point_clusters import ContactPoints
 from diffloom.dynamics import NodeTerm, spread
 
 CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")

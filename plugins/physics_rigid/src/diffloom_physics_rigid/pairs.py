@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact.contact_points import ContactPoints
 from diffloom.contact.distance_grid import DistanceGrid, distance_grid
+from diffloom.contact.point_clusters import ContactPoints
 from diffloom.dynamics import NodeTerm, Stage, spread
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of

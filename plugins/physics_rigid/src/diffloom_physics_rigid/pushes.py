@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from diffloom.contact.contact_points import offsets
+from diffloom.contact.point_clusters import offsets
 from diffloom.dynamics import NodeTerm
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
