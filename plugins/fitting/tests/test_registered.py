@@ -1,6 +1,6 @@
 """Optimisers, video readers and cameras that a plugin brings, used by name from an experiment file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -61,11 +61,22 @@ class Rail(CameraPlacement):
     def specs(self):
         return (ParamSpec("along", self.along, "m", "to the right"),)
 
-    def camera(self, dtype, values=None):
+    def camera(self, dtype, values=None, times=None):
         along = torch.as_tensor((values or {}).get("along", self.along), dtype=dtype)
         eye = torch.stack([along, torch.zeros((), dtype=dtype), torch.tensor(self.back, dtype=dtype)])
         aim = torch.stack([along, torch.zeros((), dtype=dtype), torch.zeros((), dtype=dtype)])
         return Camera.look_at(eye, aim, size=self.size, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class Recording(Rail):
+    """The same, noting the times for which it is asked."""
+
+    asked: list = field(default_factory=list)
+
+    def camera(self, dtype, values=None, times=None):
+        self.asked.append(times)
+        return super().camera(dtype, values)
 
 
 class Offers:
@@ -146,6 +157,15 @@ def test_a_camera_of_another_kind_is_used_and_sought(toy_file):
                "unknowns": {"camera.along": {"start": 0.0}}}  # fmt: skip
     result = run_fit(build_experiment(load_file(toy_file, changes=changes)), sure=False)
     assert float(result["camera.along"]) == pytest.approx(0.3, abs=1e-6)
+
+
+def test_a_camera_is_told_the_times_of_the_frames(toy_file):
+    camera = Recording(size=(16, 16))
+    # The second frame lies between two steps.
+    times = torch.tensor([0.0, 0.1, 0.32], dtype=torch.float64)
+    replace(build_scene(load_file(toy_file)), camera=camera).film({}, times)
+    (asked,) = camera.asked
+    assert torch.allclose(asked, times, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

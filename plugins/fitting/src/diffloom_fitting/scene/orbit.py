@@ -36,7 +36,9 @@ class Orbit(CameraPlacement):
             ParamSpec("target", self.target, "m", "where it looks", (3,)),
         )
 
-    def camera(self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None) -> Camera:
+    def camera(
+        self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None, times: Tensor | None = None
+    ) -> Camera:
         """The camera, differentiable with respect to ``values`` such as {"distance": ...}."""
         given = {spec.name: spec.default for spec in self.specs} | dict(values or {})
         return Camera.orbit(

@@ -27,15 +27,22 @@ class CameraPlacement(ABC):
         """What can be sought: name, present value, unit, meaning, shape (of numbers) and bounds."""
 
     @abstractmethod
-    def camera(self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None) -> Camera:
+    def camera(
+        self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None, times: Tensor | None = None
+    ) -> Camera:
         """The camera, differentiable with respect to ``values``, such as {"distance": ...}, which stand in for the
-        fields of these names. One view for all frames; ``Camera`` says how one moves instead."""
+        fields of these names.
+
+        times: (frames,) [s] of the frames that are drawn; a camera that moves has a place for each of them.
+        """
 
 
-def camera_of(view: Camera | CameraPlacement, dtype: torch.dtype, values: Mapping[str, Tensor]) -> Camera:
-    """The camera of either kind; a fixed ``Camera`` accepts no sought values."""
+def camera_of(
+    view: Camera | CameraPlacement, dtype: torch.dtype, values: Mapping[str, Tensor], times: Tensor | None = None
+) -> Camera:
+    """The camera of either kind at ``times`` [s]; a fixed ``Camera`` accepts no sought values."""
     if isinstance(view, CameraPlacement):
-        return view.camera(dtype, values)
+        return view.camera(dtype, values, times)
     if values:
         raise InputError(
             f"camera.{next(iter(values))} is sought, but the camera is fixed; give it as an Orbit to seek its place"

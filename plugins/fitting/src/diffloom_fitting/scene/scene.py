@@ -126,7 +126,8 @@ class Scene:
             surface = replace(surface, vertices=sampling.between(surface.vertices))
         dressed = self.look.dress(surface, rest, values.get("look.colour"))
         places = {k.removeprefix("camera."): v for k, v in values.items() if k.startswith("camera.")}
-        camera = camera_of(self.camera, self.dtype, places)
+        times = trajectory.times if sampling is None else sampling.between(trajectory.times)
+        camera = camera_of(self.camera, self.dtype, places, times)
         image = on_black(self.renderer).render(dressed, camera, self.lights, outputs)
         if image.rgba is not None:
             image = replace(image, rgba=over(image.rgba, self.behind))
