@@ -2,14 +2,16 @@
 
 import pytest
 
-from diffloom.plugins import integrators, models, renderers
+from diffloom.plugins import integrators, models, renderers, terms
 from diffloom.testing import parametrize_with_checks
 
 SUBJECTS = [
     *(f"model {name}" for name in models()),
     *(f"integrator {name}" for name in integrators()),
     *(f"renderer {name}" for name in renderers()),
+    *(f"term {name}" for name in terms()),
 ]
+OBSTACLES = ("box", "capsule", "plane", "height_field", "mesh")
 # Each compiles a whole program that no other test runs: another precision, or a sheet in air.
 LONG = {
     "cloth-precision.single_and_double",
@@ -20,6 +22,13 @@ LONG = {
     "cloth-controls.constant[wind]",
     "cloth-controls.gradient[wind]",
     *(f"{model}-integrators.runs[{scheme}]" for model in ("cloth", "rigid") for scheme in ("leapfrog", "rk4")),
+    # The sphere goes through all of them; of the others one rollout is enough at first.
+    *(f"{term}-motion.gradient[{model}]" for term in OBSTACLES for model in ("cloth", "fem", "rigid")),
+    *(
+        f"{term}-integrators.runs[{scheme}]"
+        for term in OBSTACLES
+        for scheme in ("leapfrog", "rk4", "implicit_midpoint", "backward_euler")
+    ),
 }
 
 
@@ -40,5 +49,6 @@ def test_it_keeps_its_promises(subject, check):
 def test_everything_is_covered():
     assert {"model fem", "model rigid", "model cloth", "model springs"} <= set(SUBJECTS)
     assert {"renderer softras", "renderer dibr"} <= set(SUBJECTS)
+    assert {f"term {name}" for name in ("sphere", *OBSTACLES)} <= set(SUBJECTS)
     schemes = ("semi_implicit", "leapfrog", "rk4", "backward_euler", "implicit_midpoint")
     assert {f"integrator {scheme}" for scheme in schemes} <= set(SUBJECTS)

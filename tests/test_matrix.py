@@ -1,7 +1,7 @@
 """Every installed model with every integrator and every renderer: the gradient is right, and a parameter is found.
 
 Whatever is registered is tested: a new plugin gets these tests for free. A model takes part by offering
-``example() -> Model`` and ``example_settings = {"dt": ..., "steps": ..., "fit": parameter or parameters}``.
+``example() -> Model`` and ``example_settings = ExampleSettings(dt=..., steps=..., fit=parameter)``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ def example(name):
 
 def settings(name):
     found = get_model(name).example_settings
-    fit = found["fit"]
-    return found["dt"], found["steps"], fit if isinstance(fit, str) else fit[0]
+    return found.dt, found.steps, found.fit
 
 
 #: Each pair of model and integrator compiles programs of its own: these run with every renderer, the others when asked.
@@ -46,7 +45,7 @@ def triples():
     """(model, integrator, renderer) for every pair of model and integrator that is possible."""
     found = []
     for model in models():
-        if not hasattr(get_model(model), "example"):
+        if get_model(model).example_settings is None:
             continue
         dynamics = example(model).dynamics(example(model).params(torch.float64), Control())
         for integrator in integrators():

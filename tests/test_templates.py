@@ -16,6 +16,18 @@ FORMS = {
     "physics --torch": (["new", "physics", "torch-tether", "--torch"], "diffloom-physics-torch-tether", "torch_tether"),
     "render": (["new", "render", "triangles"], "diffloom-render-triangles", "triangles"),
     "integrator": (["new", "integrator", "halved-drift"], "diffloom-integrator-halved-drift", "halved_drift"),
+    "term": (["new", "term", "breeze"], "diffloom-term-breeze", "breeze"),
+    "loss": (["new", "loss", "absolute"], "diffloom-loss-absolute", "absolute"),
+    "optimiser": (["new", "optimiser", "resilient"], "diffloom-optimiser-resilient", "resilient"),
+    "command": (["new", "command", "list_parameters"], "diffloom-command-list-parameters", "list_parameters"),
+}
+#: Families that the command runs, and how many of their checks must compare something at least; its own tests run all.
+FAMILIES = {
+    "integrator": (("gradients", "trouble"), 8),
+    "term": (("declarations", "fits", "force"), 8),
+    "loss": (("value", "gradients", "bad_input"), 5),
+    "optimiser": (("descent", "resuming", "trouble"), 6),
+    "command": ((), 0),
 }
 
 
@@ -48,13 +60,12 @@ def test_it_is_listed_and_passes_its_own_tests(form, installed, written):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_check_command_counts_and_passes(form, installed):
-    name = FORMS[form][2]
-    # Some families only: its own tests have run all of them.
-    other = "trouble" if form == "integrator" else "bad_input"
-    result = installed.diffloom("plugins", "check", name, "--family", "gradients", "--family", other)
+    families, least = FAMILIES.get(form, (("gradients", "bad_input"), 9))
+    options = [word for family in families for word in ("--family", family)]
+    result = installed.diffloom("plugins", "check", FORMS[form][2], *options)
     assert result.returncode == 0, result.stdout[-4000:]
     assert " 0 failed" in result.stdout
-    assert int(result.stdout.split(" checks ran")[0].split()[-1]) >= 10
+    assert int(result.stdout.split(" compared something")[0].split()[-1]) >= least
 
 
 COMPARE = """
@@ -102,5 +113,6 @@ def test_names_that_cannot_be_are_refused(tmp_path):
     assert "cannot be a name" in run("render", "class")
     assert "there is a model 'springs' already, of diffloom-physics-springs" in run("physics", "springs")
     assert "there is an integrator 'leapfrog' already, of diffloom-core" in run("integrator", "leapfrog")
+    assert "there is an optimiser 'adam' already, of diffloom-fitting" in run("optimiser", "adam")
     (tmp_path / "diffloom-render-mine").mkdir()
     assert "is there already; move it away" in run("render", "mine")

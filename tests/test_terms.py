@@ -18,7 +18,7 @@ from diffloom.dynamics.programs import ROLLOUTS, samples
 from diffloom.interfaces import Control
 from diffloom.plugins import get_model, models
 
-MECHANICAL = sorted(name for name in models() if hasattr(get_model(name), "example"))
+MECHANICAL = sorted(name for name in models() if get_model(name).example_settings is not None)
 
 
 def example(name: str, dtype: torch.dtype) -> tuple[Mechanics, torch.Tensor, torch.Tensor]:

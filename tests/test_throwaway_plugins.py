@@ -64,11 +64,28 @@ PLUGINS = {
     "future": (
         "DIFFLOOM_PLUGIN_API = 99\n" + OFFER.format(kind="models", name="future"),
         "broken",
-        "it needs plugin API 99, and this diffloom-core offers 1: upgrade diffloom-core",
+        "it needs plugin API 99, and this diffloom-core offers 2: upgrade diffloom-core",
     ),
     "elsewhere": ("raise UnavailableError('runs on the moon only')\n", "unavailable", "runs on the moon only"),
     "nowhere": ("", "broken", "ModuleNotFoundError: No module named 'throwaway_no_such_module'"),
 }
+#: Loaded too, with a line on stderr that must say this; None for none.
+SERVED = {
+    "old": (
+        "DIFFLOOM_PLUGIN_API = 1\n" + OFFER.format(kind="models", name="old"),
+        "it was written for plugin API 1 and is served as such by 2",
+    ),
+    "newer": (
+        OFFER.format(kind="models", name="newer") + OFFER.format(kind="sounds", name="bang"),
+        "its hook diffloom_register_sounds is unknown to this diffloom-core and left out",
+    ),
+    "discreet": (
+        OFFER.format(kind="models", name="discreet")
+        + OFFER.format(kind="sounds", name="whisper").replace("@hookimpl", "@hookimpl(optionalhook=True)"),
+        None,
+    ),
+}
+PLUGINS |= {plugin: (source, "loaded", "") for plugin, (source, _) in SERVED.items()}
 BROKEN = sorted(plugin for plugin, (_, state, _) in PLUGINS.items() if state == "broken")
 
 
@@ -99,10 +116,27 @@ def test_each_gets_its_state_and_its_reason(installed):
 
 def test_each_broken_one_gets_one_line_on_stderr_with_distribution_and_version(installed):
     lines = installed.diffloom("plugins").stderr.splitlines()
-    assert len(lines) == len(BROKEN)
+    assert len(lines) == len(BROKEN) + sum(said is not None for _, said in SERVED.values())
     for plugin in BROKEN:
         (line,) = [line for line in lines if f"plugin {plugin!r} of throwaway-{plugin} 1.0 is broken: " in line]
         assert PLUGINS[plugin][2] in line
+
+
+@pytest.mark.parametrize("plugin", SERVED)
+def test_what_is_loaded_with_a_reservation_gets_one_line(plugin, installed):
+    lines = installed.diffloom("plugins").stderr.splitlines()
+    said = [line for line in lines if f"plugin {plugin!r} of throwaway-{plugin} 1.0: " in line]
+    wanted = SERVED[plugin][1]
+    assert [wanted in line for line in said] == ([] if wanted is None else [True])
+    found = listing(installed)[plugin]
+    assert (found["state"], [offer["name"] for offer in found["offers"]]) == ("loaded", [plugin])
+    assert len(found["warnings"]) == len(said)
+
+
+def test_a_name_that_a_broken_plugin_would_have_offered_names_it(installed):
+    asked = "from diffloom.plugins import get_model\ntry:\n  get_model('half')\nexcept LookupError as e:\n  print(e)"
+    said = installed.run("-c", asked).stdout
+    assert "the model 'half' comes with the plugin 'raising' of throwaway-raising 1.0, which is broken: Value" in said
 
 
 def test_everything_else_works(installed):

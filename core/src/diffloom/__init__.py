@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from diffloom.composition import WithTerms
     from diffloom.interfaces import (
         AmbientLight,
         Camera,
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
         Texture,
         Trajectory,
     )
-    from diffloom.plugins import get_integrator, get_loss, get_model, get_renderer
+    from diffloom.plugins import get_integrator, get_loss, get_model, get_renderer, get_term
     from diffloom.simulation import simulate
 
 _HOMES = {
+    "diffloom.composition": "WithTerms",
     "diffloom.interfaces": (
         "AmbientLight Camera Checkpointed Control DirectionalLight HarmonicLight Image Material NoGradient PointLight "
         "State StoreAll Surface Texture Trajectory"
     ),
-    "diffloom.plugins": "get_integrator get_loss get_model get_renderer",
+    "diffloom.plugins": "get_integrator get_loss get_model get_renderer get_term",
     "diffloom.simulation": "simulate",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -55,11 +57,13 @@ __all__ = [
     "Surface",
     "Texture",
     "Trajectory",
+    "WithTerms",
     "__version__",
     "get_integrator",
     "get_loss",
     "get_model",
     "get_renderer",
+    "get_term",
     "simulate",
 ]
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diffloom.interfaces import Control, Gradient, InputError, Integrator, Model, Params, State, StoreAll, Trajectory
+from diffloom.interfaces import (
+    Control,
+    Dynamics,
+    Gradient,
+    InputError,
+    Integrator,
+    Model,
+    Params,
+    State,
+    StoreAll,
+    Trajectory,
+)
 
 
 def simulate(
@@ -15,7 +26,7 @@ def simulate(
     steps: int,
     save_every: int | None = None,
     save: Sequence[int] | None = None,
-    integrator: Integrator | str = "semi_implicit",
+    integrator: Integrator | str | None = None,
     gradient: Gradient | None = None,
     control: Control | None = None,
     state: State | None = None,
@@ -23,9 +34,9 @@ def simulate(
     """Advance ``model`` by ``steps`` steps of ``dt`` [s] and return the saved states, differentiable.
 
     save_every: save the start and every so many steps; or save: the step counts to save. Default: every step.
-    integrator: a name ("semi_implicit", "backward_euler") or an object. gradient: StoreAll() by default, Checkpointed()
-    or NoGradient(). control: one row per step for parameters declared ``per_step``. state: start here instead of the
-    model's own initial state.
+    integrator: a name ("semi_implicit", "backward_euler") or an object; the model's default if not given. gradient:
+    StoreAll() by default, Checkpointed() or NoGradient(). control: one row per step for parameters declared
+    ``per_step``. state: start here instead of the model's own initial state.
     """
     from diffloom.plugins import get_integrator
 
@@ -37,15 +48,33 @@ def simulate(
             raise InputError(
                 f"control {name!r}: {type(model).__name__} takes per-step values of: {', '.join(allowed) or 'none'}"
             )
-    scheme = get_integrator(integrator)() if isinstance(integrator, str) else integrator
+    chosen = model.default_integrator if integrator is None else integrator
+    scheme = get_integrator(chosen)() if isinstance(chosen, str) else chosen
     start = state if state is not None else model.initial_state(given)
     dynamics = model.dynamics(given, inputs)
     reason = scheme.refuses(dynamics)
     if reason is not None:
-        raise InputError(reason)
+        raise InputError(reason + _instead(model, dynamics))
     return scheme.rollout(
         dynamics, start, dt=dt, steps=steps, save=saved_steps(steps, save_every, save), gradient=gradient or StoreAll()
     )
+
+
+def _instead(model: Model, dynamics: Dynamics) -> str:
+    """Which integrator to set, the model's own default first: the end of a message that one was refused."""
+    from diffloom.plugins import PluginError, get_integrator, integrators
+
+    able = []
+    for name in dict.fromkeys((model.default_integrator, *integrators())):
+        try:
+            if get_integrator(name)().refuses(dynamics) is None:
+                able.append(name)
+        except (PluginError, TypeError):
+            continue  # It cannot be loaded, or needs settings: no advice to give.
+    if not able:
+        return "; no installed integrator advances it"
+    others = f" (or one of {', '.join(able[1:])})" if len(able) > 1 else ""
+    return f"; set integrator = {able[0]!r}{others}"
 
 
 def saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> tuple[int, ...]:

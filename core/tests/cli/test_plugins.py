@@ -8,8 +8,8 @@ def test_the_tables_show_offers_and_plugins(run, registry):
     registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
     registry.record(PluginReport(Origin("off", "off-dist", "4"), PluginState.DISABLED, "switched off"))
     lines = [" ".join(line.split()) for line in run("plugins").output.splitlines()]
-    assert "model toy A toy [model]" in lines
-    assert "model shy A shy model; unavailable: no GPU here" in lines
+    assert "model toy toy A toy [model]" in lines
+    assert "model shy toy A shy model; unavailable: no GPU here" in lines
     assert "toy toy-dist 1.2 loaded" in lines
     assert "bad bad-dist 3 broken: it hurts" in lines
     assert "off off-dist 4 disabled: switched off" in lines
@@ -19,7 +19,7 @@ def test_json_holds_the_same(run, registry):
     registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
     data = json.loads(run("plugins", "--json").output)
     found = {plugin["name"]: plugin for plugin in data["plugins"]}
-    assert data["plugin_api"] == 1
+    assert data["plugin_api"] == 2
     assert list(found) == ["bad", "core", "toy"]
     assert (found["bad"]["state"], found["bad"]["reason"], found["bad"]["offers"]) == ("broken", "it hurts", [])
     assert found["toy"]["offers"][1] == {
@@ -87,3 +87,12 @@ def test_check_as_json(run):
     (subject,) = data["subjects"]
     assert (subject["kind"], subject["name"]) == ("integrator", "own_step")
     assert {r["outcome"] for r in subject["results"]} == {"passed"}
+
+
+def test_the_list_shows_what_an_author_should_know(run, registry):
+    report = PluginReport(Origin("old", "old-dist", "3"), PluginState.LOADED, warnings=("it uses an old hook",))
+    registry.record(report)
+    assert "old-dist 3 loaded; it uses an old hook" in " ".join(run("plugins").output.split())
+    found = {plugin["name"]: plugin for plugin in json.loads(run("plugins", "--json").output)["plugins"]}
+    assert found["old"]["warnings"] == ["it uses an old hook"]
+    assert found["toy"]["warnings"] == []

@@ -257,3 +257,13 @@ def test_against_numpy_and_lanes_against_scalars(case):
         assert lanes.tobytes() == plain.tobytes(), n
         difference = np.abs(plain[:, : right.shape[1]] - right).max() / np.abs(right).max()
         assert difference < (1e-7 if case == "rotations" and n in (5, 6, 7, 8) else 1e-12), (n, difference)
+
+
+def test_the_cotangent_of_a_quaternion_by_its_matrix():
+    rng = np.random.default_rng(6)
+    r, A = rng.normal(size=4), rng.normal(size=9)
+    differences = [
+        (A @ np.array(k.quat_matrix(tuple(r + h))) - A @ np.array(k.quat_matrix(tuple(r - h)))) / 2e-6
+        for h in 1e-6 * np.eye(4)
+    ]
+    np.testing.assert_allclose(k.quat_matrix_vjp(tuple(r), tuple(A)), differences, rtol=1e-8)

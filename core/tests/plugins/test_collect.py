@@ -15,13 +15,13 @@ def test_objects_with_hooks_as_methods_are_plugins_too():
         def diffloom_register_losses(self, register):
             register("mean", "toy:mean", summary="Mean")
 
-    assert [entry.name for entry in collect(Plugin(), ORIGIN)] == ["mean"]
+    assert [entry.name for entry in collect(Plugin(), ORIGIN).offers] == ["mean"]
 
 
 def test_a_plugin_may_offer_one_name_in_two_kinds(toy):
     module = toy("diffloom_register_models", "thing")
     module.diffloom_register_terms = module.diffloom_register_models
-    assert [(entry.kind.singular, entry.name) for entry in collect(module, ORIGIN)] == [
+    assert [(entry.kind.singular, entry.name) for entry in collect(module, ORIGIN).offers] == [
         ("model", "thing"),
         ("term", "thing"),
     ]
@@ -35,7 +35,10 @@ def test_a_plugin_may_not_offer_one_name_twice(toy):
 @pytest.mark.parametrize(
     ("api", "message"),
     [
-        (PLUGIN_API + 1, "it needs plugin API 2, and this diffloom-core offers 1: upgrade diffloom-core"),
+        (
+            PLUGIN_API + 1,
+            f"it needs plugin API {PLUGIN_API + 1}, and this diffloom-core offers {PLUGIN_API}: upgrade diffloom-core",
+        ),
         (0, "it was written for plugin API 0, and the oldest served is 1: upgrade the plugin"),
         ("1", "its DIFFLOOM_PLUGIN_API is '1': give a whole number"),
         (True, "its DIFFLOOM_PLUGIN_API is True: give a whole number"),
@@ -60,9 +63,53 @@ def test_a_wrong_argument_is_named():
         collect(module, ORIGIN)
 
 
+def test_a_plugin_of_the_api_before_is_served_with_one_line(toy):
+    module = toy("diffloom_register_models", "thing")
+    module.DIFFLOOM_PLUGIN_API = 1
+    found = collect(module, ORIGIN)
+    assert [entry.name for entry in found.offers] == ["thing"]
+    (line,) = found.warnings
+    assert "written for plugin API 1" in line
+    assert "Plugin API 2" in line
+    for quiet in (None, PLUGIN_API):
+        module.DIFFLOOM_PLUGIN_API = quiet
+        assert not collect(module, ORIGIN).warnings
+
+
+def test_an_unknown_hook_is_left_out_with_a_warning(toy):
+    module = toy("diffloom_register_models", "thing")
+    module.diffloom_register_sounds = hookimpl(lambda register: register("bang", "toy:Bang", summary="A bang"))
+    found = collect(module, ORIGIN)
+    assert [entry.name for entry in found.offers] == ["thing"]
+    (line,) = found.warnings
+    assert "its hook diffloom_register_sounds is unknown to this diffloom-core and left out" in line
+    assert "upgrade diffloom-core, or mark it @hookimpl(optionalhook=True)" in line
+
+
+def test_an_optional_hook_that_is_unknown_is_left_out_without_a_word(toy):
+    module = toy("diffloom_register_models", "thing")
+    sounds = hookimpl(optionalhook=True)(lambda register: register("bang", "toy:Bang", summary="A bang"))
+    module.diffloom_register_sounds = sounds
+    found = collect(module, ORIGIN)
+    assert [entry.name for entry in found.offers] == ["thing"]
+    assert not found.warnings
+
+
+def test_a_known_hook_that_is_marked_optional_is_called():
+    module = ModuleType("toy_plugin")
+
+    @hookimpl(optionalhook=True)
+    def diffloom_register_optimisers(register):
+        register("thing", "toy:Thing", summary="A thing")
+
+    module.diffloom_register_optimisers = diffloom_register_optimisers
+    assert [entry.kind.singular for entry in collect(module, ORIGIN).offers] == ["optimiser"]
+
+
 def test_a_misspelt_hook_is_named(toy):
-    with pytest.raises(RegistrationError, match="it implements diffloom_register_modls; the hooks are diffloom_reg"):
-        collect(toy("diffloom_register_modls", "thing"), ORIGIN)
+    (line,) = collect(toy("diffloom_register_modls", "thing"), ORIGIN).warnings
+    assert "its hook diffloom_register_modls is unknown" in line
+    assert line.endswith("did you mean diffloom_register_models?")
 
 
 def test_a_forgotten_decorator_is_named():

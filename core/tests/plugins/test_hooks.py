@@ -40,5 +40,5 @@ def test_what_was_offered_can_be_had_by_name(kind, toy):
     registry = Registry()
     registry.install(toy(kind.hook, "thing", factory=factory), "toy")
     assert registry.get(kind, "thing")() == "made"
-    if hasattr(registry, f"get_{kind.singular}"):
-        assert getattr(registry, f"get_{kind.singular}")("thing") is factory
+    if hasattr(registry, f"get_{kind.singular.replace(' ', '_')}"):
+        assert getattr(registry, f"get_{kind.singular.replace(' ', '_')}")("thing") is factory

@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from diffloom.plugins import BrokenPluginsError, UnavailableError, current_registry, hookimpl, survey
+from diffloom.plugins import BrokenPluginsError, UnavailableError, UnknownNameError, current_registry, hookimpl, survey
 from diffloom.plugins.discovery import discover
 from diffloom.plugins.kinds import MODELS
 from diffloom.plugins.loader import load_plugins
@@ -154,3 +154,47 @@ def test_strict_mode_refuses_to_go_on_but_a_survey_still_answers(monkeypatch):
     assert survey().models() == ()
     with pytest.raises(BrokenPluginsError, match="plugin 'no-such-plugin' is not there"):
         current_registry()
+
+
+def lost(registry, name):
+    with pytest.raises(UnknownNameError) as caught:
+        registry.get_model(name)
+    return str(caught.value)
+
+
+def test_a_name_that_a_broken_plugin_had_offered_names_the_plugin_and_the_cause(candidate):
+    registry = load_plugins(ALL, [candidate(raising(ImportError("no numpi")), "in_hook", "hook-dist")])
+    (offered,) = report_on(registry, "in_hook").withheld
+    told = lost(registry, offered.name)
+    assert f"the model {offered.name!r} comes with the plugin 'in_hook' of hook-dist 1.2, which is broken" in told
+    assert "ImportError: no numpi" in told
+
+
+def test_a_name_that_a_broken_plugin_bears_names_it_too(candidate):
+    broken = [candidate(ImportError("no numpi"), "ropes", "loom-ropes"), candidate(OSError("bad"), "x", "loom-sails")]
+    registry = load_plugins(ALL, broken)
+    assert "the model 'ropes' comes with the plugin 'ropes' of loom-ropes 1.2, which is broken: Imp" in lost(
+        registry, "ropes"
+    )
+    assert "comes with the plugin 'x' of loom-sails 1.2, which is broken: OSError: bad" in lost(registry, "sails")
+    told = lost(registry, "anchors")
+    assert "there is no model 'anchors'" in told
+    assert "could not be loaded: plugin 'ropes' of loom-ropes 1.2 is broken: ImportError: no numpi" in told
+
+
+def test_a_plugin_with_a_hook_the_core_does_not_know_loads_with_a_warning(toy, candidate, capsys):
+    module = toy("diffloom_register_models", "thing")
+    module.diffloom_register_sounds = hookimpl(lambda register: None)
+    registry = load_plugins(ALL, [candidate(module)])
+    assert registry.models() == ("thing",)
+    assert not report_on(registry, "toy").faulty
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2: its hook diffloom_register_sounds is unknown to")
+
+
+def test_a_plugin_of_the_api_before_is_served_with_one_line(toy, candidate, capsys):
+    module = toy("diffloom_register_models", "thing")
+    module.DIFFLOOM_PLUGIN_API = 1
+    assert load_plugins(ALL, [candidate(module)]).models() == ("thing",)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2: it was written for plugin API 1 and is served")

@@ -108,4 +108,4 @@ def test_module_functions_ask_the_registry_in_force(toy):
         for kind in KINDS:
             if kind is not COMMANDS:
                 assert getattr(plugins, kind.plural)() == ("thing",)
-                assert getattr(plugins, f"get_{kind.singular}")("thing") is factory
+                assert getattr(plugins, f"get_{kind.singular.replace(' ', '_')}")("thing") is factory

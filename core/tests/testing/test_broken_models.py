@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -218,7 +219,7 @@ def one_face_twice(surface):
 
 
 def with_settings(**changes):
-    return type("Changed", (Sound,), {"example_settings": {**Sound.example_settings, **changes}})
+    return type("Changed", (Sound,), {"example_settings": replace(Sound.example_settings, **changes)})
 
 
 def coarse_sum(clock, q, u, k, c, rest):

@@ -1,12 +1,21 @@
 import pytest
+import torch
 
-from diffloom.testing.checks import Item, Skip, check, checked_reasons, run
+from diffloom.testing.checks import Item, Skip, check, checked_reasons, require, run
+from diffloom.testing.comparing import largest_difference, matched_gradients, worst
 from diffloom.testing.results import Outcome, Report, Result
 
 
 @check("family")
 def passing(subject):
     """Passes."""
+    require(True, "")
+    return "a note"
+
+
+@check("family")
+def idle(subject):
+    """Looks at nothing."""
     return "a note"
 
 
@@ -33,7 +42,7 @@ def test_outcomes_and_details():
 
 def test_a_report_counts_and_names_the_families_that_were_skipped():
     report = Report("model", "toy", tuple(run(Item(each, None), {}) for each in (passing, failing, skipping)))
-    assert report.summary == "model toy: 2 checks ran: 1 passed, 1 failed, 1 skipped"
+    assert report.summary == "model toy: 2 checks ran: 1 passed, 1 failed, 1 skipped; 1 compared something"
     assert report.skipped_families == {"other": "why not"}
     with pytest.raises(AssertionError, match="FAILED family.failing: ValueError: what went wrong"):
         report.raise_if_failed()
@@ -56,5 +65,36 @@ def test_an_expected_failure_is_counted_apart_and_must_fail():
     assert surprise.outcome is Outcome.FAILED
     assert "passes, but was expected to fail: a known limit" in surprise.detail
     report = Report("model", "toy", (expected, Result("family.passing", Outcome.PASSED)))
-    assert report.summary == "model toy: 2 checks ran: 1 passed, 0 failed, 0 skipped, 1 failed as expected"
+    counts = "1 passed, 0 failed, 0 skipped, 1 failed as expected; 0 compared something"
+    assert report.summary == f"model toy: 2 checks ran: {counts}"
     report.raise_if_failed()
+
+
+def test_a_check_that_compared_nothing_is_skipped():
+    result = run(Item(idle, None), {})
+    assert (result.outcome, result.detail) == (Outcome.SKIPPED, "nothing was compared: a note")
+    assert run(Item(passing, None), {}).comparisons == 1
+
+
+def test_no_gradient_felt_is_a_skip_and_some_are_told():
+    def unmoved(x, y):
+        return 0.0 * x + y**2
+
+    one = torch.ones(1, dtype=torch.float64)
+    found = matched_gradients(unmoved, {"x": one, "y": one}, tolerance=1e-6)
+    assert worst(found).endswith(" in 1 of 2 directions")
+    with pytest.raises(Skip, match="nothing was compared: the outcome does not depend on x, nor does its gradient"):
+        worst([each for each in found if each.name == "x"])
+    with pytest.raises(Skip, match="it has no entries"):
+        largest_difference(torch.ones(0), torch.ones(0))
+
+
+def test_one_cause_is_told_once():
+    failed = [Result(f"family.check[{case}]", Outcome.FAILED, "the same") for case in "abcdef"]
+    report = Report("model", "toy", (*failed, Result("other.check", Outcome.FAILED, "another")))
+    assert report.causes == (
+        "family.check[a]: the same (and the same in 5 more: family.check[b], family.check[c], family.check[d], ...)",
+        "other.check: another",
+    )
+    assert str(report).count("the same (and") == 1
+    assert len(report.failures) == 7

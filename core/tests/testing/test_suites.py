@@ -5,7 +5,7 @@ from typing import ClassVar
 import pytest
 import torch
 
-from diffloom.interfaces import Model, OwnStep, ParamSpec, State, Surface
+from diffloom.interfaces import ExampleSettings, Model, OwnStep, ParamSpec, State, Surface
 from diffloom.testing import check_integrator, check_model
 from diffloom.testing.parametrize import subject_of
 from diffloom.testing.subjects import model_subject
@@ -36,7 +36,7 @@ def test_a_model_itself_can_be_checked_with_settings_of_its_own():
 
 def test_what_is_not_offered_is_skipped_with_a_reason():
     class Silent(ToyChain):
-        example_settings: ClassVar = {"dt": 1e-2, "steps": 4, "fit": "mass"}
+        example_settings = ExampleSettings(dt=1e-2, steps=4, fit="mass")
 
     report = check_model(Silent, families=["rest", "invariance"])
     assert set(report.skipped_families) == {"rest", "invariance"}
@@ -47,7 +47,7 @@ def test_what_is_not_offered_is_skipped_with_a_reason():
 class Pendulum(Model):
     """A system of another kind: one angle, a step of its own, a bar to look at."""
 
-    example_settings: ClassVar = {"dt": 0.02, "steps": 20, "fit": "length", "rest": {"angle": 0.0}}
+    example_settings = ExampleSettings(dt=0.02, steps=20, fit="length", rest={"angle": 0.0})
 
     @classmethod
     def example(cls):
@@ -106,7 +106,7 @@ def test_a_class_admits_its_own_limits():
 
 def test_mistakes_in_the_call_are_explained():
     class Bare(ToyChain):
-        example_settings: ClassVar = {}
+        example_settings: ClassVar = None
 
     with pytest.raises(TypeError, match=r"give the class example\(\) -> Model and example_settings"):
         check_model(Bare)

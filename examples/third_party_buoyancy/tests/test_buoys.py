@@ -4,6 +4,7 @@ import math
 
 import torch
 from loom_buoyancy.model import BuoysModel
+from loom_buoyancy.term import Buoyancy
 
 from diffloom import simulate
 from diffloom.interfaces import Control
@@ -12,6 +13,11 @@ from diffloom.testing import check_gradient, parametrize_with_checks
 
 @parametrize_with_checks([BuoysModel])
 def test_conformance(subject, check):
+    check()
+
+
+@parametrize_with_checks([Buoyancy], families=("declarations", "fits", "force", "gradients", "claims", "determinism"))
+def test_conformance_of_the_term(subject, check):
     check()
 
 

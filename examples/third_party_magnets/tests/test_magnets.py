@@ -3,7 +3,7 @@
 import math
 
 import torch
-from loom_magnets.dipoles import MAGNETIC, dipole_forces
+from loom_magnets.dipoles import MAGNETIC, Dipoles, dipole_forces
 from loom_magnets.model import MagnetsModel
 
 from diffloom import simulate
@@ -12,6 +12,11 @@ from diffloom.testing import parametrize_with_checks
 
 @parametrize_with_checks([MagnetsModel])
 def test_conformance(subject, check):
+    check()
+
+
+@parametrize_with_checks([Dipoles], families=("declarations", "fits", "force", "gradients", "claims", "determinism"))
+def test_conformance_of_the_term(subject, check):
     check()
 
 

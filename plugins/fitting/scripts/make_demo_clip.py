@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from diffloom_fitting.files import build_scene, load_file
-from diffloom_fitting.files.build_experiment import build_truth
+from diffloom_fitting.files.experiments import build_truth
 from diffloom_fitting.report.film import write_film
 from diffloom_fitting.targets import synthesise
 

@@ -126,7 +126,7 @@ BAD = [
     ("velocity = [[1.0, 2.0, 0.0]]", "velocity = [1.0, 2.0]", "got shape (2,); expected (points, 3) = (1, 3)"),
     ("velocity = ", "velocty = ", "ToyModel has no parameter 'velocty'; did you mean 'velocity'?"),
     ("[unknowns.drag]", "[unknowns.drug]", "unknowns.drug: the scene has nothing called 'drug'; did you mean 'drag'?"),
-    ('optimiser = "gauss_newton"', 'optimiser = "gaus_newton"', "did you mean 'gauss_newton'?"),
+    ('optimiser = "gauss_newton"', 'optimiser = "gaus_newton"', "Did you mean 'gauss_newton'?"),
     ('optimiser = "gauss_newton"', 'optimiser = { name = "adam", rte = 1 }', "stages.0.optimiser.rte: 'adam' has"),
     ("frames = { every = 2 }", "frames = { use = [99] }", "target.frames.use: got 99; the target has frames 0 to 10"),
     ("rate = 25", 'film = "no.mp4"', "no such file or folder"),
@@ -153,7 +153,7 @@ def test_faults_name_file_place_and_remedy(toy_file, old, new, message):
     ],
 )
 def test_absent_plugins_are_named_with_the_way_to_install_them(toy_file, old, new, message):
-    with pytest.raises(UnknownNameError, match=message.replace("(", r"\(")):
+    with pytest.raises((InputError, UnknownNameError), match=message.replace("(", r"\(")):
         build_experiment(load_file(changed(toy_file, old, new)))
 
 

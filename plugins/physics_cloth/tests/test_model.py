@@ -172,7 +172,7 @@ def test_self_collision_keeps_layers_apart():
 
 def test_single_precision_runs_by_default():
     model = ClothModel.example()
-    path = simulate(model, dt=model.example_settings["dt"], steps=model.example_settings["steps"], save_every=20)
+    path = simulate(model, dt=model.example_settings.dt, steps=model.example_settings.steps, save_every=20)
     assert path.q.dtype == torch.float32
     assert path.q.shape == (4, 25, 3)
     surface = model.surface(path, model.params())

@@ -219,3 +219,9 @@ def test_what_a_step_stores_at_ten_thousand_tets() -> None:
     state = model.initial_state(model.params())
     assert model.axes["tets"] == 10_000
     assert (state.q.numel() + state.u.numel()) * 4 <= 64_000
+
+
+def test_masses_follow_from_densities():
+    model = FemModel.example()
+    params = model.params(DOUBLE, density=321.0)
+    assert torch.equal(model.derived(params)["mass"], model.masses(params))

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom.contact import contact_points
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_physics_rigid.contact_defaults import damping_ratio, rebound
-from diffloom_physics_rigid.contact_points import contact_points
 from diffloom_physics_rigid.model import RigidModel
 
 G = 9.81
@@ -85,7 +85,7 @@ def test_a_body_at_rest_carries_its_weight(shape: str) -> None:
 
 def test_clusters_leave_no_point_out() -> None:
     model = RigidModel([{"shape": name} for name in ("box", "torus", "banana", "sphere", "chair")])
-    found = contact_points(model.bodies, [body.vertices for body in model.bodies])
+    found = contact_points([body.vertices for body in model.bodies], [body.roundness for body in model.bodies])
     for i, body in enumerate(model.bodies):
         clusters = range(found.cluster_starts[i], found.cluster_starts[i + 1])
         rows = [found.points[found.point_starts[c] : found.point_starts[c + 1]] for c in clusters]

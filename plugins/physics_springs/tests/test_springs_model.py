@@ -12,7 +12,7 @@ from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_physics_springs.model import SpringsModel
 
-DT, STEPS = SpringsModel.example_settings["dt"], SpringsModel.example_settings["steps"]
+DT, STEPS = SpringsModel.example_settings.dt, SpringsModel.example_settings.steps
 
 
 def run(model, control=None, **values):

@@ -1,4 +1,4 @@
-"""The command line ``diffloom``: the core brings ``plugins`` and ``doctor``, plugins bring all other commands."""
+"""The command line ``diffloom``: the core brings ``plugins``, ``explain`` and ``doctor``, plugins bring the others."""
 
 __all__ = ["main"]
 

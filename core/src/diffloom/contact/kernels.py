@@ -18,15 +18,14 @@ def closing_speed(clock, c, vn):
 
 
 @device
-def plane_force(clock, p, v, normal, offset, k_e, k_d, k_f, mu):
-    """Force on a point at p with velocity v; branch-free, zero outside contact.
+def contact_force(clock, c, v, normal, k_e, k_d, k_f, mu):
+    """The contact law: force on a point with gap c and velocity v; branch-free, zero outside contact.
 
-    Gap c = n.p - offset. For c < 0: f_n = -k_e c - k_d s along n with s = min(n.v, 0) (see closing_speed), never
-    adhesive, and friction -min(mu f_n, k_f |v_t|) v_t / |v_t| on the tangential velocity v_t.
+    For c < 0: f_n = -k_e c - k_d s along n with s = min(n.v, 0) (see closing_speed), never adhesive, and friction
+    -min(mu f_n, k_f |v_t|) v_t / |v_t| on the tangential velocity v_t. Planes and obstacles of every shape use it.
     """
-    zero = constant(offset, 0)
-    one = constant(offset, 1)
-    c = dot3(normal, p) - offset
+    zero = constant(c, 0)
+    one = constant(c, 1)
     vn = dot3(normal, v)
     hit = c < zero
     fn = where(hit, -(k_e * c) - k_d * closing_speed(clock, c, vn), zero)
@@ -38,14 +37,13 @@ def plane_force(clock, p, v, normal, offset, k_e, k_d, k_f, mu):
 
 
 @device
-def plane_force_adjoint(clock, p, v, normal, offset, k_e, k_d, k_f, mu, a):
-    """Cotangents of (p, v, normal, offset, k_e, k_d, k_f, mu) for the cotangent ``a`` of the force.
+def contact_force_adjoint(clock, c, v, normal, k_e, k_d, k_f, mu, a):
+    """Cotangents of (c, v, normal, k_e, k_d, k_f, mu) for the cotangent ``a`` of the force.
 
-    f = n f_n - s v_t with s = k_f when sticking, mu f_n / |v_t| when sliding; the same branch as in plane_force.
+    f = n f_n - s v_t with s = k_f when sticking, mu f_n / |v_t| when sliding; the same branch as in contact_force.
     """
-    zero = constant(offset, 0)
-    one = constant(offset, 1)
-    c = dot3(normal, p) - offset
+    zero = constant(c, 0)
+    one = constant(c, 1)
     vn = dot3(normal, v)
     hit = c < zero
     closing = closing_speed(clock, c, vn)
@@ -63,11 +61,26 @@ def plane_force_adjoint(clock, p, v, normal, offset, k_e, k_d, k_f, mu, a):
     adj_closing = -(k_d * adj_fn)
     adj_vn = -dot3(normal, adj_vt) + where((vn < zero) & (closing == vn), adj_closing, zero)
     adj_c = -(k_e * adj_fn) + where((vn < zero) & (closing > vn), adj_closing / clock.dt, zero)
-    adj_p = mul3(normal, adj_c)
     adj_v = fma3(normal, adj_vn, adj_vt)
-    adj_normal = add3(sub3(mul3(a, fn), mul3(adj_vt, vn)), add3(mul3(v, adj_vn), mul3(p, adj_c)))
+    adj_normal = add3(sub3(mul3(a, fn), mul3(adj_vt, vn)), mul3(v, adj_vn))
     adj_k_f = where(sticks, adj_slope, zero)
-    return adj_p, adj_v, adj_normal, -adj_c, -(c * adj_fn), -(closing * adj_fn), adj_k_f, fn * adj_limit
+    return adj_c, adj_v, adj_normal, -(c * adj_fn), -(closing * adj_fn), adj_k_f, fn * adj_limit
+
+
+@device
+def plane_force(clock, p, v, normal, offset, k_e, k_d, k_f, mu):
+    """Force on a point at p with velocity v: the contact law with the gap n.p - offset."""
+    return contact_force(clock, dot3(normal, p) - offset, v, normal, k_e, k_d, k_f, mu)
+
+
+@device
+def plane_force_adjoint(clock, p, v, normal, offset, k_e, k_d, k_f, mu, a):
+    """Cotangents of (p, v, normal, offset, k_e, k_d, k_f, mu) for the cotangent ``a`` of the force."""
+    adj_c, adj_v, adj_normal, adj_k_e, adj_k_d, adj_k_f, adj_mu = contact_force_adjoint(
+        clock, dot3(normal, p) - offset, v, normal, k_e, k_d, k_f, mu, a
+    )
+    adj_normal = add3(adj_normal, mul3(p, adj_c))
+    return mul3(normal, adj_c), adj_v, adj_normal, -adj_c, adj_k_e, adj_k_d, adj_k_f, adj_mu
 
 
 @device

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from diffloom.dynamics.records import Device
 from diffloom.interfaces import InputError
+
+if TYPE_CHECKING:
+    from diffloom.contact.point_clusters import ContactPoints
 
 Named = tuple[str, Tensor]
 
@@ -50,6 +54,8 @@ class NodeSet:
     motion: how nodes move between forces; by default q' = u (then dq = du).
     force_needed_by: the arrays whose gradient needs the true f backwards; when none of them is asked for, f arrives as
     zeros there and a pass over the elements is saved. None means that f is always needed.
+    contact_points: of rigid bodies (q: place and unit quaternion, u: velocity and angular velocity), where they touch
+    obstacles. Particles touch at their places.
     """
 
     name: str
@@ -60,6 +66,7 @@ class NodeSet:
     arrays: tuple[Named, ...]
     motion: Motion | None = None
     force_needed_by: tuple[str, ...] | None = None
+    contact_points: ContactPoints | None = None
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:

@@ -67,13 +67,15 @@ def states(system: Compiled, like: torch.Tensor, count: int | None = None) -> St
 def programs() -> list[Program]:
     """A program for every installed model's example, with sample arguments: what the CUDA check compiles."""
     from diffloom.dynamics.system import Mechanics
-    from diffloom.interfaces import Control
+    from diffloom.interfaces import Control, Model
     from diffloom.plugins import get_model, models
 
     found = {}
     for name in models():
-        model_type: Any = get_model(name)
-        if not hasattr(model_type, "example"):
+        model_type = get_model(name)
+        if not isinstance(model_type, type):
+            continue
+        if not issubclass(model_type, Model) or model_type.example_settings is None:
             continue
         model = model_type.example()
         dynamics = model.dynamics(model.params(), Control())

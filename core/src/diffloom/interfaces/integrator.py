@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
 
 from diffloom.interfaces.dynamics import Dynamics
 from diffloom.interfaces.gradient import Gradient
@@ -11,7 +13,12 @@ from diffloom.interfaces.state import State, Trajectory
 
 class Integrator(ABC):
     """Advances any dynamics it supports, over a whole rollout, with gradients. Implementations are frozen
-    dataclasses whose fields are the settings (tolerances and the like)."""
+    dataclasses whose fields are the settings (tolerances and the like).
+
+    expected_failures: checks of the conformance suite that cannot pass, each with its reason.
+    """
+
+    expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def refuses(self, dynamics: Dynamics) -> str | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from diffloom.interfaces.dynamics import Dynamics
+from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.params import Params, ParamSpec, make_params
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.surface import Surface
@@ -18,7 +21,15 @@ class Model(ABC):
 
     A model holds only constants (meshes, groups); everything that may be fitted is a parameter. Implementations are
     final classes; they are created by name through the registry and may be pickled.
+
+    default_integrator: the name of the integrator that runs it where the user names none.
+    example_settings: how ``example()`` is run by the conformance suite; None where there is no example.
+    expected_failures: checks of the suite that cannot pass, each with its reason.
     """
+
+    default_integrator: str = "semi_implicit"
+    example_settings: ClassVar[ExampleSettings | None] = None
+    expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @property
     @abstractmethod
@@ -41,6 +52,17 @@ class Model(ABC):
     @abstractmethod
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         """What a renderer draws, for every frame of ``trajectory``."""
+
+    @classmethod
+    def example(cls) -> Model:
+        """A small instance that shows everything the model does: what the conformance suite and the documentation of
+        its parameters look at. Goes with ``example_settings``."""
+        raise NotImplementedError(f"{cls.__name__} offers no example; define example() and example_settings")
+
+    def derived(self, params: Params) -> Mapping[str, Tensor]:
+        """Values of declared parameters that follow from others, by name, such as masses from densities. A fit that
+        seeks one of them is judged by it where the truth is given the other way."""
+        return {}
 
     def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
         """Checked parameters: the given ``values``, defaults for the rest.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -33,7 +34,19 @@ class Capabilities:
 
 class Renderer(ABC):
     """Draws all frames of a surface at once. Implementations are frozen dataclasses whose fields are the settings,
-    so a schedule may change one with ``dataclasses.replace``."""
+    so a schedule may change one with ``dataclasses.replace``.
+
+    background: rgb of what is seen where the surface is not; a renderer that has no such setting draws on black.
+    expected_failures: checks of the conformance suite that cannot pass, each with its reason.
+    """
+
+    background: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    expected_failures: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def example(cls) -> Renderer:
+        """An instance to check: one with the default settings, unless a renderer needs arguments."""
+        return cls()
 
     @property
     @abstractmethod

@@ -2,6 +2,8 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import pluggy
@@ -14,19 +16,33 @@ from diffloom.plugins.kinds import KINDS, Kind
 API_ATTRIBUTE = "DIFFLOOM_PLUGIN_API"
 
 
-def collect(plugin: object, origin: Origin, trace: Callable[[str], object] = lambda line: None) -> tuple[Entry, ...]:
+@dataclass
+class Collected:
+    """What a plugin has offered so far, and what its author should know, a line each."""
+
+    offers: list[Entry] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def collect(
+    plugin: object,
+    origin: Origin,
+    trace: Callable[[str], object] = lambda line: None,
+    into: Collected | None = None,
+) -> Collected:
     """Everything that ``plugin`` (a module, or an object with hooks as methods) offers.
 
-    Each plugin gets a pluggy manager of its own, so one that fails half-way leaves nothing behind.
+    Each plugin gets a pluggy manager of its own, so one that fails half-way leaves nothing behind. into: filled and
+    returned, so that what was offered before a failure can be told.
     """
-    _check_api(plugin)
+    found = Collected() if into is None else into
+    _check_api(plugin, found)
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Hooks)
-    _register(manager, plugin, origin)
-    offers: list[Entry] = []
+    _register(manager, plugin, origin, found)
     for kind in KINDS:
-        getattr(manager.hook, kind.hook)(register=_register_for(kind, origin, offers, trace))
-    return tuple(offers)
+        getattr(manager.hook, kind.hook)(register=_register_for(kind, origin, found.offers, trace))
+    return found
 
 
 def _register_for(kind: Kind, origin: Origin, offers: list[Entry], trace: Callable[[str], object]) -> Register:
@@ -44,8 +60,10 @@ def _register_for(kind: Kind, origin: Origin, offers: list[Entry], trace: Callab
     return register
 
 
-def _check_api(plugin: object) -> None:
-    needs: Any = getattr(plugin, API_ATTRIBUTE, OLDEST_PLUGIN_API)
+def _check_api(plugin: object, found: Collected) -> None:
+    needs: Any = getattr(plugin, API_ATTRIBUTE, None)
+    if needs is None:
+        return  # It relies on nothing that has a version: hooks and register() have been the same since the first.
     if not isinstance(needs, int) or isinstance(needs, bool):
         raise RegistrationError(f"its {API_ATTRIBUTE} is {needs!r}: give a whole number, such as {PLUGIN_API}")
     if needs > PLUGIN_API:
@@ -56,22 +74,36 @@ def _check_api(plugin: object) -> None:
         raise RegistrationError(
             f"it was written for plugin API {needs}, and the oldest served is {OLDEST_PLUGIN_API}: upgrade the plugin"
         )
+    if needs < PLUGIN_API:
+        found.warnings.append(
+            f"it was written for plugin API {needs} and is served as such by {PLUGIN_API}; what its author has to "
+            "change is in the guide under 'Plugin API 2'"
+        )
 
 
-def _register(manager: pluggy.PluginManager, plugin: object, origin: Origin) -> None:
-    known = ", ".join(kind.hook for kind in KINDS)
+def _register(manager: pluggy.PluginManager, plugin: object, origin: Origin, found: Collected) -> None:
+    known = [kind.hook for kind in KINDS]
     try:
         manager.register(plugin, origin.plugin)
     except pluggy.PluginValidationError as error:
         # The first line only repeats the plugin's name.
         cause = " ".join(str(error).split("\n", 1)[-1].split())
         raise RegistrationError(f"it implements a hook wrongly: {cause}") from error
-    implemented = {caller.name for caller in manager.get_hookcallers(plugin) or ()}
-    unknown = sorted(implemented - {kind.hook for kind in KINDS})
-    if unknown:
-        raise RegistrationError(f"it implements {', '.join(unknown)}; the hooks are {known}")
-    for kind in KINDS:
-        if kind.hook not in implemented and inspect.isroutine(getattr(plugin, kind.hook, None)):
-            raise RegistrationError(f"its function {kind.hook} lacks the decorator @diffloom.plugins.hookimpl")
-    if not implemented:
-        raise RegistrationError(f"it implements no hook; the hooks are {known}")
+    callers = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}
+    for name in sorted(set(callers) - set(known)):
+        if not all(hook.optionalhook for hook in callers[name].get_hookimpls()):
+            found.warnings.append(
+                f"its hook {name} is unknown to this diffloom-core and left out{_advice(name, known)}"
+            )
+    for name in known:
+        if name not in callers and inspect.isroutine(getattr(plugin, name, None)):
+            raise RegistrationError(f"its function {name} lacks the decorator @diffloom.plugins.hookimpl")
+    if not callers:
+        raise RegistrationError(f"it implements no hook; the hooks are {', '.join(known)}")
+
+
+def _advice(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.9)
+    if near:
+        return f"; did you mean {near[0]}?"
+    return ": upgrade diffloom-core, or mark it @hookimpl(optionalhook=True)"

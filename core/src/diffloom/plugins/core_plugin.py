@@ -44,4 +44,17 @@ def diffloom_register_integrators(register: Register) -> None:
 def diffloom_register_commands(register: Register) -> None:
     """Offer the commands of the core."""
     register("plugins", "diffloom.cli.plugins:plugins", summary="List, check and create plugins")
+    register("explain", "diffloom.cli.explain:explain", summary="Explain a parameter, a setting or a key of a file")
     register("doctor", "diffloom.cli.doctor:doctor", summary="Say what runs here, what does not, and why")
+
+
+@hookimpl
+def diffloom_register_terms(register: Register) -> None:
+    """Offer the obstacles of the core."""
+    solid = "diffloom.contact.obstacles"
+    register("sphere", f"{solid}:Sphere", summary="Obstacle: a ball that particles and rigid bodies touch")
+    register("box", f"{solid}:Box", summary="Obstacle: a box, in any orientation")
+    register("capsule", f"{solid}:Capsule", summary="Obstacle: a cylinder with round ends")
+    register("plane", f"{solid}:Plane", summary="Obstacle: a plane besides the ground")
+    register("height_field", "diffloom.contact.height_field:HeightField", summary="Obstacle: ground of given heights")
+    register("mesh", "diffloom.contact.mesh_obstacle:Mesh", summary="Obstacle: a closed mesh, by signed distances")

@@ -66,6 +66,21 @@ def losses() -> tuple[str, ...]:
     return current_registry().losses()
 
 
+def optimisers() -> tuple[str, ...]:
+    """Names of the installed optimisers."""
+    return current_registry().optimisers()
+
+
+def video_readers() -> tuple[str, ...]:
+    """Names of the installed video readers."""
+    return current_registry().video_readers()
+
+
+def cameras() -> tuple[str, ...]:
+    """Names of the installed kinds of camera."""
+    return current_registry().cameras()
+
+
 def get_model(name: str) -> "Callable[..., Model]":
     """The model class (or factory) of this name."""
     return current_registry().get_model(name)
@@ -89,6 +104,21 @@ def get_term(name: str) -> Any:
 def get_loss(name: str) -> Any:
     """The loss of this name."""
     return current_registry().get_loss(name)
+
+
+def get_optimiser(name: str) -> Any:
+    """The optimiser of this name."""
+    return current_registry().get_optimiser(name)
+
+
+def get_video_reader(name: str) -> Any:
+    """The video reader of this name."""
+    return current_registry().get_video_reader(name)
+
+
+def get_camera(name: str) -> Any:
+    """The kind of camera of this name."""
+    return current_registry().get_camera(name)
 
 
 @cache

@@ -1,6 +1,6 @@
 """The plugins that the project itself publishes: what to install to get a name that is missing."""
 
-from diffloom.plugins.kinds import COMMANDS, LOSSES, MODELS, RENDERERS, Kind
+from diffloom.plugins.kinds import CAMERAS, COMMANDS, LOSSES, MODELS, OPTIMISERS, RENDERERS, VIDEO_READERS, Kind
 
 _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-springs": {MODELS: ("springs",)},
@@ -12,6 +12,9 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-fitting": {
         COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "schema", "demo"),
         LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
+        OPTIMISERS: ("adam", "cma", "gauss_newton", "hops", "lbfgs", "sgd"),
+        VIDEO_READERS: ("folder", "video"),
+        CAMERAS: ("orbit",),
     },
 }
 

@@ -14,8 +14,8 @@ import pluggy
 PROJECT = "diffloom"
 ENTRY_POINT_GROUP = "diffloom"
 
-PLUGIN_API = 1
-"""Version of this contract. It grows by one when a hook changes so that old plugins no longer work."""
+PLUGIN_API = 2
+"""Version of this contract. It grows by one when plugins written for the last one have something to change."""
 
 OLDEST_PLUGIN_API = 1
 """The oldest version that this core still serves."""
@@ -44,7 +44,11 @@ class Register(Protocol):
 
 
 class Hooks:
-    """The hook specifications. A plugin implements any of them as plain functions of its module."""
+    """The hook specifications. A plugin implements any of them as plain functions of its module.
+
+    A plugin that wants to run on older cores too marks hooks that these lack as ``@hookimpl(optionalhook=True)``: there
+    they are left out without a word. An unknown hook without the mark is left out with a warning.
+    """
 
     @hookspec
     def diffloom_register_models(self, register: Register) -> None:
@@ -64,7 +68,19 @@ class Hooks:
 
     @hookspec
     def diffloom_register_losses(self, register: Register) -> None:
-        """Offer losses: how far a drawn video is from the target."""
+        """Offer losses: classes that implement ``diffloom_fitting.Loss``, how far a drawn video is from the target."""
+
+    @hookspec
+    def diffloom_register_optimisers(self, register: Register) -> None:
+        """Offer optimisers: classes that implement ``diffloom_fitting.Optimiser``. Since plugin API 2."""
+
+    @hookspec
+    def diffloom_register_video_readers(self, register: Register) -> None:
+        """Offer video readers: classes that implement ``diffloom_fitting.VideoReader``. Since plugin API 2."""
+
+    @hookspec
+    def diffloom_register_cameras(self, register: Register) -> None:
+        """Offer kinds of camera: classes that implement ``diffloom_fitting.CameraPlacement``. Since plugin API 2."""
 
     @hookspec
     def diffloom_register_commands(self, register: Register) -> None:

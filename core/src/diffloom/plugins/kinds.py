@@ -24,8 +24,11 @@ class Kind:
 MODELS = Kind("models", "model", "diffloom.interfaces:Model")
 INTEGRATORS = Kind("integrators", "integrator", "diffloom.interfaces:Integrator")
 RENDERERS = Kind("renderers", "renderer", "diffloom.interfaces:Renderer")
-TERMS = Kind("terms", "term")
+TERMS = Kind("terms", "term", "diffloom.interfaces:ForceTerm")
 LOSSES = Kind("losses", "loss")
+OPTIMISERS = Kind("optimisers", "optimiser")
+VIDEO_READERS = Kind("video_readers", "video reader")
+CAMERAS = Kind("cameras", "camera")
 COMMANDS = Kind("commands", "command")
 
-KINDS = (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, COMMANDS)
+KINDS = (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS, COMMANDS)

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 
 from diffloom.plugins import core_plugin
-from diffloom.plugins.collect import collect
+from diffloom.plugins.collect import Collected, collect
 from diffloom.plugins.discovery import Candidate, core_version, discover
 from diffloom.plugins.entry import Origin
 from diffloom.plugins.errors import PluginError, RegistrationError, UnavailableError
@@ -51,13 +51,15 @@ def _attempt(candidate: Candidate, registry: Registry, selection: Selection) -> 
     """Import, collect, record. Whatever a plugin does wrong, short of an interrupt, ends here."""
     origin = candidate.origin
     start = time.perf_counter()
+    found = Collected()
     try:
         _refuse_namesake(origin, registry)
         # What a plugin prints must not end up amid the output of a command.
         with contextlib.redirect_stdout(sys.stderr):
             plugin = candidate.load()
-            offers = collect(plugin, origin, _trace(selection))
-        report = PluginReport(origin, PluginState.LOADED, "", offers, time.perf_counter() - start)
+            collect(plugin, origin, _trace(selection), found)
+        seconds = time.perf_counter() - start
+        report = PluginReport(origin, PluginState.LOADED, "", tuple(found.offers), seconds, tuple(found.warnings))
         registry.record(report)
         return report
     except KeyboardInterrupt:
@@ -69,7 +71,7 @@ def _attempt(candidate: Candidate, registry: Registry, selection: Selection) -> 
     except BaseException as error:  # also SystemExit, and panics of compiled extensions
         state, reason = PluginState.BROKEN, _one_line(f"{type(error).__name__}: {error}")
         _trace(selection)(traceback.format_exc())
-    return PluginReport(origin, state, reason, (), time.perf_counter() - start)
+    return PluginReport(origin, state, reason, (), time.perf_counter() - start, withheld=tuple(found.offers))
 
 
 def _refuse_namesake(origin: Origin, registry: Registry) -> None:
@@ -102,6 +104,8 @@ def _absent(name: str, reason: str) -> PluginReport:
 def _note(report: PluginReport) -> None:
     if report.faulty:
         print(f"diffloom: {report}", file=sys.stderr)
+    for line in report.warnings:
+        print(f"diffloom: plugin {report.origin.plugin!r} of {report.origin}: {line}", file=sys.stderr)
 
 
 def _trace(selection: Selection) -> Callable[[str], object]:

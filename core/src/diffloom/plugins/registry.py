@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 from diffloom.plugins.collect import collect
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import BrokenPluginsError, RegistrationError, UnknownNameError
-from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, LOSSES, MODELS, RENDERERS, TERMS, Kind
+from diffloom.plugins.kinds import (
+    CAMERAS,
+    COMMANDS,
+    INTEGRATORS,
+    LOSSES,
+    MODELS,
+    OPTIMISERS,
+    RENDERERS,
+    TERMS,
+    VIDEO_READERS,
+    Kind,
+)
 from diffloom.plugins.missing import explain_missing
 from diffloom.plugins.report import PluginReport, PluginState
 
@@ -26,7 +37,10 @@ class Registry:
     def install(self, plugin: object, name: str, distribution: str | None = None, version: str = "0") -> None:
         """Add all that a plugin (a module, or an object with hooks as methods) offers, or raise and add nothing."""
         origin = Origin(name, distribution or name, version)
-        self.record(PluginReport(origin, PluginState.LOADED, offers=collect(plugin, origin)))
+        found = collect(plugin, origin)
+        self.record(
+            PluginReport(origin, PluginState.LOADED, offers=tuple(found.offers), warnings=tuple(found.warnings))
+        )
 
     def record(self, report: PluginReport) -> None:
         """Add a plugin and its offers; raises, and adds nothing, when one of its names is taken."""
@@ -90,6 +104,18 @@ class Registry:
         """Names of the installed losses."""
         return self.names(LOSSES)
 
+    def optimisers(self) -> tuple[str, ...]:
+        """Names of the installed optimisers."""
+        return self.names(OPTIMISERS)
+
+    def video_readers(self) -> tuple[str, ...]:
+        """Names of the installed video readers."""
+        return self.names(VIDEO_READERS)
+
+    def cameras(self) -> tuple[str, ...]:
+        """Names of the installed kinds of camera."""
+        return self.names(CAMERAS)
+
     def commands(self) -> tuple[str, ...]:
         """Names of the installed commands."""
         return self.names(COMMANDS)
@@ -113,3 +139,15 @@ class Registry:
     def get_loss(self, name: str) -> Any:
         """The loss of this name."""
         return self.get(LOSSES, name)
+
+    def get_optimiser(self, name: str) -> Any:
+        """The optimiser of this name."""
+        return self.get(OPTIMISERS, name)
+
+    def get_video_reader(self, name: str) -> Any:
+        """The video reader of this name."""
+        return self.get(VIDEO_READERS, name)
+
+    def get_camera(self, name: str) -> Any:
+        """The kind of camera of this name."""
+        return self.get(CAMERAS, name)

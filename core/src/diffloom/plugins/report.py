@@ -21,6 +21,8 @@ class PluginReport:
     """What became of one plugin.
 
     reason: why it is not loaded; empty when it is. offers: what it registered. seconds: time that loading took [s].
+    warnings: what its author should know, a line each, though it is loaded. withheld: what a plugin that is not loaded
+    had offered before it failed; nobody gets it, but who asks for it is told why.
     """
 
     origin: Origin
@@ -28,6 +30,8 @@ class PluginReport:
     reason: str = ""
     offers: tuple[Entry, ...] = ()
     seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    withheld: tuple[Entry, ...] = ()
 
     @property
     def faulty(self) -> bool:

@@ -1,4 +1,4 @@
-"""What plugin authors test their work with: a conformance suite for models, integrators and renderers.
+"""What plugin authors test their work with: a conformance suite for models, integrators, renderers and force terms.
 
 ``check_model("springs")`` runs all checks and raises with all failures; ``parametrize_with_checks`` makes one test of
 each for pytest; ``check_gradient`` compares any gradient with finite differences.
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from diffloom.testing.gradients import Comparison, check_gradient, compare_gradient
     from diffloom.testing.parametrize import parametrize_with_checks
     from diffloom.testing.results import Outcome, Report, Result
-    from diffloom.testing.suites import check_integrator, check_model, check_renderer
+    from diffloom.testing.suites import check_integrator, check_model, check_renderer, check_term
 
 _HOMES = {
     "gradients": ("Comparison", "check_gradient", "compare_gradient"),
     "parametrize": ("parametrize_with_checks",),
     "results": ("Outcome", "Report", "Result"),
-    "suites": ("check_integrator", "check_model", "check_renderer"),
+    "suites": ("check_integrator", "check_model", "check_renderer", "check_term"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -32,6 +32,7 @@ __all__ = [
     "check_integrator",
     "check_model",
     "check_renderer",
+    "check_term",
     "compare_gradient",
     "parametrize_with_checks",
 ]

@@ -9,6 +9,18 @@ from typing import Any
 
 from diffloom.testing.results import Outcome, Result
 
+#: How many comparisons checks have made so far, in this process.
+_made = 0
+
+
+def compared(count: int = 1) -> None:
+    """Note that a check has compared something ``count`` times; one that compares nothing does not pass.
+
+    ``require``, ``refused``, ``finite``, ``same_bits`` and ``matched_gradients`` do this by themselves.
+    """
+    global _made
+    _made += count
+
 
 class Skip(Exception):  # noqa: N818
     """Raised by a check that does not apply; its message is the reason."""
@@ -22,7 +34,8 @@ class Failure(AssertionError):  # noqa: N818
 class Check:
     """A named function on a subject, or on a subject and each of its cases (parameters, outputs, ...).
 
-    It returns a note on what was measured, or None; raises Failure or Skip. Anything else it raises is a failure too.
+    It returns a note on what was measured, or None; raises Failure or Skip. Anything else it raises is a failure too,
+    and one that returns without having compared anything counts as skipped.
     """
 
     family: str
@@ -81,14 +94,15 @@ def expand(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
 
 def _unlisted(each: Check, error: Exception) -> Check:
     def fail(subject: Any) -> None:
-        raise Failure(f"what is to be checked cannot be listed: {type(error).__name__}: {error}") from error
+        # As it is: one cause in many checks is then told once.
+        raise error
 
     return Check(each.family, each.name, fail)
 
 
 def run(item: Item, expected: Mapping[str, str]) -> Result:
     """Run one item; ``expected`` maps names of checks that may not pass to reasons."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _made
     outcome, detail = Outcome.PASSED, ""
     try:
         detail = item() or ""
@@ -98,16 +112,20 @@ def run(item: Item, expected: Mapping[str, str]) -> Result:
         outcome, detail = Outcome.FAILED, str(failure)
     except Exception as error:
         outcome, detail = Outcome.FAILED, f"{type(error).__name__}: {error}"
+    made = _made - before
+    if outcome is Outcome.PASSED and not made:
+        outcome, detail = Outcome.SKIPPED, "nothing was compared" + (f": {detail}" if detail else "")
     if item.name in expected and outcome is not Outcome.SKIPPED:
         if outcome is Outcome.FAILED:
             outcome, detail = Outcome.EXPECTED, f"{expected[item.name]} ({detail})"
         else:
             outcome, detail = Outcome.FAILED, f"passes, but was expected to fail: {expected[item.name]}"
-    return Result(item.name, outcome, detail, time.perf_counter() - start)
+    return Result(item.name, outcome, detail, time.perf_counter() - start, made)
 
 
 def require(holds: bool, message: str) -> None:
     """Raise Failure with ``message`` unless ``holds``."""
+    compared()
     if not holds:
         raise Failure(message)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from diffloom.testing.checks import Failure
+from diffloom.testing.checks import Failure, Skip, compared
 from diffloom.testing.gradients import Comparison, compare_gradient
 
 #: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
@@ -29,14 +29,14 @@ def matched_gradients(
         found = compare_gradient(function, inputs, step=step, directions=directions)
         best = found if best is None else [min(pair, key=_badness) for pair in zip(best, found, strict=True)]
         if all(c.error <= tolerance for c in best):
-            return best
+            return _counted(best)
     assert best is not None
     # Silence counts at the longest step, where rounding hides least.
     longest = compare_gradient(function, inputs, step=max(steps), directions=directions)
     best = [quiet if quiet.silent else c for c, quiet in zip(best, longest, strict=True)]
     wrong = [c for c in best if not (c.silent or c.error <= tolerance)]
     if not wrong:
-        return best
+        return _counted(best)
     raise Failure(
         "; ".join(
             f"d/d {c.name}: the gradient gives {c.autograd:.6g}, differences {c.differences:.6g} "
@@ -47,8 +47,18 @@ def matched_gradients(
 
 
 def worst(comparisons: Sequence[Comparison]) -> str:
-    """The largest relative error, for a result's note."""
-    return f"worst relative error {max((c.error for c in comparisons if not c.silent), default=0.0):.1e}"
+    """The largest relative error, for a result's note; Skip when nothing was felt either way."""
+    felt = [c.error for c in comparisons if not c.silent]
+    if not felt:
+        names = ", ".join(dict.fromkeys(c.name for c in comparisons)) or "anything"
+        raise Skip(f"nothing was compared: the outcome does not depend on {names}, nor does its gradient say so")
+    part = f" in {len(felt)} of {len(comparisons)} directions" if len(felt) < len(comparisons) else ""
+    return f"worst relative error {max(felt):.1e}{part}"
+
+
+def _counted(comparisons: list[Comparison]) -> list[Comparison]:
+    compared(sum(not c.silent for c in comparisons))
+    return comparisons
 
 
 def _badness(found: Comparison) -> float:
@@ -59,7 +69,9 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
     """max |a - b|; infinite where one is not finite and the other differs."""
     if a.shape != b.shape:
         raise Failure(f"shapes differ: {tuple(a.shape)} and {tuple(b.shape)}")
-    if not a.numel() or torch.equal(a, b):
+    if not a.numel():
+        raise Skip("there is nothing to compare: it has no entries")
+    if torch.equal(a, b):
         return 0.0
     difference = float((a.detach().double() - b.detach().double()).abs().max())
     return difference if difference == difference else float("inf")
@@ -67,12 +79,14 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
 
 def same_bits(what: str, a: Tensor, b: Tensor) -> None:
     """Failure unless two tensors are equal bit for bit."""
+    compared(int(a.numel() > 0))
     if not torch.equal(a.detach(), b.detach()):
         raise Failure(f"{what} differ by up to {largest_difference(a, b):.3g}; expected the same bits")
 
 
 def finite(what: str, tensor: Tensor) -> Tensor:
     """``tensor``, or Failure when it holds NaN or infinity."""
+    compared(int(tensor.numel() > 0))
     bad = ~torch.isfinite(tensor.detach())
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])

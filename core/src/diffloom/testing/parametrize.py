@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from diffloom.interfaces import Integrator, Model, Renderer
+from diffloom.interfaces import ForceTerm, Integrator, Model, Renderer
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom.plugins.kinds import INTEGRATORS, MODELS, RENDERERS
+from diffloom.plugins.import_path import import_object
+from diffloom.plugins.kinds import INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS
 from diffloom.testing.checks import Item, checked_reasons, run
 from diffloom.testing.results import Outcome, Report, Result
 from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom.testing.suites import Subject, items, reasons_for
+from diffloom.testing.term_hosts import term_subject
 
 if TYPE_CHECKING:
     import pytest
+
+
+def _elsewhere(path: str) -> Callable[[Any], Subject]:
+    """A maker of subjects that another distribution brings along with their suite."""
+
+    def make(given: Any) -> Subject:
+        made: Subject = import_object(path)(given)
+        return made
+
+    return make
+
 
 MAKERS: dict[str, Callable[[Any], Subject]] = {
     "model": model_subject,
     "integrator": integrator_subject,
     "renderer": renderer_subject,
+    "term": term_subject,
+    "loss": _elsewhere("diffloom_fitting.testing:loss_subject"),
+    "optimiser": _elsewhere("diffloom_fitting.testing:optimiser_subject"),
 }
+ANY = "a model, an integrator, a renderer, a term, a loss or an optimiser"
 #: Results of this run of pytest by (kind, name), for the summary at its end.
 TALLY: dict[tuple[str, str], list[Result]] = {}
-INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer}
+INTERFACES: dict[str, type] = {"model": Model, "integrator": Integrator, "renderer": Renderer, "term": ForceTerm}
+#: Interfaces that another distribution brings, by its package.
+FURTHER = {"loss": ("diffloom_fitting", "Loss"), "optimiser": ("diffloom_fitting", "Optimiser")}
 
 
 def parametrize_with_checks(
@@ -36,8 +56,8 @@ def parametrize_with_checks(
     """Decorates a test function with the arguments ``subject`` and ``check``, whose body is ``check()``.
 
     subjects: registered names ("springs"; "model springs" where a name is taken twice), classes or instances of
-    models, integrators and renderers. Each check becomes a test of its own; one that does not apply is skipped with
-    its reason, one in ``expected_failures`` is a strict xfail with its reason.
+    models, integrators, renderers, losses and optimisers, or classes of terms. Each check becomes a test of its own;
+    one that does not apply is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
     """
     import pytest
 
@@ -60,19 +80,25 @@ def subject_of(given: Any) -> Subject:
     """The subject of a registered name, a class or an instance."""
     if isinstance(given, str):
         return _named(given)
-    for kind, interface in INTERFACES.items():
+    for kind, interface in _interfaces().items():
         if isinstance(given, interface) or (isinstance(given, type) and issubclass(given, interface)):
             return MAKERS[kind](given)
-    raise TypeError(f"{given!r} is neither the name of a model, an integrator or a renderer, nor one of these")
+    raise TypeError(f"{given!r} is neither the name of {ANY}, nor one of these")
+
+
+def _interfaces() -> dict[str, type]:
+    """All interfaces there are. What derives from one of another package has imported that package."""
+    further = {kind: getattr(sys.modules[home], name) for kind, (home, name) in FURTHER.items() if home in sys.modules}
+    return INTERFACES | further
 
 
 def _named(given: str) -> Subject:
     *kinds, name = given.split()
     registry = current_registry()
-    for kind in (MODELS, INTEGRATORS, RENDERERS):
+    for kind in (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, OPTIMISERS):
         if (not kinds or kinds == [kind.singular]) and name in registry.names(kind):
             return MAKERS[kind.singular](name)
-    raise UnknownNameError(f"there is no model, integrator or renderer {given!r}; see `diffloom plugins`")
+    raise UnknownNameError(f"{given!r} is not the name of {ANY}; see `diffloom plugins`")
 
 
 class PytestCheck:
@@ -89,11 +115,14 @@ class PytestCheck:
         result = run(self._item, {})
         expected = self._reason is not None and result.outcome is Outcome.FAILED
         counted = replace(result, outcome=Outcome.EXPECTED) if expected else result
-        TALLY.setdefault((self._item.subject.kind, self._item.subject.name), []).append(counted)
+        seen = TALLY.setdefault((self._item.subject.kind, self._item.subject.name), [])
+        first = next((r.check for r in seen if r.outcome is Outcome.FAILED and r.detail == result.detail), None)
+        seen.append(counted)
         if result.outcome is Outcome.SKIPPED:
             pytest.skip(result.detail)
         if result.outcome is Outcome.FAILED:
-            pytest.fail(f"{result.check}: {result.detail}", pytrace=False)
+            detail = result.detail if first is None else f"for the same cause as {first}"
+            pytest.fail(f"{result.check}: {detail}", pytrace=False)
 
     def __repr__(self) -> str:
         return self._item.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from diffloom.interfaces import InputError
-from diffloom.testing.checks import Failure, require
+from diffloom.testing.checks import Failure, compared, require
 
 
 def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
@@ -13,6 +13,7 @@ def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
     try:
         attempt()
     except InputError as error:
+        compared()
         missing = [word for word in words if word not in str(error)]
         require(not missing, f"{what} is refused, but the message does not name {missing}: {error}")
         return

@@ -20,13 +20,14 @@ class Result:
     """One check on one subject.
 
     check: its name, ``family.check`` or ``family.check[case]``. detail: why it failed or was skipped, or what was
-    measured. seconds: time it took [s].
+    measured. seconds: time it took [s]. comparisons: how many it made.
     """
 
     check: str
     outcome: Outcome
     detail: str = ""
     seconds: float = 0.0
+    comparisons: int = 0
 
     @property
     def family(self) -> str:
@@ -36,7 +37,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """All results of one subject. kind: "model", "integrator" or "renderer"; name: what it is called."""
+    """All results of one subject. kind: "model", "integrator", "renderer", ...; name: what it is called."""
 
     kind: str
     name: str
@@ -50,6 +51,19 @@ class Report:
     def failures(self) -> tuple[Result, ...]:
         """The results that failed."""
         return tuple(result for result in self.results if result.outcome is Outcome.FAILED)
+
+    @property
+    def compared(self) -> int:
+        """How many of the checks that ran compared something."""
+        return sum(result.comparisons > 0 for result in self.results if result.outcome is not Outcome.SKIPPED)
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What failed, a line for each cause: the first check it was met in, then the others."""
+        checks: dict[str, list[str]] = {}
+        for result in self.failures:
+            checks.setdefault(result.detail, []).append(result.check)
+        return tuple(f"{first}: {detail}{_others(rest)}" for detail, (first, *rest) in checks.items())
 
     @property
     def skipped_families(self) -> dict[str, str]:
@@ -70,11 +84,12 @@ class Report:
             f"{self.kind} {self.name}: {ran} checks ran: {self.count(Outcome.PASSED)} passed, "
             f"{self.count(Outcome.FAILED)} failed, {self.count(Outcome.SKIPPED)} skipped"
             + (f", {expected} failed as expected" if expected else "")
+            + f"; {self.compared} compared something"
         )
 
     def __str__(self) -> str:
         lines = [self.summary]
-        lines += [f"  FAILED {result.check}: {result.detail}" for result in self.failures]
+        lines += [f"  FAILED {cause}" for cause in self.causes]
         lines += [f"  family {family} skipped: {reason}" for family, reason in self.skipped_families.items()]
         return "\n".join(lines)
 
@@ -83,3 +98,10 @@ class Report:
         if self.failures:
             raise AssertionError(str(self))
         return self
+
+
+def _others(checks: list[str]) -> str:
+    if not checks:
+        return ""
+    shown = ", ".join(checks[:3]) + (", ..." if len(checks) > 3 else "")
+    return f" (and the same in {len(checks)} more: {shown})"

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import (
     Control,
+    ExampleSettings,
     Gradient,
     Integrator,
     Model,
@@ -24,12 +25,10 @@ from diffloom.interfaces import (
     StoreAll,
     Trajectory,
 )
+from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
 from diffloom.simulation import simulate
 from diffloom.testing.checks import Skip
-
-#: What a model's ``example_settings`` may hold.
-SETTINGS = ("dt", "steps", "fit", "values", "rest", "free", "claims", "variants")
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class ModelSubject:
 
     name: str
     make: Callable[[], Model]
-    settings: Mapping[str, Any]
+    settings: ExampleSettings
     kind: str = field(default="model", init=False)
 
     @cached_property
@@ -49,41 +48,40 @@ class ModelSubject:
     @property
     def dt(self) -> float:
         """Step length of the example [s]."""
-        return float(self.settings["dt"])
+        return self.settings.dt
 
     @property
     def steps(self) -> int:
         """Number of steps of the example."""
-        return int(self.settings["steps"])
+        return self.settings.steps
 
     @property
     def fit(self) -> str:
         """The parameter that the example shows best."""
-        named = self.settings["fit"]
-        return str(named if isinstance(named, str) else named[0])
+        return self.settings.fit
 
     @property
     def claims(self) -> tuple[str, ...]:
         """The invariances that the model claims."""
-        return tuple(self.settings.get("claims", ()))
+        return self.settings.claims
 
     def values(self, which: str) -> Mapping[str, Any]:
         """Parameter values of the settings "rest" or "free" (which is like "rest" unless given)."""
-        fallback = self.settings.get("rest") if which == "free" else None
-        found = self.settings.get(which, fallback)
+        settings = self.settings
+        found = settings.free if which == "free" and settings.free is not None else settings.rest
         if found is None:
             raise Skip(f"example_settings has no {which!r}: parameter values under which the example is so")
         return dict(found)
 
     def variant_with(self, name: str) -> Mapping[str, Any]:
         """Values to give so that the parameter ``name`` is there and shows: none when its default will do."""
-        variants = self.settings.get("variants", ())
+        variants = self.settings.variants
         for variant in variants(self.model) if callable(variants) else variants:
             if name in variant:
                 return dict(variant)
         if self.spec(name).default is not None:
             return {}
-        raise Skip(f"{name!r} is optional, and no entry of example_settings['variants'] gives it a value")
+        raise Skip(f"{name!r} is optional, and no entry of example_settings.variants gives it a value")
 
     def spec(self, name: str) -> ParamSpec:
         """The declaration of one parameter."""
@@ -91,9 +89,9 @@ class ModelSubject:
 
     @cached_property
     def integrator(self) -> str:
-        """The first installed integrator that runs the model, semi-implicit Euler before others."""
+        """The first installed integrator that runs the model, its default before others."""
         dynamics = self.model.dynamics(self.model.params(torch.float64), Control())
-        for name in sorted(integrators(), key=lambda n: (n != "semi_implicit", n)):
+        for name in sorted(integrators(), key=lambda n: (n != self.model.default_integrator, n)):
             if get_integrator(name)().refuses(dynamics) is None:
                 return name
         raise Skip("no installed integrator advances this model")
@@ -104,7 +102,7 @@ class ModelSubject:
 
     def params_in(self, dtype: torch.dtype, **values: Any) -> Params:
         """The example's parameters in one precision, some of them given."""
-        return self.model.params(dtype, **{**self.settings.get("values", {}), **values})
+        return self.model.params(dtype, **{**self.settings.values, **values})
 
     def roll(
         self,
@@ -180,21 +178,12 @@ class RendererSubject:
 def model_subject(given: Any, settings: Mapping[str, Any] | None = None) -> ModelSubject:
     """A registered name, a class with ``example()``, or a model itself."""
     name, found = (given, get_model(given)) if isinstance(given, str) else (None, given)
-    made = isinstance(found, Model)
-    owner: Any = type(found) if made else found
-    make: Any = (lambda: copy.deepcopy(found)) if made else getattr(owner, "example", None)
-    merged = {**getattr(owner, "example_settings", {}), **(settings or {})}
-    missing = [key for key in ("dt", "steps", "fit") if key not in merged]
+    owner: Any = type(found) if isinstance(found, Model) else found
     title = str(name or getattr(owner, "__name__", owner))
-    if make is None or missing:
-        raise TypeError(
-            f"{title}: a model is checked on its example: give the class example() -> Model and example_settings = "
-            "{'dt': ..., 'steps': ..., 'fit': parameter}"
-        )
-    unknown = sorted(set(merged) - set(SETTINGS))
-    if unknown:
-        raise TypeError(f"{title}: example_settings has {', '.join(unknown)}; it may have {', '.join(SETTINGS)}")
-    return ModelSubject(title, make, merged)
+    if not (isinstance(owner, type) and issubclass(owner, Model)):
+        raise TypeError(f"{title}: only a class has an example to check; got a factory, so give a model that it makes")
+    example = as_example_settings(title, owner.example_settings).changed(title, settings or {})
+    return ModelSubject(title, (lambda: copy.deepcopy(found)) if isinstance(found, Model) else owner.example, example)
 
 
 def integrator_subject(given: Any) -> IntegratorSubject:
@@ -207,8 +196,11 @@ def integrator_subject(given: Any) -> IntegratorSubject:
 def renderer_subject(given: Any) -> RendererSubject:
     """A registered name, a class that needs no arguments (or has ``example()``), or a renderer itself."""
     name, found = (given, get_renderer(given)) if isinstance(given, str) else (None, given)
-    make = (lambda: copy.deepcopy(found)) if isinstance(found, Renderer) else getattr(found, "example", found)
-    return RendererSubject(name or _title(found), make)
+    if isinstance(found, Renderer):
+        return RendererSubject(name or _title(found), lambda: copy.deepcopy(found))
+    factory: Any = found
+    derived = isinstance(factory, type) and issubclass(factory, Renderer)
+    return RendererSubject(name or _title(found), factory.example if derived else factory)
 
 
 def _title(found: Any) -> str:

@@ -1,28 +1,37 @@
-"""The three suites, and running them."""
+"""The suites, and running them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from diffloom.testing.checks import Check, Item, checked_reasons, expand, run
 from diffloom.testing.results import Report
-from diffloom.testing.subjects import (
-    IntegratorSubject,
-    ModelSubject,
-    RendererSubject,
-    integrator_subject,
-    model_subject,
-    renderer_subject,
-)
+from diffloom.testing.subjects import integrator_subject, model_subject, renderer_subject
+from diffloom.testing.term_hosts import term_subject
 
-Subject = ModelSubject | IntegratorSubject | RendererSubject
+
+class Subject(Protocol):
+    """What is put to the test. kind: "model", "loss", ...; under an attribute of that name it has the thing itself."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def kind(self) -> str:
+        """Of what kind it is."""
+
+
+#: Where the checks of a kind are, unless they are in the package named after it.
+HOMES = {"loss": "diffloom_fitting.testing.losses", "optimiser": "diffloom_fitting.testing.optimisers"}
 
 
 def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
     """Every check on ``subject``, of all families or of some."""
-    checks: tuple[Check, ...] = import_module(f"diffloom.testing.{subject.kind}s").CHECKS
+    home = HOMES.get(subject.kind, f"diffloom.testing.{subject.kind}s")
+    checks: tuple[Check, ...] = import_module(home).CHECKS
     known = list(dict.fromkeys(each.family for each in checks))
     wanted = known if families is None else list(families)
     unknown = sorted(set(wanted) - set(known))
@@ -36,7 +45,7 @@ def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item
 def reasons_for(subject: Subject, given: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
     """Expected failures that were given, and those that the class itself admits in ``expected_failures``."""
     try:
-        own = getattr(type(getattr(subject, subject.kind)), "expected_failures", {})
+        own = getattr(subject, subject.kind).expected_failures
     except Exception:
         own = {}  # It cannot even be made; the checks say why.
     # What the class admits may belong to a family that is not run now; what the caller gives may not.
@@ -63,18 +72,10 @@ def check_model(
     """Check a physical model; raises AssertionError that lists all failures.
 
     model: a registered name, a class, or a model itself. It is checked on its example: a class offers
-    ``example() -> Model`` and ``example_settings``, a mapping with
+    ``example() -> Model`` and ``example_settings``, an ``ExampleSettings``.
 
-    - dt [s], steps: how the example is run; it should be small and show everything. fit: the parameter that shows best.
-    - values: parameters of the example that are not the defaults. Optional, as are the following.
-    - rest: parameter values under which the example is at rest.
-    - claims: of "translation", "rotation", "boost", "momentum", "angular_momentum"; free: parameter values under which
-      they hold (no gravity, no ground); like ``rest`` if not given.
-    - variants: mappings of values (or a function of the model that gives them), each for the gradients of the
-      parameters it names: for optional ones, and for those that do not show in the example otherwise.
-
-    ``settings`` adds to these. expected_failures: names of checks that cannot pass, each with its reason; one that
-    passes after all is a failure. families: run only these.
+    ``settings`` exchanges fields of these. expected_failures: names of checks that cannot pass, each with its reason;
+    one that passes after all is a failure. families: run only these.
     """
     return run_suite(model_subject(model, settings), expected_failures, families).raise_if_failed()
 
@@ -99,3 +100,24 @@ def check_renderer(
     """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
     raises AssertionError that lists all failures. The other arguments are those of check_model."""
     return run_suite(renderer_subject(renderer), expected_failures, families).raise_if_failed()
+
+
+def check_term(
+    term: Any,
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> Report:
+    """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
+
+    term: a registered name, or a class that derives from ``diffloom.interfaces.ForceTerm`` and has
+
+    - example(context) -> ForceTerm, a class method: a term that acts on the nodes of the context where they start.
+    - claims, optional: of "conservative" (at rest the force derives from an energy), "dissipative" (what velocities add
+      takes energy away), "momentum" and "angular_momentum" (forces, or torques, add up to nothing).
+    - variants, optional: mappings of values, each for the gradients of the parameters it names, where example() does
+      not show them.
+
+    The other arguments are those of check_model.
+    """
+    return run_suite(term_subject(term), expected_failures, families).raise_if_failed()

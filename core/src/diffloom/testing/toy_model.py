@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import final
 
 import numpy as np
 import torch
 
 from diffloom.dynamics import Mechanics, applied, particles, per_step, spread, springs
-from diffloom.interfaces import Control, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.testing.scenes import octahedron_faces
 
 _PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)
@@ -22,13 +22,13 @@ _AXES = torch.eye(3, dtype=torch.float64)
 class ToyChain(Model):
     """Three particles on two damped springs, drawn as little octahedra. radius: of these [m]."""
 
-    example_settings: ClassVar[Mapping[str, Any]] = {
-        "dt": 1e-2,
-        "steps": 12,
-        "fit": "stiffness",
-        "rest": {"gravity": (0.0, 0.0, 0.0), "velocity": (0.0, 0.0, 0.0)},
-        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
-    }
+    example_settings = ExampleSettings(
+        dt=1e-2,
+        steps=12,
+        fit="stiffness",
+        rest={"gravity": (0.0, 0.0, 0.0), "velocity": (0.0, 0.0, 0.0)},
+        claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
+    )
 
     def __init__(self, radius: float = 0.12) -> None:
         self.radius = radius

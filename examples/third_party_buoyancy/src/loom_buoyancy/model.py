@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import final
 
 import numpy as np
 import torch
 import trimesh
 
 from diffloom.dynamics import Mechanics, particles, spread, springs
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
 from loom_buoyancy.term import buoyancy, water_specs
 
 
@@ -21,13 +31,13 @@ class BuoysModel(Model):
     count: how many. spacing: between them at the start [m].
     """
 
-    example_settings: ClassVar[Mapping[str, Any]] = {
-        "dt": 0.005,
-        "steps": 60,
-        "fit": "wave_height",
+    example_settings = ExampleSettings(
+        dt=0.005,
+        steps=60,
+        fit="wave_height",
         # Half under water, as heavy as the water they displace: the density of a buoy is half of water's.
-        "rest": {"wave_height": 0.0, "velocity": 0.0, "density": 500.0, "height": 0.0},
-    }
+        rest={"wave_height": 0.0, "velocity": 0.0, "density": 500.0, "height": 0.0},
+    )
 
     def __init__(self, count: int = 6, spacing: float = 0.25) -> None:
         if count < 2:

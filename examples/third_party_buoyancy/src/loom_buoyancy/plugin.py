@@ -2,7 +2,7 @@
 
 from diffloom.plugins import Register, hookimpl
 
-DIFFLOOM_PLUGIN_API = 1
+DIFFLOOM_PLUGIN_API = 2
 
 
 @hookimpl
@@ -14,4 +14,4 @@ def diffloom_register_models(register: Register) -> None:
 @hookimpl
 def diffloom_register_terms(register: Register) -> None:
     """Offer the term "buoyancy"."""
-    register("buoyancy", "loom_buoyancy.term:buoyancy", summary="Lift and drag of balls in wavy water")
+    register("buoyancy", "loom_buoyancy.term:Buoyancy", summary="Lift and drag of balls in wavy water")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
 
+import torch
 from torch import Tensor
 
-from diffloom.dynamics import NodeTerm, spread
-from diffloom.interfaces import ParamSpec
+from diffloom.dynamics import NodeSet, NodeTerm, spread
+from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
 
 _POSITIVE = (0.0, None)
 
@@ -45,3 +48,35 @@ def buoyancy(radius: Tensor, gravity: Tensor, params: Mapping[str, Tensor], name
             *((key, spread(params[key], count)) for key in names),
         ),
     )
+
+
+@final
+@dataclass(frozen=True)
+class Buoyancy(ForceTerm):
+    """The same for any model of particles, each of which displaces water as a ball. radius: of the balls [m]; level:
+    height of the water at rest [m]. The water is pressed by the model's own gravity."""
+
+    radius: float = 0.05
+    level: float = 0.0
+
+    @classmethod
+    def example(cls, context: TermContext) -> Buoyancy:
+        """Water up to the middle of what starts."""
+        q = context.start.q.detach()
+        return cls(0.3 * float((q - q.mean(dim=0)).norm(dim=1).max()), float(q[:, 1].mean()))
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        water = [replace(s, default=self.level) if s.name == "water_level" else s for s in water_specs()]
+        return (ParamSpec("radius", self.radius, "m", "of the ball around each node", ("nodes",), _POSITIVE), *water)
+
+    @classmethod
+    def refuses(cls, nodes: NodeSet) -> str | None:
+        if nodes.name == "particles":
+            return None
+        return f"particles float (as in springs, cloth and fem); these nodes are {nodes.name!r}"
+
+    def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
+        gravity = context.params.get("gravity", torch.tensor([0.0, -9.81, 0.0], dtype=context.dtype))
+        made = buoyancy(spread(params["radius"], (context.count,)), gravity, params, name)
+        return replace(made, on=context.on)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, final
+
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import TorchTerm
+from diffloom.dynamics import NodeSet, TorchTerm, spread
+from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
 
 #: mu_0 / (4 pi) [N/A^2].
 MAGNETIC = 1e-7
@@ -17,6 +22,39 @@ def dipoles(moment: Tensor, name: str = "dipoles") -> TorchTerm:
     moment: (nodes, 3) [A m^2].
     """
     return TorchTerm(name, dipole_forces, (("moment", moment),))
+
+
+@final
+@dataclass(frozen=True)
+class Dipoles(ForceTerm):
+    """The same for any model of particles, each of which becomes a magnet. moment: of all, or of each [A m^2]."""
+
+    moment: tuple[float, float, float] = (0.0, 0.06, 0.0)
+
+    #: Dipoles that keep their direction may exert a torque, so angular momentum is not claimed.
+    claims: ClassVar[tuple[str, ...]] = ("conservative", "momentum")
+
+    @classmethod
+    def example(cls, context: TermContext) -> Dipoles:
+        """Magnets that push each other with about a newton at half the size of what they are."""
+        q = context.start.q.detach()
+        reach = 0.5 * float((q - q.mean(dim=0)).norm(dim=1).max())
+        strength = (reach**4 / (3.0 * MAGNETIC)) ** 0.5
+        return cls((0.3 * strength, strength, -0.2 * strength))
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return (ParamSpec("moment", self.moment, "A m^2", "magnetic moment", ("nodes", 3)),)
+
+    @classmethod
+    def refuses(cls, nodes: NodeSet) -> str | None:
+        if nodes.name == "particles":
+            return None
+        return f"dipoles sit on particles (as in springs, cloth and fem); these nodes are {nodes.name!r}"
+
+    def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> TorchTerm:
+        moment = spread(params["moment"], (context.count, 3))
+        return TorchTerm(name, dipole_forces, (("moment", moment),), context.on)
 
 
 def dipole_forces(clock: object, q: Tensor, u: Tensor, moment: Tensor) -> Tensor:

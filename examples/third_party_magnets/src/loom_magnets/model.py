@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import final
 
 import torch
 import trimesh
 from torch import Tensor
 
 from diffloom.dynamics import Mechanics, TorchTerm, particles, spread
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
 from loom_magnets.dipoles import dipoles
 
 
@@ -21,14 +31,14 @@ class MagnetsModel(Model):
     count: how many magnets; they start on a spiral in the plane y = 0. radius: of the discs they are drawn as [m].
     """
 
-    example_settings: ClassVar[Mapping[str, Any]] = {
-        "dt": 0.01,
-        "steps": 30,
-        "fit": "moment",
+    example_settings = ExampleSettings(
+        dt=0.01,
+        steps=30,
+        fit="moment",
         # Without coil and water only the dipoles act. They keep their direction, so they may exert a torque.
-        "free": {"trap": 0.0, "drag": 0.0},
-        "claims": ("translation", "boost", "momentum"),
-    }
+        free={"trap": 0.0, "drag": 0.0},
+        claims=("translation", "boost", "momentum"),
+    )
 
     def __init__(self, count: int = 5, radius: float = 0.01) -> None:
         if count < 2:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import final
 
 import torch
 import trimesh
 
 from diffloom.dynamics import Mechanics, per_step, spread
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
 from loom_pendulum.system import pendulums, swing
 
 
@@ -20,12 +30,12 @@ class PendulumModel(Model):
     count: how many. spacing: between their pivots [m]. bob, rod: radii of what is drawn [m].
     """
 
-    example_settings: ClassVar[Mapping[str, Any]] = {
-        "dt": 0.02,
-        "steps": 40,
-        "fit": "length",
-        "rest": {"angle": 0.0, "rate": 0.0, "torque": 0.0},
-    }
+    example_settings = ExampleSettings(
+        dt=0.02,
+        steps=40,
+        fit="length",
+        rest={"angle": 0.0, "rate": 0.0, "torque": 0.0},
+    )
 
     def __init__(self, count: int = 1, spacing: float = 0.6, bob: float = 0.12, rod: float = 0.02) -> None:
         if count < 1:

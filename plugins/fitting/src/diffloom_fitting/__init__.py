@@ -27,13 +27,47 @@ if TYPE_CHECKING:
         SilhouetteError,
         StateError,
     )
-    from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Hops, Lbfgs, Sgd
+    from diffloom_fitting.objective import Evaluation, Objective
+    from diffloom_fitting.optimisers import (
+        Adam,
+        CmaEs,
+        FitError,
+        GaussNewton,
+        Hops,
+        Lbfgs,
+        Optimiser,
+        Progress,
+        Sgd,
+        first_evaluation,
+        take_step,
+    )
     from diffloom_fitting.report import write_report
     from diffloom_fitting.result import Estimate, Result
-    from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids, Tracked, Viewpoint, Waypoint
+    from diffloom_fitting.scene import (
+        CameraPlacement,
+        Look,
+        Orbit,
+        Policy,
+        Scene,
+        Sinusoids,
+        Tracked,
+        View,
+        Viewpoint,
+        Waypoint,
+    )
     from diffloom_fitting.schedules import Schedule
     from diffloom_fitting.stages import Stage, Stop
-    from diffloom_fitting.targets import Target, Targets, read_film, read_masks, synthesise, synthesise_views
+    from diffloom_fitting.targets import (
+        ImageFolder,
+        Target,
+        Targets,
+        VideoFile,
+        VideoReader,
+        read_film,
+        read_masks,
+        synthesise,
+        synthesise_views,
+    )
     from diffloom_fitting.unknowns import Unknown
 
 _HOMES = {
@@ -42,34 +76,74 @@ _HOMES = {
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
     "losses": ("InteriorError", "Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"),
-    "optimisers": ("Adam", "CmaEs", "FitError", "GaussNewton", "Hops", "Lbfgs", "Sgd"),
+    "objective": ("Evaluation", "Objective"),
+    "optimisers": (
+        "Adam",
+        "CmaEs",
+        "FitError",
+        "GaussNewton",
+        "Hops",
+        "Lbfgs",
+        "Optimiser",
+        "Progress",
+        "Sgd",
+        "first_evaluation",
+        "take_step",
+    ),
     "report": ("write_report",),
     "result": ("Estimate", "Result"),
-    "scene": ("Look", "Orbit", "Policy", "Scene", "Sinusoids", "Tracked", "Viewpoint", "Waypoint"),
+    "scene": (
+        "CameraPlacement",
+        "Look",
+        "Orbit",
+        "Policy",
+        "Scene",
+        "Sinusoids",
+        "Tracked",
+        "View",
+        "Viewpoint",
+        "Waypoint",
+    ),
     "schedules": ("Schedule",),
     "stages": ("Stage", "Stop"),
-    "targets": ("Target", "Targets", "read_film", "read_masks", "synthesise", "synthesise_views"),
+    "targets": (
+        "ImageFolder",
+        "Target",
+        "Targets",
+        "VideoFile",
+        "VideoReader",
+        "read_film",
+        "read_masks",
+        "synthesise",
+        "synthesise_views",
+    ),
     "unknowns": ("Unknown",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Adam",
+    "CameraPlacement",
     "CmaEs",
     "Estimate",
+    "Evaluation",
     "Experiment",
     "FitError",
     "GaussNewton",
     "Hops",
+    "ImageFolder",
     "InteriorError",
     "Lbfgs",
     "Look",
     "Loss",
     "MultiScale",
+    "Objective",
+    "Optimiser",
     "Orbit",
     "Overlap",
     "PixelError",
     "Policy",
+    "Progress",
     "Result",
     "Scene",
     "Schedule",
@@ -83,11 +157,15 @@ __all__ = [
     "Targets",
     "Tracked",
     "Unknown",
+    "VideoFile",
+    "VideoReader",
+    "View",
     "Viewpoint",
     "Waypoint",
     "build_experiment",
     "build_scene",
     "check_gradient",
+    "first_evaluation",
     "fit",
     "load_file",
     "read_film",
@@ -95,6 +173,7 @@ __all__ = [
     "run_fit",
     "synthesise",
     "synthesise_views",
+    "take_step",
     "write_report",
 ]
 

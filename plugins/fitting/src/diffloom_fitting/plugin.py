@@ -2,7 +2,7 @@
 
 from diffloom.plugins import Register, hookimpl
 
-DIFFLOOM_PLUGIN_API = 1
+DIFFLOOM_PLUGIN_API = 2
 
 COMMANDS = {
     "run": "Fit an experiment's unknowns to its video",
@@ -33,3 +33,28 @@ def diffloom_register_losses(register: Register) -> None:
     register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
     register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
     register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
+
+
+@hookimpl
+def diffloom_register_optimisers(register: Register) -> None:
+    """Offer the optimisers."""
+    home = "diffloom_fitting.optimisers"
+    register("adam", f"{home}:Adam", summary="Adam: steps of one size, whatever the gradient's")
+    register("cma", f"{home}:CmaEs", summary="CMA-ES: a search without gradients, for a start")
+    register("gauss_newton", f"{home}:GaussNewton", summary="Gauss-Newton with Levenberg-Marquardt damping")
+    register("hops", f"{home}:Hops", summary="Basin hopping with Gauss-Newton descents, for contact")
+    register("lbfgs", f"{home}:Lbfgs", summary="L-BFGS, for very many unknowns")
+    register("sgd", f"{home}:Sgd", summary="Gradient descent with momentum")
+
+
+@hookimpl
+def diffloom_register_video_readers(register: Register) -> None:
+    """Offer the video readers."""
+    register("video", "diffloom_fitting.targets:VideoFile", summary="mp4, gif and whatever else FFmpeg decodes")
+    register("folder", "diffloom_fitting.targets:ImageFolder", summary="A folder of images")
+
+
+@hookimpl
+def diffloom_register_cameras(register: Register) -> None:
+    """Offer the kinds of camera."""
+    register("orbit", "diffloom_fitting.scene:Orbit", summary="Stands around the scene, by distance and angles")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +13,18 @@ from torch import Tensor
 from diffloom.contact import ground
 from diffloom.dynamics import Mechanics, Term, frozen, particles, spread, springs
 from diffloom.geometry.incidence import Indices, take
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Texture, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Texture,
+    Trajectory,
+)
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
 from diffloom_physics_cloth.plane import plane_normal
@@ -35,21 +46,21 @@ class ClothModel(Model):
     their plane, where one turned inside out is driven back: no bending, no air.
     """
 
-    example_settings: ClassVar[dict[str, Any]] = {
-        "dt": 1e-3,
-        "steps": 60,
-        "fit": "shear_modulus",
-        "values": {"ground_height": 0.093},
-        "rest": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
-        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        "variants": lambda model: (
+    example_settings = ExampleSettings(
+        dt=1e-3,
+        steps=60,
+        fit="shear_modulus",
+        values={"ground_height": 0.093},
+        rest={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
+        claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        variants=lambda model: (
             {"mass": 0.002},
             {"start_shape": model.sheet.vertices, "rest_shape": model.sheet.vertices},
             {"rest_angle": 0.1},
             {"drag": 0.6, "lift": 0.3, "wind": (1.0, 0.5, -0.3)},
             {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
         ),
-    }
+    )
 
     def __init__(
         self,

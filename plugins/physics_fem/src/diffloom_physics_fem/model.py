@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from diffloom.geometry.tet_surface import extract_surface
 from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import (
     Control,
+    ExampleSettings,
     InputError,
     Model,
     Params,
@@ -54,21 +55,21 @@ class FemModel(Model):
     ground: whether there is a plane to touch.
     """
 
-    example_settings: ClassVar[dict[str, Any]] = {
-        "dt": 1e-3,
-        "steps": 60,
-        "fit": "shear_modulus",
+    example_settings = ExampleSettings(
+        dt=1e-3,
+        steps=60,
+        fit="shear_modulus",
         # Just above the ground; by default its middle lies there, with nodes on the very kink of the contact force.
-        "values": {"position": (0.0, 0.103, 0.0)},
-        "rest": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
-        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        "variants": lambda model: (
+        values={"position": (0.0, 0.103, 0.0)},
+        rest={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
+        claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        variants=lambda model: (
             {"mass": 0.3},
             {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
             {"youngs_modulus": 2e5, "poisson_ratio": 0.3},
             {"start_shape": model.mesh.vertices, "rest_shape": model.mesh.vertices},
         ),
-    }
+    )
 
     def __init__(
         self,
@@ -186,6 +187,9 @@ class FemModel(Model):
             return self._with_regions(params, "mass", spread(params["mass"], (count,)), particles=True)
         quarter = 0.25 * self._per_tet(params, "density") * self.rest(params).volume
         return assemble(quarter[:, None].expand(-1, 4), self.mesh.tets, count)
+
+    def derived(self, params: Params) -> Mapping[str, Tensor]:
+        return {"mass": self.masses(params)}
 
     def moduli(self, params: Params) -> tuple[Tensor, Tensor]:
         """Shear and Lame modulus (tets,) [Pa], whichever way the material was given."""

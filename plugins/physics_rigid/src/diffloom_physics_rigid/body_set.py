@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.contact import ContactPoints
 from diffloom.dynamics import Motion, NodeSet, spread
 from diffloom.interfaces import InputError
 
@@ -26,11 +29,14 @@ def symmetric(numbers: Tensor) -> Tensor:
     return torch.stack(rows, dim=-2)
 
 
-def bodies(mass: Tensor, inertia: Tensor, gravity: Tensor, fixed: NDArray[np.bool_]) -> NodeSet:
+def bodies(
+    mass: Tensor, inertia: Tensor, gravity: Tensor, fixed: NDArray[np.bool_], points: ContactPoints | None = None
+) -> NodeSet:
     """Rigid bodies.
 
     mass: (bodies,) [kg]; inertia: (bodies, 6) about the centre in the body's axes, xx yy zz xy xz yz [kg m^2];
-    gravity: (3,) or (bodies, 3) [m/s^2]; fixed: (bodies,) bodies that never move.
+    gravity: (3,) or (bodies, 3) [m/s^2]; fixed: (bodies,) bodies that never move. points: where the bodies touch
+    obstacles.
     """
     from diffloom_physics_rigid import body_kernels as kernels
 
@@ -65,6 +71,8 @@ def bodies(mass: Tensor, inertia: Tensor, gravity: Tensor, fixed: NDArray[np.boo
             ("inertia", inertia),
             ("inverse_inertia", held(six(torch.linalg.inv(symmetric(inertia))))),
         ),
+        # What never moves need not be tested for contact.
+        contact_points=None if points is None else replace(points, reach=np.where(fixed, -np.inf, points.reach)),
     )
 
 

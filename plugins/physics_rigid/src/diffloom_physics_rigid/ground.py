@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import unit_normal
+from diffloom.contact.point_clusters import ContactPoints
 from diffloom.dynamics import NodeTerm, spread
-from diffloom_physics_rigid.contact_points import ContactPoints
 
 CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")
 

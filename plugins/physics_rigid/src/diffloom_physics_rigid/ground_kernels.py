@@ -18,11 +18,11 @@ from diffloom.kernels import (
     mul3,
     outer3,
     quat_matrix,
+    quat_matrix_vjp,
     st3,
     sub3,
     tmatvec33,
 )
-from diffloom_physics_rigid.rotation_kernels import quat_matrix_vjp
 
 
 @device

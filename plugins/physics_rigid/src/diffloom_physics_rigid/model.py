@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.contact import contact_points
 from diffloom.dynamics import Mechanics, NodeTerm, Term, spread
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric
 from diffloom_physics_rigid.contact_defaults import sides_of, stable_step
-from diffloom_physics_rigid.contact_points import contact_points
 from diffloom_physics_rigid.ground import CONTACT, body_ground
 from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
@@ -34,12 +44,12 @@ class RigidModel(Model):
     angular velocity [rad/s], both in the world. See docs/models/rigid.md.
     """
 
-    example_settings: ClassVar[dict[str, Any]] = {
-        "dt": 1.0 / 960.0,
-        "steps": 120,
-        "fit": "mass",
+    example_settings = ExampleSettings(
+        dt=1.0 / 960.0,
+        steps=120,
+        fit="mass",
         # At rest nothing touches; free of outer forces, the ball still lies on the box.
-        "rest": {
+        rest={
             "gravity": (0.0, 0.0, 0.0),
             "ground_height": -10.0,
             "push_force": 0.0,
@@ -47,10 +57,10 @@ class RigidModel(Model):
             "spin": 0.0,
             "position": ((-0.3, 0.15, 0.0), (-0.3, 1.2, 0.0), (0.5, 0.6, 0.2)),
         },
-        "free": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
-        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        "variants": ({"density": 500.0}, {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)}),
-    }
+        free={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
+        claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        variants=({"density": 500.0}, {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)}),
+    )
 
     def __init__(
         self,
@@ -66,8 +76,9 @@ class RigidModel(Model):
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
         self.ground = ground
         self.collisions = len(self.bodies) > 1 if collisions is None else collisions
-        self._points = contact_points(self.bodies, [body.points for body in self.bodies])
-        self._pair_points = contact_points(self.bodies, [body.pair_points for body in self.bodies])
+        roundness, reach = [body.roundness for body in self.bodies], [body.reach for body in self.bodies]
+        self._points = contact_points([body.points for body in self.bodies], roundness)
+        self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
         self._shapes: Shapes | None = None
         self._specs = specs_of(self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
@@ -118,6 +129,9 @@ class RigidModel(Model):
         volumes = torch.tensor([body.volume for body in self.bodies], dtype=params.dtype)
         return spread(params["density"], count) * volumes
 
+    def derived(self, params: Params) -> Mapping[str, Tensor]:
+        return {"mass": self.masses(params)}
+
     def inertias(self, params: Params) -> Tensor:
         """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass."""
         count = len(self.bodies)
@@ -127,7 +141,7 @@ class RigidModel(Model):
         return self.masses(params)[:, None] * six(each)
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed)
+        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed, self._points)
         # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
         terms: list[Term] = [
             body_ground(self._points, params, self._fixed | (not self.ground)),

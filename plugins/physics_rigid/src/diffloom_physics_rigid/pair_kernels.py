@@ -1,9 +1,8 @@
 """Contact between bodies: each sums over its neighbours, its own points in their shapes and their points in its own."""
 
-from diffloom.kernels import device
+from diffloom.kernels import device, quat_matrix_vjp
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
 from diffloom_physics_rigid.pair_point_kernels import points_in_shape, points_in_shape_adjoint
-from diffloom_physics_rigid.rotation_kernels import quat_matrix_vjp
 
 
 @device

@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.contact.distance_grid import DistanceGrid, distance_grid
+from diffloom.contact.point_clusters import ContactPoints
 from diffloom.dynamics import NodeTerm, Stage, spread
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
-from diffloom_physics_rigid.contact_points import ContactPoints
-from diffloom_physics_rigid.distance_grid import DistanceGrid, distance_grid
 from diffloom_physics_rigid.ground import CONTACT
 
 KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}

@@ -12,10 +12,10 @@ from diffloom.kernels import (
     mul3,
     outer3,
     quat_matrix,
+    quat_matrix_vjp,
     st3,
     tmatvec33,
 )
-from diffloom_physics_rigid.rotation_kernels import quat_matrix_vjp
 
 
 @device

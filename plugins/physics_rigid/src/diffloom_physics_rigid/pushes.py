@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from diffloom.contact.point_clusters import offsets
 from diffloom.dynamics import NodeTerm
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom_physics_rigid.body import Body, Vector
-from diffloom_physics_rigid.contact_points import offsets
 
 KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import numpy as np
 import torch
 
 from diffloom.contact import contact_specs, ground
 from diffloom.dynamics import Mechanics, Term, applied, frozen, particles, per_step, spread, springs
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
 from diffloom_physics_springs.balls import balls
 
 
@@ -21,14 +30,14 @@ class SpringsModel(Model):
     on_ground: whether there is a contact plane. radius: of the balls that particles are drawn as [m].
     """
 
-    example_settings: ClassVar[dict[str, object]] = {
-        "dt": 1.0 / 240.0,
-        "steps": 24,
-        "fit": "stiffness",
-        "rest": {"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
-        "claims": ("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        "variants": ({"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},),
-    }
+    example_settings = ExampleSettings(
+        dt=1.0 / 240.0,
+        steps=24,
+        fit="stiffness",
+        rest={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
+        claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
+        variants=({"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},),
+    )
 
     def __init__(
         self,

@@ -8,14 +8,14 @@ import click
 
 from diffloom.plugins import FactoryError, survey
 from diffloom.plugins.entry import Entry
-from diffloom.plugins.kinds import INTEGRATORS, KINDS, MODELS, RENDERERS
+from diffloom.plugins.kinds import INTEGRATORS, KINDS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import normalized
 
 if TYPE_CHECKING:
     from diffloom.testing import Report, Result
 
-SUITES = (MODELS, INTEGRATORS, RENDERERS)
+SUITES = (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, OPTIMISERS)
 
 
 @click.command()
@@ -89,6 +89,11 @@ def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[Result]":
         subject = MAKERS[entry.kind.singular](entry.name)
     except TypeError as error:
         return (Result("suite.subject", Outcome.FAILED, str(error)),)
+    except ModuleNotFoundError as error:
+        if error.name != "diffloom_fitting":
+            raise
+        reason = f"the suite for a {entry.kind.singular} comes with diffloom-fitting: pip install diffloom-fitting"
+        return (Result("suite.none", Outcome.SKIPPED, reason),)
     try:
         return run_suite(subject, families=families or None).results
     except ValueError as error:

@@ -25,7 +25,13 @@ def as_data(reports: Sequence[Report]) -> dict[str, Any]:
                 "name": report.name,
                 "skipped_families": report.skipped_families,
                 "results": [
-                    {"check": r.check, "outcome": str(r.outcome), "detail": r.detail, "seconds": round(r.seconds, 4)}
+                    {
+                        "check": r.check,
+                        "outcome": str(r.outcome),
+                        "detail": r.detail,
+                        "seconds": round(r.seconds, 4),
+                        "comparisons": r.comparisons,
+                    }
                     for r in report.results
                 ],
             }
@@ -39,15 +45,17 @@ def show(reports: Sequence[Report], verbose: bool) -> None:
     for report in reports:
         click.secho(f"{report.kind} {report.name}", bold=True)
         _print_table(_each(report) if verbose else _by_family(report))
-        for result in report.failures:
-            click.secho(f"FAILED   {result.check}: {result.detail}", fg="red")
+        for cause in report.causes:
+            click.secho(f"FAILED   {cause}", fg="red")
         for family, reason in report.skipped_families.items():
             click.echo(f"SKIPPED  all of {family}: {reason}")
         click.echo()
     counts = _counts(reports)
     click.echo(
         f"{counts['ran']} checks ran: {counts['passed']} passed, {counts['failed']} failed, "
-        f"{counts['skipped']} skipped" + (f", {counts['expected']} failed as expected" if counts["expected"] else "")
+        f"{counts['skipped']} skipped"
+        + (f", {counts['expected']} failed as expected" if counts["expected"] else "")
+        + f"; {counts['compared']} compared something"
     )
 
 
@@ -59,6 +67,7 @@ def _counts(reports: Sequence[Report]) -> dict[str, int]:
         "failed": found[Outcome.FAILED],
         "skipped": found[Outcome.SKIPPED],
         "expected": found[Outcome.EXPECTED],
+        "compared": sum(report.compared for report in reports),
     }
 
 

@@ -44,6 +44,7 @@ def as_data(reports: tuple[PluginReport, ...]) -> dict[str, Any]:
                 "version": report.origin.version or None,
                 "state": str(report.state),
                 "reason": report.reason or None,
+                "warnings": list(report.warnings),
                 "seconds": round(report.seconds, 6),
                 "offers": [_offer(entry) for entry in report.offers],
             }
@@ -74,14 +75,15 @@ def _print_tables(reports: tuple[PluginReport, ...]) -> None:
 def _offers_table(reports: tuple[PluginReport, ...]) -> "Table":
     from rich.text import Text
 
-    table = _table("offer", "name", "what it is")
+    table = _table("offer", "name", "plugin", "what it is")
     entries = [entry for report in reports for entry in report.offers]
     for entry in sorted(entries, key=lambda entry: (KINDS.index(entry.kind), entry.name)):
         text = Text(entry.summary)
         reason = entry.unavailable()
         if reason is not None:
             text.append(f"; unavailable: {reason}", style="yellow")
-        table.add_row(entry.kind.singular, Text(entry.name, style="bold"), text)
+        # As Text, not str: a bracket in somebody's name is not markup.
+        table.add_row(entry.kind.singular, Text(entry.name, style="bold"), Text(entry.origin.plugin), text)
     return table
 
 
@@ -93,8 +95,9 @@ def _plugins_table(reports: tuple[PluginReport, ...]) -> "Table":
         state = Text(str(report.state), style=_COLOURS[report.state])
         if report.reason:
             state.append(f": {report.reason}")
+        for line in report.warnings:
+            state.append(f"; {line}", style="yellow")
         distribution = f"{report.origin.distribution} {report.origin.version}".strip()
-        # As Text, not str: a bracket in somebody's name is not markup.
         table.add_row(Text(report.origin.plugin), Text(distribution), state)
     return table
 

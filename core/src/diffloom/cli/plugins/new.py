@@ -10,17 +10,24 @@ from pathlib import Path
 import click
 
 from diffloom.plugins import survey
-from diffloom.plugins.kinds import INTEGRATORS, MODELS, RENDERERS
+from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS, Kind
 
 SUFFIX = ".in"
 _TERM = "| `term.py` | the force as a term of mechanics |"
 _FILES = {
     "physics_compiled": _TERM + "\n| `kernels.py` | the numbers: the force and its adjoint, compiled |",
     "physics_torch": _TERM.replace("term of mechanics", "term of mechanics, in plain PyTorch"),
-    "render": "",
-    "integrator": "",
 }
-_CLASSES = {"physics": "Model", "render": "Renderer", "integrator": "Integrator"}
+_CLASSES = {"physics": "Model", "render": "Renderer", "command": "Command"}
+#: Kinds of package that have one form: what they offer, and what is said of them.
+_KINDS = {
+    "render": (RENDERERS, "a renderer called NAME, in plain PyTorch"),
+    "integrator": (INTEGRATORS, "an integrator called NAME, compiled from its kicks and drifts"),
+    "term": (TERMS, "a force term called NAME, in plain PyTorch, that any model may use"),
+    "loss": (LOSSES, "a loss called NAME"),
+    "optimiser": (OPTIMISERS, "an optimiser called NAME"),
+    "command": (COMMANDS, "a command called NAME of the command line"),
+}
 
 
 @click.group()
@@ -42,29 +49,26 @@ def _into(function: click.decorators.FC) -> click.decorators.FC:
 def physics(name: str, in_torch: bool, into: Path) -> None:
     """Write a physical model called NAME, with a compiled force and its adjoint."""
     form = "physics_torch" if in_torch else "physics_compiled"
-    _write(Package("physics", _checked(name, MODELS.singular)), ("physics", form), _FILES[form], into)
+    _write(Package("physics", _checked(name, MODELS)), ("physics", form), _FILES[form], into)
 
 
-@new.command()
-@click.argument("name")
-@_into
-def render(name: str, into: Path) -> None:
-    """Write a renderer called NAME, in plain PyTorch."""
-    _write(Package("render", _checked(name, RENDERERS.singular)), ("render",), _FILES["render"], into)
+def _add(kind: str) -> None:
+    offers, summary = _KINDS[kind]
+
+    @new.command(kind, help=f"Write {summary}.")
+    @click.argument("name")
+    @_into
+    def write(name: str, into: Path) -> None:
+        _write(Package(kind, _checked(name, offers)), (kind,), "", into)
 
 
-@new.command()
-@click.argument("name")
-@_into
-def integrator(name: str, into: Path) -> None:
-    """Write an integrator called NAME, compiled from its kicks and drifts."""
-    package = Package("integrator", _checked(name, INTEGRATORS.singular))
-    _write(package, ("integrator",), _FILES["integrator"], into)
+for _kind in _KINDS:
+    _add(_kind)
 
 
 @dataclass(frozen=True)
 class Package:
-    """The names of a new package. kind: "physics", "render" or "integrator"; name: what it offers is called."""
+    """The names of a new package. kind: "physics", "render", "loss", ...; name: what it offers is called."""
 
     kind: str
     name: str
@@ -76,11 +80,12 @@ class Package:
 
     def fill(self, text: str, listing: str) -> str:
         """A template's text, or path, with the names filled in."""
+        ending = _CLASSES.get(self.kind, self.kind.capitalize())
         words = {
             "__NAME__": self.name,
             "__PACKAGE__": self.distribution.replace("-", "_"),
             "__DISTRIBUTION__": self.distribution,
-            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + _CLASSES[self.kind],
+            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + ending,
             "__FILES__": listing,
             # Folders called "tests" are left out where this package is packed.
             "__TESTS__": "tests",
@@ -90,7 +95,7 @@ class Package:
         return text
 
 
-def _checked(name: str, kind: str) -> str:
+def _checked(name: str, kind: Kind) -> str:
     """``name`` if a plugin and a module may be called so and nobody has taken it."""
     found = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found) or keyword.iskeyword(found):
@@ -98,11 +103,10 @@ def _checked(name: str, kind: str) -> str:
             f"{name!r} cannot be a name: use lower case letters and digits, joined by '_', starting with a letter"
         )
     registry = survey()
-    for each in (MODELS, INTEGRATORS, RENDERERS):
-        if each.singular == kind and found in registry.names(each):
-            article = "an" if kind[0] in "aeiou" else "a"
-            owner = registry.entry(each, found).origin
-            raise click.ClickException(f"there is {article} {kind} {found!r} already, of {owner}; choose another name")
+    if found in registry.names(kind):
+        what = f"{'an' if kind.singular[0] in 'aeiou' else 'a'} {kind.singular}"
+        owner = registry.entry(kind, found).origin
+        raise click.ClickException(f"there is {what} {found!r} already, of {owner}; choose another name")
     return found
 
 

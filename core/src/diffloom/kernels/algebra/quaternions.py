@@ -127,3 +127,17 @@ def quat_matrix(q):
         x2 * y + z2 * w, ww - xx + yy - zz, y2 * z - x2 * w,
         x2 * z - y2 * w, y2 * z + x2 * w, ww - xx - yy + zz,
     )  # fmt: skip
+
+
+@device
+def quat_matrix_vjp(r, A):
+    """Cotangent of the quaternion r for the cotangent A (nine numbers) of quat_matrix(r)."""
+    w, x, y, z = r
+    trace = A[0] + A[4] + A[8]
+    xy, xz, yz = A[1] + A[3], A[2] + A[6], A[5] + A[7]
+    wx, wy, wz = A[7] - A[5], A[2] - A[6], A[3] - A[1]
+    a = w * trace + x * wx + y * wy + z * wz
+    b = x * (A[0] + A[0] - trace) + y * xy + z * xz + w * wx
+    c = y * (A[4] + A[4] - trace) + x * xy + z * yz + w * wy
+    d = z * (A[8] + A[8] - trace) + x * xz + y * yz + w * wz
+    return (a + a, b + b, c + c, d + d)

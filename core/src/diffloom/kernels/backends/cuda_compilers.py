@@ -7,6 +7,7 @@ numba knows of device functions. numba-cuda-mlir knows nothing of numba, so they
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from collections.abc import Callable
@@ -44,9 +45,7 @@ def is_mlir() -> bool:
 def cuda_module() -> Any:
     """The chosen compiler's ``cuda``."""
     if is_mlir():
-        from numba_cuda_mlir import cuda
-
-        return cuda
+        return importlib.import_module("numba_cuda_mlir.cuda")
     try:
         from numba import cuda
     except ImportError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,14 +57,14 @@ def why_unavailable() -> str | None:
 @contextlib.contextmanager
 def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
     """Let the compiler believe in a GPU of this capability: it asks when a kernel calls a device function."""
+    holder: Any
+    answer: Callable[..., Any]
     if is_mlir():
-        from numba_cuda_mlir import tools
-
-        holder, name, answer = tools, "get_gpu_compute_capability", lambda *_: capability
+        holder = importlib.import_module("numba_cuda_mlir.tools")
+        name, answer = "get_gpu_compute_capability", lambda *_: capability
     else:
-        from numba.cuda import dispatcher
-
-        holder, name, answer = dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability)
+        holder = importlib.import_module("numba.cuda.dispatcher")
+        name, answer = "get_current_device", lambda: SimpleNamespace(compute_capability=capability)
     original = getattr(holder, name)
     setattr(holder, name, answer)
     try:
@@ -77,8 +78,7 @@ def to_ptx(kernel: Any, args: tuple[Any, ...], capability: tuple[int, int]) -> s
     cuda = cuda_module()
     with pretended_device(capability):
         if is_mlir():
-            from numba_cuda_mlir.numba_cuda.typing.typeof import typeof
-
+            typeof = importlib.import_module("numba_cuda_mlir.numba_cuda.typing.typeof").typeof
             text, _ = cuda.compile_ptx(kernel.py_func, tuple(map(typeof, args)), cc=capability)
         else:
             kinds = tuple(map(numba.typeof, args))

@@ -9,7 +9,7 @@ import torch
 
 from diffloom.dynamics import Mechanics, TorchTerm
 from diffloom.interfaces import NoGradient, OwnStep, SimulationError, State
-from diffloom.testing.checks import Skip, check, require
+from diffloom.testing.checks import Skip, check, compared, require
 from diffloom.testing.integrators.runs import accepted, names
 from diffloom.testing.refusals import refused
 from diffloom.testing.subjects import IntegratorSubject
@@ -45,6 +45,7 @@ def blow_up(subject: IntegratorSubject) -> str:
     try:
         path = subject.integrator.rollout(system, OWN.start, dt=0.01, steps=5, save=(1, 5), gradient=NoGradient())
     except SimulationError as error:
+        compared()
         return str(error).split("\n")[0][:90]
     bad = not bool(torch.isfinite(path.q).all())
     require(False, "a force that is not finite gives " + ("NaN" if bad else "numbers") + "; expected SimulationError")

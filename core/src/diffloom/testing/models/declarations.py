@@ -7,7 +7,7 @@ import re
 import torch
 
 from diffloom.interfaces import Model, Params, ParamSpec, State
-from diffloom.testing.checks import check, require
+from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import finite
 from diffloom.testing.subjects import ModelSubject
 
@@ -69,6 +69,8 @@ def shape_and_bounds(subject: ModelSubject, name: str) -> None:
 @check("declarations")
 def axes(subject: ModelSubject) -> None:
     """Axes are lengths: whole numbers, not negative."""
+    if not subject.model.axes:
+        raise Skip("the model names no axes")
     for name, length in subject.model.axes.items():
         right = isinstance(length, int) and not isinstance(length, bool) and length >= 0
         require(isinstance(name, str) and right, f"axis {name!r} has the length {length!r}; expected a whole number")
@@ -92,12 +94,13 @@ def initial_state(subject: ModelSubject) -> None:
 def example(subject: ModelSubject) -> None:
     """The example's settings name parameters there are, a positive step and at least two steps."""
     names = parameters(subject)
-    require(subject.dt > 0.0, f"example_settings['dt'] is {subject.dt}; expected seconds above 0")
-    require(subject.steps >= 2, f"example_settings['steps'] is {subject.steps}; expected 2 or more")
-    given = {"fit": [subject.fit], **{key: subject.settings.get(key, {}) for key in ("values", "rest", "free")}}
+    require(subject.dt > 0.0, f"example_settings.dt is {subject.dt}; expected seconds above 0")
+    require(subject.steps >= 2, f"example_settings.steps is {subject.steps}; expected 2 or more")
+    settings = subject.settings
+    given = {"fit": [subject.fit], "values": settings.values, "rest": settings.rest or {}, "free": settings.free or {}}
     for key, named in given.items():
         unknown = sorted(set(named) - set(names))
-        require(not unknown, f"example_settings[{key!r}] names {unknown}; the parameters are {', '.join(names)}")
+        require(not unknown, f"example_settings.{key} names {unknown}; the parameters are {', '.join(names)}")
 
 
 CHECKS = (interface, units, shape_and_bounds, axes, initial_state, example)

@@ -16,7 +16,7 @@ TOLERANCE = 1e-5
 def full_value(subject: ModelSubject, name: str, given: object = None) -> Tensor:
     """A value of the parameter's full shape, off its bounds, so that each entry's own gradient is seen."""
     spec = subject.spec(name)
-    source = subject.settings.get("values", {}).get(name, spec.default) if given is None else given
+    source = subject.settings.values.get(name, spec.default) if given is None else given
     if isinstance(source, Tensor):
         source = source.double()
     value = spec.check(source, subject.model.axes, torch.float64).detach()
@@ -43,7 +43,7 @@ def parameter(subject: ModelSubject, name: str) -> str:
 
     found = matched_gradients(motion, {name: value}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
-        require(name != subject.fit, f"the example does not depend on {name!r}, which example_settings['fit'] names")
+        require(name != subject.fit, f"the example does not depend on {name!r}, which example_settings.fit names")
         raise Skip(f"the example's motion does not depend on {name!r}, nor does its gradient say so")
     return worst(found)
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State
 from diffloom.plugins import get_integrator, integrators
-from diffloom.testing.checks import Failure, Skip, check, require
+from diffloom.testing.checks import Failure, Skip, check, compared, require
 from diffloom.testing.comparing import finite, matched_gradients, worst
 from diffloom.testing.models.gradients import full_value
 from diffloom.testing.subjects import ModelSubject
@@ -27,7 +27,9 @@ def installed(subject: ModelSubject) -> tuple[str, ...]:
 def some(subject: ModelSubject) -> str:
     """At least one installed integrator runs the model."""
     try:
-        return f"{subject.integrator} and maybe others"
+        found = subject.integrator
+        compared()
+        return f"{found} and maybe others"
     except Skip as reason:
         raise Failure(str(reason)) from reason
 

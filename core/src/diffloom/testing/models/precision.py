@@ -33,7 +33,9 @@ def single_and_double(subject: ModelSubject) -> str:
     off = float((q32 - q).abs().max()) / subject.extent
     require(off <= MOTION, f"the motion in float32 is off by {off:.3g} of the example's size; allowed {MOTION:g}")
     size = float(g.abs().max())
-    apart = float((g32 - g).abs().max()) / size if size else 0.0
+    if not size and not bool(g32.any()):
+        return f"motion off by {off:.1e}; the gradient is zero in both"
+    apart = float((g32 - g).abs().max()) / size if size else float("inf")
     require(apart <= GRADIENT, f"the gradient in float32 is off by {apart:.3g}, relative; allowed {GRADIENT:g}")
     return f"motion off by {off:.1e}, gradient by {apart:.1e}"
 

@@ -12,7 +12,7 @@ TOLERANCE = 1e-9
 
 @check("rest")
 def stays(subject: ModelSubject) -> str:
-    """With the values of ``example_settings["rest"]`` nothing moves over all steps of the example."""
+    """With the values of ``example_settings.rest`` nothing moves over all steps of the example."""
     params = subject.params(**subject.values("rest"))
     path = subject.roll(params, gradient=NoGradient(), save=(0, subject.steps // 2, subject.steps))
     require(float(path.u[0].abs().max()) == 0.0, "the values of 'rest' give a state that moves at the start")

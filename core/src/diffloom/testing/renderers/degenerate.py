@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Surface
-from diffloom.testing.checks import check, require
+from diffloom.testing.checks import check, compared, require
 from diffloom.testing.comparing import finite
 from diffloom.testing.renderers.pictures import draw, offered, precision, smooth
 from diffloom.testing.scenes import DISTANCE, FAR, front, gem, square
@@ -116,6 +116,7 @@ def no_faces(subject: RendererSubject) -> str:
     try:
         found = draw(subject, empty, front(dtype), smooth(subject)[0])
     except InputError as error:
+        compared()
         return f"refused: {error}"
     shown = found[..., 3] if found.dim() == 4 else found
     require(float(shown.abs().max()) <= 1e-6, "a surface without faces covers pixels")

@@ -27,7 +27,7 @@ def render(
 
     from diffloom.interfaces import NoGradient
     from diffloom_fitting.files import build_scene
-    from diffloom_fitting.files.build_experiment import build_truth
+    from diffloom_fitting.files.experiments import build_truth
     from diffloom_fitting.run_folder.writing import new_file
 
     loaded = load(file, settings, quick, renderer, target_renderer, seed)

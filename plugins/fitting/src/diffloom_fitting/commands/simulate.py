@@ -27,7 +27,7 @@ def simulate(
 
     from diffloom.interfaces import NoGradient
     from diffloom_fitting.files import build_scene
-    from diffloom_fitting.files.build_experiment import build_truth
+    from diffloom_fitting.files.experiments import build_truth
     from diffloom_fitting.report.film import write_film
     from diffloom_fitting.report.states_file import write_states
     from diffloom_fitting.run_folder.writing import explained

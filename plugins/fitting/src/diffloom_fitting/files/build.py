@@ -20,13 +20,14 @@ from diffloom.interfaces import (
     Renderer,
     StoreAll,
 )
-from diffloom.plugins import get_integrator, get_model, get_renderer
+from diffloom.plugins import get_camera, get_integrator, get_model, get_renderer
 from diffloom_fitting.files.load import Loaded
-from diffloom_fitting.files.make import make, with_paths
+from diffloom_fitting.files.make import make, make_registered, with_paths
 from diffloom_fitting.files.quantities import quantity
 from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, TimeTable
-from diffloom_fitting.files.values import Table
-from diffloom_fitting.scene import Look, Orbit, Scene, Viewpoint, Waypoint
+from diffloom_fitting.files.terms import with_terms
+from diffloom_fitting.files.values import Named, Table
+from diffloom_fitting.scene import CameraPlacement, Look, Orbit, Scene, Viewpoint, Waypoint
 from diffloom_fitting.scene.network import network_policy
 from diffloom_fitting.scene.viewpoint import Cameras
 
@@ -54,16 +55,14 @@ def _scene(loaded: Loaded) -> Scene:
     content = loaded.content
     dtype = DTYPES[content.precision]
     settings = with_paths(content.model.settings, loaded.folder)
-    model: Model = make("model", content.model.name, get_model(content.model.name), settings)
+    bare: Model = make("model", content.model.name, get_model(content.model.name), settings)
+    model = with_terms(bare, content.terms, loaded.folder)
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
-    integrator: Integrator = make(
-        "time.integrator", content.time.integrator.name, get_integrator(content.time.integrator.name),
-        content.time.integrator.settings,
-    )  # fmt: skip
-    look, policy = content.look, content.policy
+    integrator, look, policy = content.time.integrator, content.look, content.policy
     return Scene(
         model, build_renderer(loaded, content.renderer.name), _cameras(content),
-        model.params(dtype, **values), content.time.dt, steps_of(content.time), integrator,
+        model.params(dtype, **values), content.time.dt, steps_of(content.time),
+        None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
@@ -73,24 +72,39 @@ def _scene(loaded: Loaded) -> Scene:
 def _cameras(content: ExperimentFile) -> Cameras:
     """The camera of a file, or those of its views by label."""
     if not content.views:
-        return _orbit(content.camera)
+        return _camera(content.camera)
     labels = [view.label for view in content.views]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
         raise InputError(f"views: {twice[0]!r} is the label of two views; give each its own")
     return {
-        view.label: Viewpoint(_orbit(common(content.camera, view.camera)), view.time_offset) for view in content.views
+        view.label: Viewpoint(_camera(common(content.camera, view.camera)), view.time_offset) for view in content.views
     }
-
-
-def _orbit(table: CameraTable) -> Orbit:
-    path = tuple(Waypoint(**point.model_dump()) for point in table.path)
-    return Orbit(**{**table.model_dump(), "path": path})
 
 
 def common(base: AnyTable | None, own: AnyTable) -> AnyTable:
     """A view's table with what it leaves out taken from the file's."""
     return own if base is None else base.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
+
+
+def _camera(table: CameraTable) -> CameraPlacement:
+    """The camera of a file: an orbit's keys lie in [camera] itself, those of other kinds in [camera.settings]."""
+    own = table.model_dump(exclude={"kind", "settings", "path"})
+    if table.kind == "orbit":
+        if table.settings:
+            raise InputError("camera.settings: these are for other kinds; an orbit's keys stand in [camera] itself")
+        return Orbit(**own, path=tuple(Waypoint(**point.model_dump()) for point in table.path))
+    shared = {key: own[key] for key in ("size", "near", "far") if key in table.model_fields_set}
+    for key in sorted(table.model_fields_set - {"kind", "settings", *shared}):
+        raise InputError(f"camera.{key}: this belongs to an orbit, and camera.kind is {table.kind!r}; leave it out")
+    named = Named(name=table.kind, **shared, **table.settings)
+    made: CameraPlacement = make_registered("camera", get_camera, named)
+    return made
+
+
+def _integrator(named: Named) -> Integrator:
+    made: Integrator = make("time.integrator", named.name, get_integrator(named.name), named.settings)
+    return made
 
 
 def known_value(model: Model, name: str, value: Any, place: str) -> Any:

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.plugins import get_video_reader
 from diffloom_fitting.files.build import build_renderer, common
 from diffloom_fitting.files.load import Loaded
+from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import TargetTable
-from diffloom_fitting.files.values import FramesTable
+from diffloom_fitting.files.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, Targets, read_film, read_masks, synthesise
+from diffloom_fitting.targets import Target, Targets, VideoReader, read_film, read_masks, synthesise
 from diffloom_fitting.targets.folder import read_picture
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
@@ -53,7 +55,7 @@ def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tup
 def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
     """The whole target of one camera, before frames are chosen, and the scene with the film's background."""
     if table.film is None:
-        for key in ("masks", "background"):
+        for key in ("masks", "background", "reader"):
             if getattr(table, key) is not None:
                 raise InputError(f"target.{key}: only a film has one; give target.film")
         return _synthesised(loaded, scene, truth, table), scene
@@ -90,6 +92,13 @@ def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: 
     return synthesise(drawn, truth, rate=table.rate, levels=table.levels)
 
 
+def _reader(named: Named | None) -> VideoReader | None:
+    if named is None:
+        return None
+    made: VideoReader = make_registered("target.reader", get_video_reader, named)
+    return made
+
+
 def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
     assert table.film is not None
     offset = scene.viewpoint.time_offset
@@ -99,7 +108,7 @@ def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetT
         raise InputError(f"time_offset: got {offset:g} s; the simulation ends before this video begins")
     target = read_film(
         folder / table.film, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
-        dtype=scene.dtype,
+        dtype=scene.dtype, reader=_reader(table.reader),
     )  # fmt: skip
     if table.masks is not None:
         target = read_masks(target, folder / table.masks, dtype=scene.dtype)

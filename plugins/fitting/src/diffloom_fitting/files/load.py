@@ -15,6 +15,7 @@ from diffloom_fitting.files.draws import resolve_draws
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.overrides import override, parse_setting
 from diffloom_fitting.files.schema import ExperimentFile, RendererTable
+from diffloom_fitting.files.terms import with_dotted_names
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def load_data(
         wanted = {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
         if foreign and _is_foreign(data, wanted):
             data = override(data, foreign)
-        data = override(data, wanted)
+        data = with_dotted_names(override(data, wanted))
         seed = data.get("seed", 0)
         data = resolve_draws(data, seed if isinstance(seed, int) else 0)
     except InputError as error:

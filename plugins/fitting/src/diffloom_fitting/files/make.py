@@ -9,6 +9,8 @@ from typing import Any
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom.plugins import PluginError
+from diffloom_fitting.files.values import Named
 
 FILE_KEYS = ("mesh", "file", "texture")
 
@@ -34,6 +36,15 @@ def make(place: str, name: str, factory: Callable[..., Any], settings: Mapping[s
         return factory(**{key: _tuples(value) for key, value in settings.items()})
     except InputError as error:
         raise InputError(f"{place}: {error}") from error
+
+
+def make_registered(place: str, get: Callable[[str], Callable[..., Any]], named: Named) -> Any:
+    """The registered thing that a file names, with the settings beside the name. get: such as ``get_loss``."""
+    try:
+        factory = get(named.name)
+    except PluginError as error:
+        raise InputError(f"{place}: {error}") from error
+    return make(place, named.name, factory, named.settings)
 
 
 def with_paths(value: Any, folder: Path, key: str = "") -> Any:

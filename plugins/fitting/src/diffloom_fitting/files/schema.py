@@ -12,13 +12,28 @@ Vector = tuple[Number, Number, Number]
 Pictures = Literal["store_all", "checkpointed"]
 
 
+class TermTable(Table):
+    """A registered force term that is added to the model, such as an obstacle; its settings stand beside its kind."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(description="your name for it: its parameters are called <name>.<parameter>")
+    kind: str = Field(description="a registered term, such as sphere; see diffloom plugins")
+    on: str | None = Field(None, description="the node set it acts on, where the model has several that it fits")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All keys but these."""
+        return dict(self.model_extra or {})
+
+
 class TimeTable(Table):
     """The clock of the physics."""
 
     dt: Number = Field(gt=0.0, description='physics step [s]; a fraction may be written "1/960"')
     steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
-    integrator: Named = Field(Named(name="semi_implicit"), description="integrator and its settings")
+    integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
     gradient: Pictures = Field("store_all", description="keep every state, or recompute segments to save memory")
 
 
@@ -33,8 +48,10 @@ class WaypointTable(Table):
 
 
 class CameraTable(Table):
-    """Where the camera stands."""
+    """Where the camera stands. Keys but size, near and far are those of the kind "orbit"."""
 
+    kind: str = Field("orbit", description="a registered kind of camera")
+    settings: dict[str, Any] = Field({}, description="of a kind other than orbit: its own settings")
     distance: Number = Field(8.0, gt=0.0, description="from the target [m]")
     elevation: Number = Field(30.0, description="above the horizon [degrees]")
     azimuth: Number = Field(0.0, description="around the vertical [degrees]; 0 looks along -z")
@@ -52,21 +69,21 @@ class LookTable(Table):
     colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
     pattern: Literal["plain", "position", "stripes"] = Field("plain", description="laid over the colour")
     shading: Literal["unlit", "lambert", "phong"] | None = Field(None, description="the model's own when absent")
-    ambient: float = Field(1.0, ge=0.0)
-    diffuse: float = Field(1.0, ge=0.0)
-    specular: float = Field(1.0, ge=0.0)
-    shininess: float = Field(64.0, gt=0.0)
+    ambient: float = Field(1.0, ge=0.0, description="factor on ambient light")
+    diffuse: float = Field(1.0, ge=0.0, description="factor on diffuse light")
+    specular: float = Field(1.0, ge=0.0, description="factor on highlights")
+    shininess: float = Field(64.0, gt=0.0, description="exponent of highlights: the larger, the smaller they are")
 
 
 class LightTable(Table):
     """One light."""
 
-    kind: Literal["ambient", "point", "directional"]
+    kind: Literal["ambient", "point", "directional"] = Field(description="what kind of light it is")
     colour: float | Vector | None = Field(None, description="of an ambient light")
     position: Vector | None = Field(None, description="of a point light [m]")
     direction: Vector | None = Field(None, description="towards a directional light")
-    diffuse: float | Vector | None = None
-    specular: float | Vector | None = None
+    diffuse: float | Vector | None = Field(None, description="rgb of its diffuse light")
+    specular: float | Vector | None = Field(None, description="rgb of its highlights")
 
 
 class RendererTable(Table):
@@ -85,6 +102,10 @@ class TargetTable(Table):
     """What is to be matched: a film, or one synthesised with the values in [truth]."""
 
     film: str | None = Field(None, description="mp4, gif or folder of pictures; absent: synthesised")
+    reader: Named | None = Field(
+        None,
+        description="a registered video reader and its settings; absent: by whether the film is a folder or a file",
+    )
     begin: float = Field(0.0, ge=0.0, description="time in the film that is the simulation's start [s]")
     duration: float | None = Field(None, gt=0.0, description="how much of the film to read [s]")
     every: int = Field(1, ge=1, description="read each n-th frame of the film")
@@ -136,8 +157,10 @@ class PolicyTable(Table):
 class StageTable(Table):
     """One optimiser's turn."""
 
-    optimiser: Named = Field(description="adam, sgd, lbfgs, gauss_newton, hops or cma, and its settings")
-    iterations: int = Field(50, ge=1)
+    optimiser: Named = Field(
+        description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings"
+    )
+    iterations: int = Field(50, ge=1, description="how many, unless it stops before")
     rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
     horizon: ScheduleTable | Number | None = Field(None, description="part of the target's time that is seen, 0..1")
     renderer: dict[str, dict[str, ScheduleTable | Number]] = Field(
@@ -147,7 +170,7 @@ class StageTable(Table):
     only: list[str] | None = Field(None, description="unknowns that move in this stage")
     shared: list[str] = Field([], description="unknowns whose rows take one value")
     together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
-    stop: StopTable = StopTable()
+    stop: StopTable = Field(StopTable(), description="when the stage ends before its iterations are used up")
 
 
 class StartsTable(Table):
@@ -170,13 +193,14 @@ class PriorTable(Table):
 class ExperimentFile(Table):
     """A whole file."""
 
-    title: str = "A fit"
+    title: str = Field("A fit", description="heading of the report")
     text: str = Field("", description="a sentence or two for the report")
-    seed: int = 0
-    precision: Literal["float32", "float64"] = "float64"
+    seed: int = Field(0, description="of all draws")
+    precision: Literal["float32", "float64"] = Field("float64", description="of everything that is computed")
     model: Named = Field(description="the model's registered name, and the arguments it is made with")
-    params: dict[str, Any] = Field({}, description="known values of the model's parameters, in their units")
-    time: TimeTable
+    terms: list[TermTable] = Field([], description="force terms added to the model, such as obstacles")
+    params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")
+    time: TimeTable = Field(description="the clock of the physics")
     camera: CameraTable = Field(CameraTable(), description="the camera; with [[views]], what they have in common")
     views: list[ViewTable] = Field([], description="several cameras, each with its own target; absent: one, [camera]")
     look: LookTable = LookTable()
@@ -186,10 +210,11 @@ class ExperimentFile(Table):
     truth: dict[str, Any] = Field({}, description="true values: the target is synthesised with them, or judged by them")
     unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
-    loss: Named = Named(name="mse")
+    loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
     stages: list[StageTable] = Field(
         [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],
         min_length=1,
+        description="one optimiser's turn after another",
     )
     starts: StartsTable = StartsTable()

@@ -2,19 +2,23 @@
 
 from diffloom_fitting.optimisers.adam import Adam
 from diffloom_fitting.optimisers.cma import CmaEs
+from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
 from diffloom_fitting.optimisers.hops import Hops
 from diffloom_fitting.optimisers.lbfgs import Lbfgs
-from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress
+from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
 from diffloom_fitting.optimisers.sgd import Sgd
 
-OPTIMISERS: dict[str, type[Optimiser]] = {
-    "adam": Adam,
-    "cma": CmaEs,
-    "gauss_newton": GaussNewton,
-    "hops": Hops,
-    "lbfgs": Lbfgs,
-    "sgd": Sgd,
-}
-
-__all__ = ["OPTIMISERS", "Adam", "CmaEs", "FitError", "GaussNewton", "Hops", "Lbfgs", "Optimiser", "Progress", "Sgd"]
+__all__ = [
+    "Adam",
+    "CmaEs",
+    "FitError",
+    "GaussNewton",
+    "Hops",
+    "Lbfgs",
+    "Optimiser",
+    "Progress",
+    "Sgd",
+    "first_evaluation",
+    "take_step",
+]

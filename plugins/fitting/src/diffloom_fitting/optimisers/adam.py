@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers.descent import take
+from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
 
 
@@ -35,4 +35,4 @@ class Adam(Optimiser):
         root = (square / (1.0 - two**count)).sqrt()
         step = -self.rate * rate * (mean / (1.0 - one**count)) / (root + self.floor * (1e-30 + root.max()))
         memory = {**progress.memory, "count": count, "mean": mean, "square": square}
-        return take(objective, progress, step, memory)
+        return take_step(objective, progress, step, memory)

@@ -12,7 +12,7 @@ from diffloom_fitting.optimisers.optimiser import RETRIES, Progress, not_finite
 RECOVERY = 1.25  # per accepted step, back towards full steps after a rejection
 
 
-def take(objective: Objective, progress: Progress, step: Tensor, memory: dict[str, Any]) -> Progress:
+def take_step(objective: Objective, progress: Progress, step: Tensor, memory: dict[str, Any]) -> Progress:
     """The place after ``step``, scaled by memory["caution"] (1 at first), which each rejection halves."""
     caution = float(memory.get("caution", 1.0))
     trouble: str | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -37,7 +38,14 @@ class Progress:
 
 
 class Optimiser(ABC):
-    """One way to go downhill."""
+    """One way to go downhill. Implementations are frozen dataclasses of settings, registered by name through the hook
+    ``diffloom_register_optimisers``; their fields can be set beside the name in an experiment's [[stages]].
+
+    All that changes lies in a ``Progress``, so that a fit can be resumed to the same bits. expected_failures: checks of
+    the conformance suite that cannot pass, each with its reason.
+    """
+
+    expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:

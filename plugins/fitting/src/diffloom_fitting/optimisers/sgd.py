@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers.descent import take
+from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
 
 
@@ -31,4 +31,4 @@ class Sgd(Optimiser):
         length = float(step.norm())
         if length > self.longest:
             step = step * (self.longest / length)
-        return take(objective, progress, step, {**progress.memory, "velocity": velocity})
+        return take_step(objective, progress, step, {**progress.memory, "velocity": velocity})

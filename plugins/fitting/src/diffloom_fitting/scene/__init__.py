@@ -4,11 +4,13 @@ from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
 from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
+from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.policy import Policy, Sinusoids
 from diffloom_fitting.scene.scene import Scene, View
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [
+    "CameraPlacement",
     "Look",
     "Orbit",
     "Policy",

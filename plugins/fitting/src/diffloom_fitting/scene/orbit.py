@@ -8,17 +8,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Camera, InputError
-from diffloom_fitting.scene.moving import Tracked, Waypoint, along, check_waypoints
+from diffloom.interfaces import Camera, InputError, ParamSpec
+from diffloom_fitting.scene.moving import Waypoint, along, check_waypoints
+from diffloom_fitting.scene.placement import CameraPlacement
 
-SOUGHT = ("distance", "elevation", "azimuth", "fov", "target")
 MOVING = ("distance", "elevation", "azimuth", "target")
-BOUNDS = {"distance": (0.0, None), "fov": (0.0, 180.0)}
-UNITS = {"distance": "m", "elevation": "degrees", "azimuth": "degrees", "fov": "degrees", "target": "m"}
 
 
 @dataclass(frozen=True)
-class Orbit:
+class Orbit(CameraPlacement):
     """A camera at ``distance`` [m] from ``target`` [m]; angles and vertical field of view in degrees; size in pixels
     (height, width). Azimuth 0 looks along -z, elevation 90 straight down. path: waypoints of a camera that moves."""
 
@@ -36,9 +34,17 @@ class Orbit:
         check_waypoints(self.path)
 
     @property
-    def sought(self) -> tuple[str, ...]:
+    def specs(self) -> tuple[ParamSpec, ...]:
         """What of its place can be sought: all that waypoints do not say."""
-        return tuple(n for n in SOUGHT if not any(getattr(point, n, None) is not None for point in self.path))
+        place = (
+            ParamSpec("distance", self.distance, "m", "from the target", bounds=(0.0, None)),
+            ParamSpec("elevation", self.elevation, "deg", "above the horizon"),
+            ParamSpec("azimuth", self.azimuth, "deg", "around the vertical; 0 looks along -z"),
+            ParamSpec("fov", self.fov, "deg", "vertical field of view", bounds=(0.0, 180.0)),
+            ParamSpec("target", self.target, "m", "where it looks", (3,)),
+        )
+        said = {name for name in MOVING for point in self.path if getattr(point, name) is not None}
+        return tuple(spec for spec in place if spec.name not in said)
 
     def camera(
         self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None, times: Tensor | None = None
@@ -47,7 +53,7 @@ class Orbit:
 
         times: (frames,) [s] of its video, needed where it moves: it then has a place for each of them.
         """
-        given = {name: getattr(self, name) for name in SOUGHT} | dict(values or {})
+        given = {name: getattr(self, name) for name in (*MOVING, "fov")} | dict(values or {})
         if self.path:
             if times is None:
                 raise InputError("the camera moves; give the times [s] at which it is looked through")
@@ -58,22 +64,3 @@ class Orbit:
             given["distance"], given["elevation"], given["azimuth"], target=given["target"], fov=given["fov"],
             size=self.size, near=self.near, far=self.far, dtype=dtype,
         )  # fmt: skip
-
-
-def camera_of(
-    view: Camera | Orbit | Tracked, dtype: torch.dtype, values: Mapping[str, Tensor], times: Tensor | None = None
-) -> Camera:
-    """The camera of any kind at ``times`` [s] of its video; only an ``Orbit`` accepts sought values."""
-    if isinstance(view, Orbit):
-        return view.camera(dtype, values, times)
-    if values:
-        raise InputError(
-            f"camera.{next(iter(values))} is sought, but the camera is fixed; give it as an Orbit to seek its place"
-        )
-    if isinstance(view, Tracked):
-        if times is None:
-            raise InputError("the camera moves; give the times [s] at which it is looked through")
-        view = view.at(times)
-    if view.dtype != dtype:
-        raise InputError(f"the camera is {view.dtype} and the scene {dtype}; make the camera with dtype={dtype}")
-    return view

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
@@ -26,7 +26,7 @@ from diffloom.interfaces import (
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
-from diffloom_fitting.scene.orbit import camera_of
+from diffloom_fitting.scene.placement import camera_of
 from diffloom_fitting.scene.policy import Policy
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
 
@@ -48,12 +48,13 @@ class Scene:
     """A model, how it starts and moves, and how it is filmed.
 
     params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
-    steps: how many. camera: an ``Orbit`` (whose place can be sought), any ``Camera``, a ``Tracked`` one, or several by
-    label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0), time_offset=0.2)}: then each has a target
-    of its own, and "camera.side.azimuth" names its place. lights: none means the renderer's own. background: (height,
-    width, 3) picture behind the surface, or None for the renderer's colour; pictures show the surface laid over it.
-    gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
-    label: of the one camera of ``seen_from``.
+    steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, a
+    ``Tracked`` one, or several by label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0),
+    time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth" names its place. lights: none means
+    the renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
+    pictures show the surface laid over it. integrator: the model's default if None. gradient: how rollouts are
+    differentiated. control: inputs per step. policy: a network that makes them instead. label: of the one camera of
+    ``seen_from``.
     """
 
     model: Model
@@ -62,7 +63,7 @@ class Scene:
     params: Params
     dt: float
     steps: int
-    integrator: str | Integrator = "semi_implicit"
+    integrator: str | Integrator | None = None
     gradient: Gradient = field(default_factory=StoreAll)
     lights: tuple[Light, ...] = ()
     look: Look = field(default_factory=Look)
@@ -167,7 +168,7 @@ class Scene:
         for image in (self.viewpoint.background, self.background):
             if image is not None:
                 return image
-        return torch.tensor(getattr(self.renderer, "background", (0.0, 0.0, 0.0)), dtype=self.dtype)
+        return torch.tensor(self.renderer.background, dtype=self.dtype)
 
     def film(
         self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
@@ -204,10 +205,10 @@ def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
 
 def on_black(renderer: Renderer) -> Renderer:
     """The same renderer with a black background, over which a picture can be laid."""
-    settings = vars(renderer) if not is_dataclass(renderer) else {f.name: 0 for f in fields(renderer)}
-    if "background" not in settings:
+    black = (0.0, 0.0, 0.0)
+    if tuple(renderer.background) == black:
         return renderer
-    return replace(renderer, background=(0.0, 0.0, 0.0))  # type: ignore[type-var]
+    return replace(renderer, background=black)  # type: ignore[type-var]
 
 
 def over(rgba: Tensor, background: Tensor) -> Tensor:

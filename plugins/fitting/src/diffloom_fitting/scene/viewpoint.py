@@ -6,22 +6,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
 from diffloom_fitting.scene.moving import Tracked
-from diffloom_fitting.scene.orbit import Orbit
+from diffloom_fitting.scene.placement import CameraPlacement
 
-AnyCamera = Camera | Orbit | Tracked
+AnyCamera = Camera | CameraPlacement | Tracked
 
 
 @dataclass(frozen=True)
 class Viewpoint:
     """A camera with a video of its own.
 
-    camera: an ``Orbit`` (whose place can be sought), any ``Camera``, or a ``Tracked`` one. time_offset: the frame at
-    time t of the video shows the scene at t + time_offset [s] of the simulation. background: (height, width, 3) image
-    behind the surface in this video, or None for the scene's.
+    camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, or a ``Tracked`` one.
+    time_offset: the frame at time t of the video shows the scene at t + time_offset [s] of the simulation. background:
+    (height, width, 3) image behind the surface in this video, or None for the scene's.
     """
 
     camera: AnyCamera
@@ -36,11 +37,13 @@ class Viewpoint:
     def size(self) -> tuple[int, int]:
         """Height and width of its images [px]."""
         camera = self.camera.camera if isinstance(self.camera, Tracked) else self.camera
-        return camera.size if isinstance(camera, Orbit) else (camera.height, camera.width)
+        return camera.size if isinstance(camera, CameraPlacement) else (camera.height, camera.width)
 
     @property
     def far(self) -> float:
         """Depth up to which depths are normalised [m]."""
+        if isinstance(self.camera, CameraPlacement):
+            return self.camera.camera(torch.float64, times=torch.zeros(1)).far
         return (self.camera.camera if isinstance(self.camera, Tracked) else self.camera).far
 
 

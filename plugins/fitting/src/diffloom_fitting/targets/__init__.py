@@ -2,8 +2,19 @@
 
 from diffloom_fitting.targets.files import read_film
 from diffloom_fitting.targets.masks import read_masks
+from diffloom_fitting.targets.readers import ImageFolder, VideoFile, VideoReader
 from diffloom_fitting.targets.several import Targets
 from diffloom_fitting.targets.synthesis import synthesise, synthesise_views
 from diffloom_fitting.targets.target import Target
 
-__all__ = ["Target", "Targets", "read_film", "read_masks", "synthesise", "synthesise_views"]
+__all__ = [
+    "ImageFolder",
+    "Target",
+    "Targets",
+    "VideoFile",
+    "VideoReader",
+    "read_film",
+    "read_masks",
+    "synthesise",
+    "synthesise_views",
+]

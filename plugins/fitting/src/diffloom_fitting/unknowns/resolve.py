@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, ParamSpec
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.unknowns.layout import Layout, Slot
 from diffloom_fitting.unknowns.spaces import Bounds, space_for
@@ -31,16 +31,8 @@ def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
 
 def seekable(scene: Scene) -> list[str]:
     """Names of everything that can be sought in a scene."""
-    from diffloom_fitting.scene.orbit import Orbit
-    from diffloom_fitting.scene.scene import camera_prefix
-
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
-    camera = [
-        camera_prefix(label) + name
-        for label, view in scene.viewpoints.items()
-        if isinstance(view.camera, Orbit)
-        for name in view.camera.sought
-    ]
+    camera = list(_camera_specs(scene))
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
     return own + camera + ["look.colour"] + control + (["policy"] if scene.policy is not None else [])
 
@@ -81,8 +73,6 @@ def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tens
 
 def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
     """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
-    from diffloom_fitting.scene.orbit import BOUNDS, UNITS, Orbit
-
     allowed = seekable(scene)
     if name not in allowed:
         raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
@@ -90,16 +80,27 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
         colour = scene.look.colour
         return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
     if name.startswith("camera."):
-        *label, part = name.split(".")[1:]
-        camera = scene.viewpoints["".join(label)].camera
-        assert isinstance(camera, Orbit)
-        value = torch.tensor(getattr(camera, part), dtype=scene.dtype)
-        return UNITS[part], BOUNDS.get(part, (None, None)), tuple(value.shape), value
+        spec = _camera_specs(scene)[name]
+        value = torch.as_tensor(spec.default, dtype=scene.dtype)
+        return spec.unit, spec.bounds, tuple(value.shape), value
     spec = scene.model.spec(name.removeprefix("control."))
     full = spec.full_shape(scene.model.axes)
     if name.startswith("control."):
         return spec.unit, spec.bounds, (scene.steps, *full), torch.zeros((scene.steps, *full), dtype=scene.dtype)
     return spec.unit, spec.bounds, full, scene.params.get(name)
+
+
+def _camera_specs(scene: Scene) -> dict[str, ParamSpec]:
+    """What can be sought of the cameras, by full name; nothing of those that are fixed."""
+    from diffloom_fitting.scene.placement import CameraPlacement
+    from diffloom_fitting.scene.scene import camera_prefix
+
+    return {
+        camera_prefix(label) + spec.name: spec
+        for label, view in scene.viewpoints.items()
+        if isinstance(view.camera, CameraPlacement)
+        for spec in view.camera.specs
+    }
 
 
 def _policy_slots(scene: Scene) -> list[Slot]:

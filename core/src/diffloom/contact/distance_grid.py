@@ -53,7 +53,7 @@ def fill_distances(
     values: NDArray[np.float64],
 ) -> None:
     """Write the signed distance of every node."""
-    from diffloom_physics_rigid.mesh_distance_kernels import PROGRAM
+    from diffloom.contact.mesh_distance_kernels import PROGRAM
 
     corners = vertices[faces]
     centre = corners.mean(axis=1)

@@ -11,18 +11,18 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
-from diffloom.plugins import get_loss
+from diffloom.plugins import get_loss, get_optimiser
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build import build_scene, known_value
 from diffloom_fitting.files.build_target import build_targets
 from diffloom_fitting.files.draws import draw, generator_for, is_draw
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
-from diffloom_fitting.files.make import make
+from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import ExperimentFile, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
 from diffloom_fitting.losses import Loss
-from diffloom_fitting.optimisers import OPTIMISERS
+from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.priors import Even
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.schedules import Schedule, constant
@@ -50,11 +50,12 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
 
 
 def _derived(scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any]) -> dict[str, Tensor]:
-    """True masses where they are sought but the file gives densities: models say what follows from what."""
-    masses = getattr(scene.model, "masses", None)
-    if masses is None or "mass" not in unknowns or "mass" in truth:
+    """True values that are sought where the file gives others, as masses of densities: models say what follows."""
+    wanted = {spec.name for spec in scene.model.specs} & set(unknowns) - set(truth)
+    if not wanted:
         return {}
-    return {"mass": masses(scene.params_with(truth)).detach()}
+    found = scene.model.derived(scene.params_with(truth))
+    return {name: value.detach() for name, value in found.items() if name in wanted}
 
 
 def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
@@ -140,19 +141,15 @@ def _further_starts(
 
 
 def _loss(named: Named, place: str) -> Loss:
-    made: Loss = make(place, named.name, get_loss(named.name), named.settings)
+    made: Loss = make_registered(place, get_loss, named)
     return made
 
 
 def _stage(table: StageTable, place: str, renderer: str) -> Stage:
-    name = table.optimiser.name
-    if name not in OPTIMISERS:
-        raise InputError(
-            f"{place}.optimiser: got {name!r}; expected one of {', '.join(OPTIMISERS)}{nearest(name, OPTIMISERS)}"
-        )
+    optimiser: Optimiser = make_registered(f"{place}.optimiser", get_optimiser, table.optimiser)
     loss, changing = _stage_loss(table.loss, f"{place}.loss")
     return Stage(
-        make(f"{place}.optimiser", name, OPTIMISERS[name], table.optimiser.settings),
+        optimiser,
         table.iterations,
         _schedule(table.rate, 1.0),
         _schedule(table.horizon, 1.0),

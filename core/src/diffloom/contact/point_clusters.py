@@ -1,4 +1,4 @@
-"""The contact points of all bodies in one array, in clusters that can be left out at once."""
+"""The points where rigid bodies touch, of all bodies in one array, in clusters that can be left out at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.geometry.triangle_checks import Points
-from diffloom_physics_rigid.body import Body
 
 CLUSTER = 8
 """Most points in a cluster."""
@@ -41,19 +40,27 @@ class ContactPoints:
         )  # fmt: skip
 
 
-def contact_points(bodies: Sequence[Body], points: Sequence[Points]) -> ContactPoints:
-    """``points`` of each of ``bodies``; clusters are found by halving along the longest side."""
+def contact_points(
+    points: Sequence[Points], roundness: Sequence[float], reach: Sequence[float] | None = None
+) -> ContactPoints:
+    """``points`` (n, 3) [m] of each body in its own frame, with the radius [m] of the ball around each of them.
+
+    reach: the farthest touching point of each body from its centre [m]; that of ``points`` when not given. Clusters are
+    found by halving along the longest side.
+    """
     clusters = [split(own) for own in points]
     flat = [cluster for group in clusters for cluster in group]
     centre = np.array([0.5 * (c.min(axis=0) + c.max(axis=0)) for c in flat])
     radius = np.array([np.linalg.norm(c - m, axis=1).max() for c, m in zip(flat, centre, strict=True)])
+    if reach is None:
+        reach = [float(np.linalg.norm(p, axis=1).max()) + rho for p, rho in zip(points, roundness, strict=True)]
     return ContactPoints(
-        reach=np.array([body.reach for body in bodies]),
-        roundness=np.array([body.roundness for body in bodies]),
+        reach=np.array(reach),
+        roundness=np.array(roundness, dtype=np.float64),
         cluster_starts=offsets([len(group) for group in clusters]),
         cluster_centre=centre,
         # A little wider than the exact ball, so that rounding in float32 leaves no point out.
-        cluster_radius=radius * (1.0 + 1e-6) + 1e-6 * np.repeat([b.reach for b in bodies], [len(g) for g in clusters]),
+        cluster_radius=radius * (1.0 + 1e-6) + 1e-6 * np.repeat(reach, [len(g) for g in clusters]),
         point_starts=offsets([len(cluster) for cluster in flat]),
         points=np.concatenate(flat),
     )

@@ -1,0 +1,136 @@
+"""Obstacles: what particles and rigid bodies of any model touch, given the signed distance of a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.terms import NodeTerm
+from diffloom.interfaces import InputError, ParamSpec, TermContext
+
+if TYPE_CHECKING:
+    from diffloom.dynamics.node_sets import NodeSet
+
+CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")
+#: Contact of a model that has none of its own: a particle rests about 2 hundredths of a millimetre deep, whatever its
+#: mass, bounces back with about half its speed, and follows steps of up to 3 ms.
+FREQUENCY, DAMPING, FRICTION = 600.0, 0.4, 0.5
+
+
+def _nothing(kind: type[Any]) -> NDArray[Any]:
+    return np.zeros(1, kind)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The device functions of a shape, and the constants they read.
+
+    distance(i, p, size, layout, table) -> d, n: signed distance [m], negative inside, and unit normal at the point p in
+    the shape's own frame; ``size`` (nodes, sizes) holds the sizes in row i, layout and table are arrays of whole and of
+    real numbers. adjoint(i, p, size, layout, table, adj_d, adj_n, adj_size) -> adj_p: the cotangent of p for those of
+    d and n, the derivative of the normal included; adds to row i of adj_size.
+    slope: the most that d changes per metre: 1 for exact distances, infinite where that is not known.
+    """
+
+    distance: Any
+    adjoint: Any
+    layout: NDArray[np.int32] = field(default_factory=lambda: _nothing(np.int32))
+    table: NDArray[np.float64] = field(default_factory=lambda: _nothing(np.float64))
+    slope: float = 1.0
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where a shape stands: place (3,) [m], and its axes as a rotation matrix (3, 3); the world's when not given."""
+
+    place: Tensor
+    turn: Tensor | None = None
+
+
+def obstacle_specs(**given: float | None) -> tuple[ParamSpec, ...]:
+    """Contact parameters of an obstacle, by name; those not given are the model's own, as for its ground.
+
+    A model without contact parameters gets them from its masses.
+    """
+    unknown = sorted(set(given) - set(CONTACT))
+    if unknown:
+        raise InputError(f"obstacle_specs: got {', '.join(unknown)}; expected {', '.join(CONTACT)}")
+    each, positive, own = ("nodes",), (0.0, None), "; the model's own if not given"
+    value = {name: given.get(name) for name in CONTACT}
+    return (
+        ParamSpec(CONTACT[0], value[CONTACT[0]], "N/m", f"normal force per depth (k_e){own}", each, positive),
+        ParamSpec(CONTACT[1], value[CONTACT[1]], "N s/m", f"normal force per closing speed (k_d){own}", each, positive),
+        ParamSpec(CONTACT[2], value[CONTACT[2]], "N s/m", f"friction per sliding speed before it slips (k_f){own}",
+                  each, positive),
+        ParamSpec(CONTACT[3], value[CONTACT[3]], "", f"Coulomb friction coefficient (mu){own}", each, positive),
+    )  # fmt: skip
+
+
+def contact_values(params: Mapping[str, Tensor], context: TermContext) -> dict[str, Tensor]:
+    """The four contact parameters, (nodes,) each: as given, else the model's own, else by the masses of the nodes."""
+
+    def by_mass(name: str) -> Tensor:
+        if name == "friction":
+            return torch.tensor(FRICTION, dtype=context.dtype)
+        factor = {"contact_stiffness": FREQUENCY**2, "contact_damping": DAMPING * FREQUENCY}
+        return context.masses * factor.get(name, FREQUENCY)
+
+    found = {}
+    for name in CONTACT:
+        value = params.get(name)
+        if value is None:
+            value = context.params.get(name)
+        found[name] = spread(by_mass(name) if value is None else value, (context.count,))
+    return found
+
+
+def refuses_obstacles(nodes: NodeSet) -> str | None:
+    """Why nodes cannot touch an obstacle, or None: they can when they are particles or bodies with contact points."""
+    if nodes.name == "particles" and nodes.dq == nodes.du == 3:
+        return None
+    if nodes.dq == 7 and nodes.du == 6 and nodes.contact_points is not None:
+        return None
+    return (
+        "an obstacle is touched by particles (as in fem, cloth and springs) and by rigid bodies with contact points "
+        f"(as in rigid); these nodes are {nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
+    )
+
+
+def obstacle(
+    name: str, shape: Shape, pose: Pose, size: Tensor, params: Mapping[str, Tensor], context: TermContext
+) -> NodeTerm:
+    """Contact of all nodes with a shape, by the law and with the friction of the ground.
+
+    size: (sizes,), what the shape's device functions read. params: those of ``obstacle_specs``, as far as given. Exact
+    gradients by pose, size, contact parameters and the nodes' state.
+    """
+    from diffloom.contact.obstacle_kernels import body_obstacle, particle_obstacle
+
+    reason = refuses_obstacles(context.nodes)
+    if reason is not None:
+        raise InputError(f"term {name!r}: {reason}")
+    points, count = context.nodes.contact_points, context.count
+    turn = torch.eye(3, dtype=context.dtype) if pose.turn is None else pose.turn
+    make = particle_obstacle if points is None else body_obstacle
+    force, adjoint = make(shape.distance, shape.adjoint)
+    own = () if points is None else (np.array([shape.slope]), *points.arrays)
+    return NodeTerm(
+        name,
+        force=force,
+        adjoint=adjoint,
+        constants=(*own, shape.layout, shape.table),
+        params=(
+            ("place", spread(pose.place, (count, 3))),
+            ("turn", spread(turn.reshape(9), (count, 9))),
+            ("size", spread(size, (count, len(size)))),
+            *contact_values(params, context).items(),
+        ),
+        on=context.on,
+    )

@@ -1,0 +1,75 @@
+"""What a model is checked on: settings of the example that its author offers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+Values = Mapping[str, Any]
+"""Parameter values by name."""
+
+
+@dataclass(frozen=True)
+class ExampleSettings:
+    """How the example of a model is run by the conformance suite, and what it must show.
+
+    dt: step [s]; steps: how many. The example should be small, since checks run it hundreds of times, and show
+    everything: contact that touches, springs that stretch. fit: the parameter that shows best.
+    values: parameters of the example that are not the defaults.
+    rest: parameter values under which the example is at rest; None where there are none.
+    claims: the invariances it has, of "translation", "rotation", "boost", "momentum" and "angular_momentum".
+    free: parameter values under which they hold (no gravity, no ground); None means those of ``rest``.
+    variants: mappings of values, or a function of the example that gives them, each for the gradients of the
+    parameters it names: optional ones, and those that do not show in the example otherwise.
+    """
+
+    dt: float
+    steps: int
+    fit: str
+    values: Values = field(default_factory=dict)
+    rest: Values | None = None
+    free: Values | None = None
+    claims: tuple[str, ...] = ()
+    variants: Sequence[Values] | Callable[[Any], Sequence[Values]] = ()
+
+    def changed(self, owner: str, changes: Values) -> ExampleSettings:
+        """The same with some fields exchanged; TypeError, naming ``owner``, for one there is not."""
+        _check_names(owner, changes)
+        return replace(self, **changes)
+
+
+def as_example_settings(owner: str, given: object) -> ExampleSettings:
+    """``given`` as settings. A dict, which is what models had before plugin API 2, is taken with a warning."""
+    if isinstance(given, ExampleSettings):
+        return given
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{owner}: a model is checked on its example: give the class example() -> Model and example_settings = "
+            "ExampleSettings(dt=..., steps=..., fit='parameter')"
+        )
+    _check_names(owner, given)
+    missing = [key for key in ("dt", "steps", "fit") if key not in given]
+    if missing:
+        raise TypeError(f"{owner}: example_settings lacks {', '.join(missing)}; give dt, steps and fit at least")
+    warnings.warn(
+        f"{owner}.example_settings is a dict; write example_settings = ExampleSettings({_as_arguments(given)}), from "
+        "diffloom.interfaces. Dicts are taken up to plugin API 2",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    fit = given["fit"] if isinstance(given["fit"], str) else given["fit"][0]
+    return ExampleSettings(**{**given, "fit": fit, "claims": tuple(given.get("claims", ()))})
+
+
+def _as_arguments(given: Values) -> str:
+    plain = {key: repr(value) if isinstance(value, int | float | str) else "..." for key, value in given.items()}
+    return ", ".join(f"{key}={value}" for key, value in plain.items())
+
+
+def _check_names(owner: str, given: Values) -> None:
+    known = [each.name for each in fields(ExampleSettings)]
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise TypeError(f"{owner}: example_settings has {', '.join(unknown)}; it may have {', '.join(known)}")

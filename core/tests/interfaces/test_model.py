@@ -1,0 +1,95 @@
+"""What the base classes say where a plugin says nothing, and what is said to those who write it the old way."""
+
+import warnings
+
+import pytest
+import torch
+
+from diffloom import WithTerms, simulate
+from diffloom.interfaces import ExampleSettings, InputError, Model, OwnStep, State
+from diffloom.interfaces.example import as_example_settings
+from diffloom.testing.subjects import model_subject
+from diffloom.testing.toy_model import ToyChain
+
+
+class Stepping(Model):
+    """One number that halves each step; it names the integrator that runs it."""
+
+    default_integrator = "own_step"
+    specs = ()
+    axes = {}  # noqa: RUF012
+
+    def initial_state(self, params):
+        return State(torch.ones((1, 1)), torch.zeros((1, 1)))
+
+    def dynamics(self, params, control):
+        return OwnStep(lambda k, dt, state: State(0.5 * state.q, state.u, state.time + dt))
+
+    def surface(self, trajectory, params):
+        raise NotImplementedError
+
+
+class Unnamed(Stepping):
+    default_integrator = Model.default_integrator
+
+
+def test_a_model_runs_with_the_integrator_it_names():
+    assert simulate(Stepping(), dt=0.1, steps=3).q[-1].item() == 0.125
+    assert simulate(Unnamed(), dt=0.1, steps=3, integrator="own_step").q[-1].item() == 0.125
+
+
+def test_the_wrong_integrator_is_refused_with_the_one_to_set():
+    for model in (Stepping(), Unnamed()):
+        with pytest.raises(InputError, match=r"; set integrator = 'own_step'$"):
+            simulate(model, dt=0.1, steps=3, integrator="semi_implicit")
+    with pytest.raises(InputError, match=r"; set integrator = 'own_step'$"):
+        simulate(Unnamed(), dt=0.1, steps=3)
+    with pytest.raises(InputError, match=r"; set integrator = 'semi_implicit' \(or one of backward_euler, .*leapfrog"):
+        simulate(ToyChain(), dt=0.1, steps=3, integrator="own_step")
+
+
+def test_a_model_without_an_example_says_what_to_write():
+    with pytest.raises(NotImplementedError, match="Stepping offers no example; define example"):
+        Stepping.example()
+    with pytest.raises(TypeError, match=r"Stepping: a model is checked on its example: .*ExampleSettings\(dt="):
+        model_subject(Stepping)
+
+
+OLD = {"dt": 0.01, "steps": 5, "fit": ("mass", "stiffness"), "rest": {"mass": 1.0}, "claims": ["boost"]}
+
+
+def test_a_dict_is_taken_with_a_warning_that_says_what_to_write():
+    wanted = r"^Old\.example_settings is a dict; write example_settings = ExampleSettings\(dt=0\.01, steps=5, fit="
+    with pytest.warns(DeprecationWarning, match=wanted):
+        found = as_example_settings("Old", OLD)
+    assert found == ExampleSettings(0.01, 5, "mass", rest={"mass": 1.0}, claims=("boost",))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert as_example_settings("New", found) is found
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(TypeError, match="Old: example_settings has speed; it may have dt, steps, fit"):
+        as_example_settings("Old", {**OLD, "speed": 3})
+    with pytest.raises(TypeError, match="Old: example_settings lacks steps, fit; give dt, steps and fit at least"):
+        as_example_settings("Old", {"dt": 0.1})
+
+
+def test_nothing_is_derived_unless_a_model_says_so():
+    model = ToyChain()
+    assert model.derived(model.params()) == {}
+
+
+class Weighed(ToyChain):
+    """Says what its masses are, and which integrator runs it."""
+
+    default_integrator = "leapfrog"
+
+    def derived(self, params):
+        return {"mass": params["mass"].expand(3)}
+
+
+def test_a_model_with_terms_derives_and_runs_as_the_model_does():
+    composed = WithTerms(Weighed(), {})
+    assert composed.default_integrator == "leapfrog"
+    assert torch.equal(composed.derived(composed.params(mass=0.3))["mass"], torch.full((3,), 0.3))

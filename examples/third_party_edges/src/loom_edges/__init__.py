@@ -1,0 +1,1 @@
+"""A loss that compares edges: a plugin of diffloom that lives outside of it."""

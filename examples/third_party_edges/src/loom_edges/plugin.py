@@ -1,0 +1,11 @@
+"""What loom-edges offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 2
+
+
+@hookimpl
+def diffloom_register_losses(register: Register) -> None:
+    """Offer the loss "edges"."""
+    register("edges", "loom_edges.loss:EdgeError", summary="Mean squared difference of brightness from pixel to pixel")

@@ -1,0 +1,1 @@
+"""Resilient backpropagation: a plugin of diffloom that lives outside of it."""

@@ -1,0 +1,1 @@
+"""Contact sheets: a plugin of diffloom that lives outside of it."""

@@ -1,0 +1,11 @@
+"""What loom-sheet offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 2
+
+
+@hookimpl
+def diffloom_register_commands(register: Register) -> None:
+    """Offer the command "sheet"."""
+    register("sheet", "loom_sheet.command:sheet", summary="Draw frames of a scene side by side")

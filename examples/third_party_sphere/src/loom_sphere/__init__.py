@@ -1,0 +1,1 @@
+"""A ball to fall on: a plugin of diffloom that lives outside of it."""

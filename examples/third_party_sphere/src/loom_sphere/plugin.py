@@ -1,0 +1,11 @@
+"""What loom-sphere offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 2
+
+
+@hookimpl
+def diffloom_register_terms(register: Register) -> None:
+    """Offer the term "ball"."""
+    register("ball", "loom_sphere.ball:Ball", summary="A ball that particles and rigid bodies fall on")

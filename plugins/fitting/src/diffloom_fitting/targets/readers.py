@@ -1,0 +1,85 @@
+"""Video readers: from what lies on disk to frames with their times. Others come through plugins, by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.targets.folder import read_folder
+
+Frame = NDArray[Any]
+
+
+class VideoReader(ABC):
+    """Reads the frames of a video. Implementations are frozen dataclasses, registered by name through the hook
+    ``diffloom_register_video_readers``; their fields can be set in an experiment's [target] table, as in
+    ``reader = {name = "raw", width = 640}``."""
+
+    @abstractmethod
+    def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
+        """Time [s], from 0 on and increasing, and the frame, (height, width, 3) rgb with row 0 on top: uint8, or
+        floating point in 0..1.
+
+        path: an existing file or folder. rate: frames per second, where the user gives them; a format with time stamps
+        of its own leaves it out of account. What cannot be read is an InputError that says what to do.
+        """
+
+
+@dataclass(frozen=True)
+class ImageFolder(VideoReader):
+    """A folder of images (png, jpeg, tiff, ...) in the order of the numbers in their names; needs ``rate``."""
+
+    def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
+        return read_folder(path, rate)
+
+
+@dataclass(frozen=True)
+class VideoFile(VideoReader):
+    """A file that FFmpeg decodes: mp4, gif and the like, with the file's own time stamps."""
+
+    def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
+        import av
+
+        try:
+            with av.open(str(path)) as container:
+                if not container.streams.video:
+                    raise InputError(f"film {path.name!r}: the file has no video in it; expected mp4, gif or similar")
+                stream = container.streams.video[0]
+                first: float | None = None
+                for number, frame in enumerate(container.decode(stream)):
+                    time = _time(frame, number, stream)
+                    first = time if first is None else first
+                    yield time - first, np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+        except av.FFmpegError as error:
+            raise InputError(
+                f"film {path.name!r}: cannot be read as a video ({error.strerror or error}); it may be damaged or cut "
+                "off. Try playing it, convert it to mp4, or name the reader that its format needs"
+            ) from error
+
+
+def _time(frame: Any, number: int, stream: Any) -> float:
+    """The frame's time stamp [s]; a stream without stamps falls back on its frame rate."""
+    if frame.pts is not None and frame.time_base is not None:
+        return float(frame.pts * frame.time_base)
+    if not stream.average_rate:
+        raise InputError("the film has neither time stamps nor a frame rate; extract its frames into a folder")
+    return float(number / stream.average_rate)
+
+
+def reader_for(path: Path, reader: VideoReader | str | None) -> VideoReader:
+    """The reader given, or of this name, or the one for a file or folder of the usual kind."""
+    if isinstance(reader, VideoReader):
+        return reader
+    if reader is None:
+        return ImageFolder() if path.is_dir() else VideoFile()
+    from diffloom.plugins import get_video_reader
+
+    made: VideoReader = get_video_reader(reader)()
+    return made

@@ -1,0 +1,201 @@
+"""The checks of an optimiser."""
+
+from __future__ import annotations
+
+import copy
+import io
+import math
+
+import torch
+from torch import Tensor
+
+from diffloom.testing.checks import Check, Failure, check, compared, require
+from diffloom.testing.comparing import same_bits
+from diffloom.testing.settings_objects import equal_copies, frozen
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.optimisers import FitError, Optimiser, Progress
+from diffloom_fitting.run_folder.plain import from_plain, to_plain
+from diffloom_fitting.testing.subjects import OptimiserSubject
+from diffloom_fitting.testing.valley import START, shorter, start, valley
+
+SEED = 3
+STEPS = 12
+
+
+def begun(subject: OptimiserSubject, objective: Objective) -> Progress:
+    """The optimiser at the start."""
+    return subject.optimiser.begin(objective, start(objective), SEED)
+
+
+def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, steps: int) -> Progress:
+    """So many steps on, fewer when it says that none is possible."""
+    for _ in range(steps):
+        if here.done is not None:
+            break
+        here = subject.optimiser.step(objective, here, 1.0)
+    return here
+
+
+def same_progress(what: str, a: Progress, b: Progress) -> None:
+    """Failure unless two agree bit for bit in what counts."""
+    same_bits(f"the place {what}", a.z, b.z)
+    require(a.value == b.value, f"the loss {what} is {a.value!r} and {b.value!r}; expected the same bits")
+    if a.gradient is not None and b.gradient is not None:
+        same_bits(f"the gradient {what}", a.gradient, b.gradient)
+
+
+@check("interface")
+def settings(subject: OptimiserSubject) -> None:
+    """It is a frozen dataclass that derives from Optimiser and needs no arguments."""
+    frozen(subject.optimiser, Optimiser)
+
+
+@check("interface")
+def begin(subject: OptimiserSubject) -> None:
+    """It begins at the place given, with the loss there, and leaves that place alone."""
+    objective = valley()
+    z = start(objective)
+    kept = z.clone()
+    here = subject.optimiser.begin(objective, z, SEED)
+    require(isinstance(here, Progress), f"begin returns {type(here).__name__}; expected Progress")
+    same_bits("the place where it begins", here.z, kept)
+    same_bits("the vector given, before and after", z, kept)
+    wanted = objective.value(kept).value
+    require(math.isclose(here.value, wanted, rel_tol=1e-9), f"the first loss is {here.value:g}; expected {wanted:g}")
+    require(here.evaluations >= 1, f"it has evaluated the start and counts {here.evaluations} evaluations")
+
+
+@check("descent")
+def lower(subject: OptimiserSubject) -> str:
+    """In a few steps the loss falls, in a valley with one minimum."""
+    objective = valley()
+    here = begun(subject, objective)
+    there = advanced(subject, objective, here, STEPS)
+    require(there.value < here.value, f"after {STEPS} steps the loss is {there.value:g}; it began at {here.value:g}")
+    require(there.evaluations > here.evaluations, "it has moved and counts no evaluation for it")
+    return f"to {there.value / here.value:.1e} of the first"
+
+
+@check("descent")
+def honest(subject: OptimiserSubject) -> str:
+    """Value and gradient of each step are those at its place."""
+    objective = valley()
+    here = begun(subject, objective)
+    for number in range(1, 5):
+        here = advanced(subject, objective, here, 1)
+        seen = objective.evaluate(here.z)
+        right = math.isclose(here.value, seen.value, rel_tol=1e-9, abs_tol=1e-15)
+        require(right, f"step {number} reports the loss {here.value:g}; at its place it is {seen.value:g}")
+        if here.gradient is not None and seen.gradient is not None:
+            apart = float((here.gradient - seen.gradient).norm() / (seen.gradient.norm() + 1e-30))
+            require(apart <= 1e-6, f"step {number} reports a gradient that is off by {apart:.3g}, relative")
+    return "value alone" if here.gradient is None else "value and gradient"
+
+
+@check("descent")
+def schedule(subject: OptimiserSubject) -> None:
+    """When the objective changes on the way, ``renew`` stays at the place and reports the loss of the new one."""
+    objective = valley()
+    here = advanced(subject, objective, begun(subject, objective), 2)
+    renewed = subject.optimiser.renew(shorter(objective), here)
+    same_bits("the place before and after", renewed.z, here.z)
+    wanted = shorter(objective).value(here.z).value
+    require(math.isclose(renewed.value, wanted, rel_tol=1e-9), f"it reports {renewed.value:g}; expected {wanted:g}")
+    advanced(subject, shorter(objective), renewed, 1)
+
+
+@check("resuming")
+def checkpoint(subject: OptimiserSubject) -> None:
+    """What it remembers can be kept in a checkpoint, and goes on from there to the same bits."""
+    objective = valley()
+    half = advanced(subject, objective, begun(subject, objective), 3)
+    try:
+        kept = to_plain(half)
+    except TypeError as error:
+        raise Failure(f"Progress.memory: {error}; keep numbers, texts, tensors, lists and dicts of these") from error
+    buffer = io.BytesIO()
+    torch.save(kept, buffer)
+    buffer.seek(0)
+    resumed = from_plain(torch.load(buffer, weights_only=True))
+    whole = advanced(subject, objective, half, 3)
+    same_progress("with and without a pause", whole, advanced(subject, objective, resumed, 3))
+
+
+@check("determinism")
+def repeats(subject: OptimiserSubject) -> None:
+    """The same seed gives the same bits, whatever it did in between: nothing is kept outside Progress."""
+    objective = valley()
+    first = advanced(subject, objective, begun(subject, objective), 4)
+    advanced(subject, shorter(objective), begun(subject, shorter(objective)), 2)
+    same_progress("of two searches", first, advanced(subject, objective, begun(subject, objective), 4))
+
+
+@check("determinism")
+def leaves_progress_alone(subject: OptimiserSubject) -> None:
+    """A step makes a new Progress and does not change the last one, which a checkpoint may hold."""
+    objective = valley()
+    here = advanced(subject, objective, begun(subject, objective), 2)
+    kept = copy.deepcopy(here)
+    advanced(subject, objective, here, 1)
+    same_progress("before and after a step", here, kept)
+    for key, value in kept.memory.items():
+        if isinstance(value, Tensor):
+            same_bits(f"memory[{key!r}] before and after a step", value, here.memory[key])
+
+
+@check("precision")
+def single(subject: OptimiserSubject) -> str:
+    """A fit in float32 stays in float32 and goes down too."""
+    objective = valley(torch.float32)
+    here = begun(subject, objective)
+    there = advanced(subject, objective, here, STEPS)
+    require(there.z.dtype == torch.float32, f"the place is {there.z.dtype}; expected torch.float32")
+    require(there.value < here.value, f"after {STEPS} steps the loss is {there.value:g}; it began at {here.value:g}")
+    return f"to {there.value / here.value:.1e} of the first"
+
+
+@check("trouble")
+def cliff(subject: OptimiserSubject) -> str:
+    """Where part of the space cannot be simulated it keeps to the rest, with finite losses."""
+    objective = valley(cliff=1.05 * START["gravity"])
+    here = begun(subject, objective)
+    there = advanced(subject, objective, here, STEPS)
+    require(math.isfinite(there.value), f"after {STEPS} steps beside a cliff the loss is {there.value}")
+    require(there.value <= here.value, f"beside a cliff the loss rose from {here.value:g} to {there.value:g}")
+    if not there.rejected:
+        return "it met none"
+    return f"{there.rejected} steps rejected"
+
+
+@check("trouble")
+def hopeless(subject: OptimiserSubject) -> None:
+    """A start that cannot be simulated is a FitError, or at least not a finite loss."""
+    objective = valley(cliff=0.5 * START["gravity"])
+    try:
+        here = begun(subject, objective)
+    except FitError:
+        compared()
+        return
+    require(not math.isfinite(here.value), f"nothing can be simulated, and the loss is {here.value:g}")
+
+
+@check("copying")
+def pickles_and_copies(subject: OptimiserSubject) -> None:
+    """A pickled and a copied optimiser equal the original."""
+    equal_copies(subject.optimiser)
+
+
+CHECKS: tuple[Check, ...] = (
+    settings,
+    begin,
+    lower,
+    honest,
+    schedule,
+    checkpoint,
+    repeats,
+    leaves_progress_alone,
+    single,
+    cliff,
+    hopeless,
+    pickles_and_copies,
+)

@@ -1,0 +1,57 @@
+"""Small views and targets to try losses on: an object that is not quite where it should be."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Image
+from diffloom_fitting.scene import View
+from diffloom_fitting.targets import Target
+
+#: Frames, rows and columns: three different numbers, so that swapped axes show.
+FRAMES, HEIGHT, WIDTH = 3, 12, 16
+NODES = 5
+
+
+def coverage(shift: float, dtype: torch.dtype = torch.float64) -> Tensor:
+    """(frames, height, width): a disc of radius 4 px with a soft rim, moved to the right by ``shift`` [px]; inside it
+    is exactly 1 and far outside exactly 0, as in a rendered image."""
+    rows = torch.arange(HEIGHT, dtype=torch.float64)[:, None] - 5.6
+    columns = torch.arange(WIDTH, dtype=torch.float64) - 6.3 - shift
+    drift = torch.arange(FRAMES, dtype=torch.float64)[:, None, None]
+    distance = (rows.square() + (columns - 0.8 * drift).square()).sqrt()
+    return ((5.0 - distance) / 2.0).clamp(0.0, 1.0).to(dtype)
+
+
+def tensors(shift: float, tint: float, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    """What a view shows, by name: "rgba", "silhouette", "depth" and "q". tint: added to the colours."""
+    alpha = coverage(shift, torch.float64)
+    ramp = torch.linspace(0.2, 0.7, WIDTH, dtype=torch.float64).expand(FRAMES, HEIGHT, WIDTH)
+    colour = torch.stack([ramp, 0.9 - ramp, 0.5 * ramp], dim=-1) + tint
+    random = torch.Generator().manual_seed(5)
+    q = torch.randn((FRAMES, NODES, 3), generator=random, dtype=torch.float64) + 0.1 * shift
+    found = {
+        "rgba": torch.cat([alpha[..., None] * colour, alpha[..., None]], dim=-1),
+        "silhouette": alpha,
+        "depth": 5.0 - alpha,
+        "q": q,
+    }
+    return {name: value.to(dtype) for name, value in found.items()}
+
+
+def times() -> Tensor:
+    """(frames,) [s]."""
+    return 0.1 * torch.arange(FRAMES, dtype=torch.float64)
+
+
+def target(dtype: torch.dtype = torch.float64) -> Target:
+    """A synthesised target: images with coverage, masks and states."""
+    shown = tensors(0.0, 0.0, dtype)
+    return Target(times(), frames=shown["rgba"], masks=shown["silhouette"], q=shown["q"])
+
+
+def view(shown: dict[str, Tensor], outputs: tuple[str, ...]) -> View:
+    """A view of some tensors; only what a loss asks for is there, as in a fit."""
+    image = Image(**{name: shown[name] for name in outputs}) if outputs else None
+    return View(image, shown["q"], None, times())
