@@ -51,7 +51,7 @@ class Noise:
 
 
 def _weighted(field: Tensor, weights: Tensor) -> Tensor:
-    """Sums over channels d and lags of weights[c, d, lag] field[d, p + lag], for field (frames, channels, height, width).
+    """Sums over channels d and lags of weights[c, d, lag] field[d, p + lag]; field: (frames, channels, height, width).
 
     Taken in Fourier space: lags reach over many pixels, and a direct sum over them would take longer than a fit.
     """
@@ -60,7 +60,8 @@ def _weighted(field: Tensor, weights: Tensor) -> Tensor:
     size = (height + middle, width + middle)  # so that one edge does not see the other
     wave = torch.fft.rfft2(field, s=size)
     lags = torch.fft.rfft2(_wrapped(weights, size)).conj()
-    return torch.fft.irfft2(torch.einsum("cdyx,tdyx->tcyx", lags, wave), s=size)[:, :, :height, :width]
+    sums: Tensor = torch.fft.irfft2(torch.einsum("cdyx,tdyx->tcyx", lags, wave), s=size)
+    return sums[:, :, :height, :width]
 
 
 def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
