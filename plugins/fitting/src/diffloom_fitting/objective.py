@@ -83,7 +83,7 @@ class Objective:
         policy = None if gradient else NoGradient()
         with self.stopwatch.timing("simulate"):
             trajectory, params = scene.simulate(values, sampling.save, policy)
-        q = sampling.between(trajectory.q)
+        q = sampling.between(trajectory.q).cpu()
         if not outputs:
             return View(None, q, None, self.target.times)
         with self.stopwatch.timing("render"):

@@ -149,6 +149,7 @@ class ExperimentFile(Table):
     text: str = Field("", description="a sentence or two for the report")
     seed: int = 0
     precision: Literal["float32", "float64"] = "float64"
+    device: str = Field("cpu", description="where it is simulated and drawn: cpu or cuda")
     model: Named = Field(description="the model's registered name, and the arguments it is made with")
     params: dict[str, Any] = Field({}, description="known values of the model's parameters, in their units")
     time: TimeTable

@@ -22,6 +22,7 @@ from diffloom.interfaces import (
     StoreAll,
     Trajectory,
 )
+from diffloom_fitting.scene.device import check_device, moved
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
 from diffloom_fitting.scene.orbit import Orbit, camera_of
@@ -49,6 +50,7 @@ class Scene:
     renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
     pictures show the surface laid over it.
     gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
+    device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on the CPU.
     """
 
     model: Model
@@ -64,8 +66,10 @@ class Scene:
     background: Tensor | None = None
     control: Control = field(default_factory=Control)
     policy: Policy | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_device(self.device)
         if not self.dt > 0.0 or self.steps < 1:
             raise InputError(f"scene: got dt={self.dt:g} s and {self.steps} steps; expected dt > 0 and 1 or more steps")
         if self.policy is not None:
@@ -86,9 +90,10 @@ class Scene:
         return replace(self, renderer=renderer)
 
     def params_with(self, values: Mapping[str, Tensor]) -> Params:
-        """The known parameters with the model's own among ``values`` put in."""
+        """The known parameters with the model's own among ``values`` put in, on the scene's device."""
         own = {spec.name for spec in self.model.specs}
-        return self.params.replace(**{k: v for k, v in values.items() if k in own})
+        given = self.params.replace(**{k: v for k, v in values.items() if k in own})
+        return given if self.device == "cpu" else Params({k: v.to(self.device) for k, v in given.items()}, given.dtype)
 
     def simulate(
         self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None
@@ -111,13 +116,16 @@ class Scene:
             # All rows are made and then cut, so that a shorter horizon sees the very same controls.
             made = self.policy.control(values, self.dt, self.steps, self.dtype)
             rows |= {name: value[:steps] for name, value in made.items()}
-        return Control(rows)
+        return Control({name: value.to(self.device) for name, value in rows.items()})
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
         sampling: Sampling | None = None,
     ) -> tuple[Image, Tensor]:  # fmt: skip
-        """Pictures of the trajectory (at the sampling's frames) and the vertices drawn, (frames, vertices, 3) [m]."""
+        """Pictures of the trajectory (at the sampling's frames) and the vertices drawn, (frames, vertices, 3) [m].
+
+        Pictures are handed over on the CPU.
+        """
         surface = self.model.surface(trajectory, params)
         # Patterns are laid on with the known values, so that they stay put while a pose is sought.
         rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
@@ -125,8 +133,8 @@ class Scene:
             surface = replace(surface, vertices=sampling.between(surface.vertices))
         dressed = self.look.dress(surface, rest, values.get("look.colour"))
         places = {k.removeprefix("camera."): v for k, v in values.items() if k.startswith("camera.")}
-        camera = camera_of(self.camera, self.dtype, places)
-        image = on_black(self.renderer).render(dressed, camera, self.lights, outputs)
+        camera = moved(camera_of(self.camera, self.dtype, places), self.device)
+        image = moved(on_black(self.renderer).render(dressed, camera, self.lights, outputs), "cpu")
         if image.rgba is not None:
             image = replace(image, rgba=over(image.rgba, self.behind))
         return image, surface.vertices
@@ -145,7 +153,7 @@ class Scene:
         """What is seen at ``times`` [s]; with no ``outputs`` only the states."""
         sampling = sample_times(times, self.dt, self.steps)
         trajectory, params = self.simulate(values, sampling.save, gradient)
-        q = sampling.between(trajectory.q)
+        q = sampling.between(trajectory.q).cpu()
         if not outputs:
             return View(None, q, None, times)
         image, vertices = self.draw(trajectory, params, values, outputs, sampling)
