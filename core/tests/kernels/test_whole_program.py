@@ -4,7 +4,7 @@ If a test of names or fields fails after an upgrade of numba: everything private
 in `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare them with numba/core/codegen.py (what
 code libraries do in `finalize` and `serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its
 library) and numba/core/dispatcher.py. Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in
-cli/doctor/runtime.py and to the bounds on numba in every pyproject.toml.
+cli/doctor/runtime.py and raise the bound in core/pyproject.toml.
 """
 
 import inspect
