@@ -7,21 +7,22 @@ BIN := $(VENV)/bin
 PLUGINS := $(sort $(wildcard plugins/*/))
 INPUTS := constraints.txt requirements-dev.txt pyproject.toml core/pyproject.toml $(addsuffix pyproject.toml,$(PLUGINS))
 # The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
-STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | sha256sum | cut -c1-16)
+STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
 # A worker that has to compile everything anew grows to some 6 GB, so that two need a machine of 16.
 WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)
 BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow lint format bench docs wheels lock cuda-check clean
+.PHONY: help install demo warm smoke test test-slow lint format bench docs wheel-files wheels lock cuda-check \
+	gpu-acceptance clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
 
 install: $(STAMP) ## Make .venv with everything in this repository, editable
 
 $(STAMP): $(INPUTS)
-	@test -n "$(PYTHON)" || { echo "diffloom needs Python 3.11: apt install python3 python3-venv"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "diffloom needs Python 3.11 to 3.13: apt install python3 python3-venv"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV): the first time this takes a few minutes."
 	$(BIN)/python -m pip install -q -r requirements-dev.txt -c constraints.txt
@@ -29,6 +30,12 @@ $(STAMP): $(INPUTS)
 
 demo: $(STAMP) ## Fit a bundled clip and write its report
 	$(BIN)/diffloom demo $(ARGS)
+
+warm: $(STAMP) ## Compile ahead what the demo and the experiments need
+	$(BIN)/diffloom warm $(ARGS)
+
+smoke: $(STAMP) ## Run a quick path through each package: under two minutes
+	$(BIN)/python -m pytest -q -n 0 $(ARGS) @tests/smoke.txt
 
 test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them, WORKERS=4 for more at once)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
@@ -51,10 +58,12 @@ bench: $(STAMP) ## Run every benchmark
 docs: $(STAMP) ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
-wheels: $(STAMP) ## Build all wheels, install them into a fresh environment and list the plugins there
+wheel-files: $(STAMP) ## Build all wheels into wheels/
 	rm -rf wheels $(BUILD_LEFTOVERS)
 	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w wheels ./core $(addprefix ./,$(PLUGINS)) .
 	rm -rf $(BUILD_LEFTOVERS)
+
+wheels: wheel-files ## Build all wheels, install them into a fresh environment and list the plugins there
 	$(PYTHON) -m venv build/wheel-venv
 	build/wheel-venv/bin/python -m pip install -q -c constraints.txt --find-links wheels "diffloom[all]" wheels/*.whl
 	build/wheel-venv/bin/python -m pip check
@@ -66,6 +75,9 @@ lock: $(STAMP) ## Resolve the pinned set anew into constraints.txt, within const
 
 cuda-check: $(STAMP) ## Compile every kernel for CUDA without a GPU; print registers and spills
 	$(BIN)/python -m diffloom.kernels.backends.cuda_check $(ARGS)
+
+gpu-acceptance: $(STAMP) ## Compare a GPU with the CPU: values, bits, speed; says so where there is none
+	$(BIN)/python tools/gpu_acceptance.py $(ARGS)
 
 clean: ## Remove what was built; .venv stays
 	rm -rf wheels site .coverage htmlcov $(BUILD_LEFTOVERS)

@@ -11,6 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from diffloom.cli.doctor.runtime import TRIED_NUMBA
+
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))
 PACKAGES = [ROOT / "core", *PLUGINS]
@@ -99,6 +101,33 @@ def eager_imports(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found.add((node.module or "").split(".")[0])
     return found
+
+
+def test_numba_is_bounded_by_what_was_tried():
+    """Only the core says an upper bound: all others stand on it."""
+    (bound,) = (requirement.specifier for requirement in requirements(ROOT / "core") if requirement.name == "numba")
+    newest = max(tuple(map(int, release.split("."))) for release in TRIED_NUMBA)
+    assert all(bound.contains(f"{release}.1") for release in TRIED_NUMBA)
+    assert not bound.contains(f"{newest[0]}.{newest[1] + 1}.0")
+    assert pinned()["numba"] in bound
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=label)
+def test_pythons_are_those_that_are_tried(folder):
+    """The matrix of the public workflow, and what the metadata says."""
+    said = {text.rsplit(" ", 1)[1] for text in metadata(folder)["project"]["classifiers"] if " :: 3." in text}
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    assert said == set(re.findall(r'"(3\.\d+)"', workflow))
+
+
+UNIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=label)
+def test_nothing_needs_unix_to_be_imported(folder):
+    for source in (folder / "src").rglob("*.py"):
+        found = eager_imports(ast.parse(source.read_text())) & UNIX_ONLY
+        assert not found, f"{source.relative_to(ROOT)} imports {found}, which is not on every system"
 
 
 @pytest.mark.parametrize("folder", PLUGINS, ids=label)

@@ -120,3 +120,13 @@ def test_no_function_takes_more_than_twelve_parameters():
                 where = f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
                 assert len([name for name in given if name not in ("self", "cls")]) <= 12, where
     assert seen > 1000
+
+
+def test_smoke_goes_through_every_package(repository):
+    """One line at least for each, and every file is there: pytest itself refuses a test that is gone."""
+    lines = (repository / "tests" / "smoke.txt").read_text().splitlines()
+    assert [line for line in lines if not (repository / line.split("::")[0]).exists()] == []
+    for plugin in sorted((repository / "plugins").iterdir()):
+        assert any(line.startswith(f"plugins/{plugin.name}/") for line in lines), plugin.name
+    for package in ("cli", "dynamics", "geometry", "interfaces", "kernels", "plugins", "raster", "testing"):
+        assert any(line.startswith(f"core/tests/{package}") for line in lines), package

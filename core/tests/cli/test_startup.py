@@ -6,7 +6,13 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "numba", "scipy", "numpy", "matplotlib", "av", "trimesh")
+from diffloom.plugins import survey
+from diffloom.plugins.kinds import COMMANDS
+
+HEAVY = ("torch", "numba", "scipy", "numpy", "matplotlib", "av", "trimesh", "pydantic", "jinja2")
+
+#: Help of a command imports its module, which must leave all that is heavy to the moment it runs.
+SUBCOMMANDS = [[name, "--help"] for name in survey().names(COMMANDS) if name != "plugins"]
 
 PROBE = """
 import sys
@@ -16,7 +22,9 @@ print("HEAVY", [name for name in {heavy} if name in sys.modules], file=sys.stder
 """
 
 
-@pytest.mark.parametrize("arguments", [["plugins"], ["plugins", "--json"], ["--help"], ["plugins", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["plugins"], ["plugins", "--json"], ["--help"], ["plugins", "--help"], *SUBCOMMANDS]
+)
 def test_listing_imports_nothing_heavy(arguments):
     probe = PROBE.format(arguments=arguments, heavy=HEAVY)
     result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)

@@ -1,6 +1,8 @@
 """Compiled code on disk: found by the next process, renewed when a callee changes, shared by processes at once."""
 
+import contextlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,9 +34,10 @@ import sys
 import numpy as np
 from outer_kernels import program
 
-a = np.arange(5, dtype=sys.argv[1])
-out = np.zeros_like(a)
-program.run("doubled", a, out, target="serial")
+for real in sys.argv[1:]:
+    a = np.arange(5, dtype=real)
+    out = np.zeros_like(a)
+    program.run("doubled", a, out, target="serial")
 print("RESULT", *out)
 """
 
@@ -50,13 +53,13 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def start(project: Path, real: str = "float32", **environment: str) -> subprocess.Popen:
+def start(project: Path, *reals: str, err: int = subprocess.PIPE, **environment: str) -> subprocess.Popen:
     settings = {"DIFFLOOM_CACHE_DIR": str(project.parent / "cache"), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     return subprocess.Popen(
-        [sys.executable, str(project / "main.py"), real],
+        [sys.executable, str(project / "main.py"), *(reals or ("float32",))],
         env={**os.environ, "DIFFLOOM_QUIET": "", **settings},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=err,
         text=True,
     )
 
@@ -97,3 +100,38 @@ def test_unwritable_cache_folder(project):
     assert "RESULT 0.0 2.0" in out
     assert "cannot write compiled kernels to" in err
     assert "Set DIFFLOOM_CACHE_DIR" in err
+
+
+def test_several_programs_are_told_in_two_lines(project):
+    process = start(project, "float32", "float64", "int64")
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    first, last = err.splitlines()
+    assert first.startswith("diffloom: compiling test_cached: doubled, float32 (once; kept in ")
+    assert re.fullmatch(r"diffloom: compiled 3 programs in \d+ s, once", last)
+
+
+def test_quiet_is_quiet(project):
+    process = start(project, "float32", "float64", DIFFLOOM_QUIET="1")
+    assert process.communicate(timeout=240) == ("RESULT 0.0 2.0 4.0 6.0 8.0\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_one_line_changes(project):
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = start(project, "float32", "float64", err=theirs, TERM="xterm")
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux tells that the other end is closed
+        while part := os.read(ours, 4096):
+            shown += part
+    os.close(ours)
+    out, _ = process.communicate(timeout=240)
+    assert out.startswith("RESULT")
+    told, summed = shown.decode().rsplit("\x1b[2K", 1)
+    assert "compiling test_cached: doubled, float32" in told
+    assert "compiling test_cached: doubled, float64" in told
+    assert "\n" not in told
+    assert summed.startswith("diffloom: compiled 2 programs in ")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import fitting_toys as toys
 import pytest
 import torch
-from torch.nn.functional import avg_pool2d
+from torch.nn.functional import avg_pool2d, conv2d
 
 from diffloom_fitting.correlated_noise import Noise
 from diffloom_fitting.fits import fit
@@ -77,6 +77,19 @@ def test_the_scatter_of_a_sum_is_that_of_many_draws():
     truly = sums.T @ sums / len(sums)
     said = Noise.of(lasting_blotches((400, *shape[1:]), 7)).scatter(slopes)
     assert (said.diagonal() / truly.diagonal()).tolist() == pytest.approx([1.0, 1.0], rel=0.25)
+
+
+@pytest.mark.parametrize("reach", [1, 4, 9])
+def test_sums_over_lags_are_those_of_a_direct_convolution(reach):
+    """Also where lags reach beyond the pixels that see anything."""
+    generator = torch.Generator().manual_seed(2)
+    slopes = torch.randn(2, 3, 6, 7, 2, generator=generator, dtype=torch.float64)
+    in_space = torch.randn(2, 2, 2 * reach - 1, 2 * reach - 1, generator=generator, dtype=torch.float64)
+    said = Noise(torch.tensor([1.0], dtype=torch.float64), in_space).scatter(slopes)
+    films = slopes.permute(0, 1, 4, 2, 3)
+    summed = torch.stack([conv2d(film, in_space, padding=reach - 1) for film in films])
+    direct = films.reshape(2, -1) @ summed.reshape(2, -1).T
+    assert torch.allclose(said, 0.5 * (direct + direct.T), rtol=1e-12, atol=1e-12)
 
 
 def test_other_residuals_count_as_independent():

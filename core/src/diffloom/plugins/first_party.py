@@ -10,7 +10,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {
-        COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "schema", "demo"),
+        COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "warm", "schema", "demo"),
         LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
         OPTIMISERS: ("adam", "cma", "gauss_newton", "hops", "lbfgs", "sgd"),
         VIDEO_READERS: ("folder", "video"),

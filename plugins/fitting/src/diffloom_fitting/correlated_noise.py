@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import conv2d
 
 NEGLIGIBLE = 0.05  # correlation below which errors count as independent
 FARTHEST = 12  # [px] beyond which no correlation is looked for
@@ -47,9 +46,32 @@ class Noise:
         total = slopes.new_zeros((len(seen), len(seen)))
         for j, one in enumerate(seen):
             later = (lasting @ one.reshape(frames, -1)).reshape(one.shape)
-            spread = conv2d(later, self.in_space, padding=self.in_space.shape[2] // 2)
-            total[:, j] = flat @ spread.reshape(-1)
+            total[:, j] = flat @ _weighted(later, self.in_space).reshape(-1)
         return 0.5 * (total + total.T)
+
+
+def _weighted(field: Tensor, weights: Tensor) -> Tensor:
+    """Sums over channels d and lags of weights[c, d, lag] field[d, p + lag]; field: (frames, channels, height, width).
+
+    Taken in Fourier space: lags reach over many pixels, and a direct sum over them would take longer than a fit.
+    """
+    height, width = field.shape[2:]
+    middle = weights.shape[2] // 2
+    size = (height + middle, width + middle)  # so that one edge does not see the other
+    wave = torch.fft.rfft2(field, s=size)
+    lags = torch.fft.rfft2(_wrapped(weights, size)).conj()
+    sums: Tensor = torch.fft.irfft2(torch.einsum("cdyx,tdyx->tcyx", lags, wave), s=size)
+    return sums[:, :, :height, :width]
+
+
+def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
+    """Weights on a grid of this size with lag 0 in its corner; lags beyond the grid meet no pixel and are left out."""
+    middle = weights.shape[2] // 2
+    held = weights.new_zeros((*weights.shape[:2], *size))
+    lags = torch.arange(-middle, middle + 1)
+    down, right = lags[lags.abs() < size[0] - middle], lags[lags.abs() < size[1] - middle]
+    held[:, :, down[:, None] % size[0], right % size[1]] = weights[:, :, down[:, None] + middle, right + middle]
+    return held
 
 
 def _correlated(field: Tensor) -> Tensor:

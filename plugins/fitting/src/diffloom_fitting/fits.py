@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import resource
+import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import ModuleType
 
 import torch
 from torch import Tensor
@@ -22,6 +23,12 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.uncertainty import Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns import Unknown
+
+resource: ModuleType | None
+try:
+    resource = importlib.import_module("resource")
+except ImportError:  # not on Windows
+    resource = None
 
 Observer = Callable[[FitState, Record], None]
 Sought = Mapping[str, object] | Sequence[Unknown | str]
@@ -142,7 +149,9 @@ def _estimates(
 
 
 def peak_memory() -> int:
-    """The most memory this process has held [bytes]."""
+    """The most memory this process has held [bytes]; 0 where the system does not tell."""
+    if resource is None:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak) if sys.platform == "darwin" else int(peak) * 1024
 

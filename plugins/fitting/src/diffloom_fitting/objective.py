@@ -84,7 +84,7 @@ class Objective:
         seen = {}
         for label, target in self.target.by_view().items():
             sampling = parts[label]
-            q = sampling.between(trajectory.q)
+            q = sampling.between(trajectory.q).cpu()
             if not outputs:
                 seen[label] = View(None, q, None, target.times)
                 continue

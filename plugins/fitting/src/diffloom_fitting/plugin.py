@@ -12,6 +12,7 @@ COMMANDS = {
     "check-gradient": "Compare an experiment's gradient with finite differences",
     "sweep": "Run an experiment over many seeds and write a table",
     "schema": "Print the JSON schema of experiment files",
+    "warm": "Compile now what experiments will need",
     "demo": "Fit a bundled clip and write its report",
 }
 

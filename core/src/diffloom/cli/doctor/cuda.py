@@ -20,12 +20,20 @@ def cuda() -> Section:
     return Section("CUDA", tuple(guarded(subject, look) for subject, look in looks.items()))
 
 
-def _driver() -> Finding:
-    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+
+def _load_driver() -> ctypes.CDLL | None:
     try:
-        driver = ctypes.CDLL(library)
+        return ctypes.CDLL(_DRIVER)
     except OSError:
-        return Finding("driver", Health.ABSENT, f"no NVIDIA driver ({library} not found): everything runs on the CPU")
+        return None
+
+
+def _driver() -> Finding:
+    driver = _load_driver()
+    if driver is None:
+        return Finding("driver", Health.ABSENT, f"no NVIDIA driver ({_DRIVER} not found): everything runs on the CPU")
     number = ctypes.c_int()
     status = driver.cuDriverGetVersion(ctypes.byref(number))
     if status != 0:
@@ -54,10 +62,11 @@ def _numba_cuda() -> Finding:
         release = version("numba-cuda")
     except PackageNotFoundError:
         return Finding(subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-core[cuda]"')
-    from numba import cuda
+    if _load_driver() is not None:  # without one there is no need to wait for numba-cuda, which takes long to import
+        from numba import cuda
 
-    if cuda.is_available():
-        return Finding(subject, Health.OK, f"numba-cuda {release}")
+        if cuda.is_available():
+            return Finding(subject, Health.OK, f"numba-cuda {release}")
     return Finding(subject, Health.ABSENT, f"numba-cuda {release} finds no GPU; kernels run on the CPU")
 
 

@@ -50,10 +50,10 @@ def translated(value: Any) -> Any:
 def _let_kernels_build(record: type) -> None:
     """Say how a record is made of its fields inside a kernel, which numba-cuda-mlir can type but not write."""
 
-    @extending.lower_builtin(record, every.VarArg(every.Any))
     def build(lowering: Any, target: Any, args: Any, kwargs: Any) -> None:
         lowering.store_var(target, tuple(lowering.load_var(arg) for arg in args))
 
+    extending.lower_builtin(record, every.VarArg(every.Any))(build)
     extending.refresh_registries(typing=False)
 
 
@@ -107,7 +107,7 @@ def numba_type(kind: Any) -> Any:
     if isinstance(kind, mlir_types.Array):
         return numba_types.Array(numba_type(kind.dtype), kind.ndim, kind.layout)
     if isinstance(kind, mlir_types.BaseTuple):
-        return numba_types.Tuple(tuple(map(numba_type, kind.types)))
+        return numba_types.Tuple(tuple(map(numba_type, kind.types)))  # type: ignore[attr-defined]
     if isinstance(kind, mlir_types.IntegerLiteral):
         return numba_types.IntegerLiteral(kind.literal_value)
     if isinstance(kind, mlir_types.NoneType):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from .notices import notice
+from .notices import compiling, notice
 
 fcntl: ModuleType | None
 try:
@@ -72,9 +72,11 @@ def write_once(path: Path, text: str) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock that belongs to ``path``, so that of two processes one compiles and the other loads."""
     if fcntl is None:
-        yield
+        with compiling():
+            yield
         return
     with open(path.with_suffix(".lock"), "w") as stream:
         with contextlib.suppress(OSError):  # file systems without locks
             fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        with compiling():
+            yield

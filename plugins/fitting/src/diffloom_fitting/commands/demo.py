@@ -22,6 +22,6 @@ def demo(renderer: str | None, out: str | None, quick: bool) -> None:
 
     with as_file(files("diffloom_fitting").joinpath("demo")) as folder:
         loaded = load(str(folder / "demo.toml"), (), quick, renderer, None, None)
-        build_experiment(loaded)
+        experiment = build_experiment(loaded)
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), "demo")
-        carry_out(RunFolder.create(place, loaded))
+        carry_out(RunFolder.create(place, loaded), experiment)

@@ -10,6 +10,7 @@ import click
 from diffloom_fitting.commands.options import experiment_options, load
 
 if TYPE_CHECKING:
+    from diffloom_fitting.experiment import Experiment
     from diffloom_fitting.result import Result
     from diffloom_fitting.run_folder import RunFolder
 
@@ -38,23 +39,26 @@ def run(
         changed = settings or quick or renderer or target_renderer or seed is not None or out
         if changed:
             raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
-        folder = RunFolder(Path(resume))
+        folder, experiment = RunFolder(Path(resume)), None
     else:
         assert file is not None
         loaded = load(file, settings, quick, renderer, target_renderer, seed)
         # Built before a folder is made, so that a bad file leaves nothing behind.
         from diffloom_fitting.files import build_experiment
 
-        build_experiment(loaded)
+        experiment = build_experiment(loaded)
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         folder = RunFolder.create(place, loaded)
-    result = carry_out(folder, resumed=resume is not None, check=check, report=report)
+    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report)
     if result.interrupted:
         raise SystemExit(130)
 
 
-def carry_out(folder: RunFolder, *, resumed: bool = False, check: bool = True, report: bool = True) -> Result:
-    """Fit the experiment of ``folder``, keep each iteration, and write the report."""
+def carry_out(
+    folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
+    report: bool = True,
+) -> Result:  # fmt: skip
+    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report."""
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
@@ -66,7 +70,8 @@ def carry_out(folder: RunFolder, *, resumed: bool = False, check: bool = True, r
     from diffloom_fitting.report.results_file import write_result
 
     loaded = folder.config()
-    experiment = build_experiment(loaded)
+    if experiment is None:
+        experiment = build_experiment(loaded)
     state, history = folder.resume() if resumed else (None, [])
     console = Console()
     count, views = experiment.layout.size, experiment.scene.viewpoints

@@ -90,5 +90,7 @@ def seconds(value: float) -> str:
 
 
 def memory(count: int) -> str:
-    """An amount of memory."""
+    """An amount of memory; 0 is one that was not measured."""
+    if count == 0:
+        return "unknown"
     return f"{count / 2**20:.0f} MB" if count < 2**30 else f"{count / 2**30:.2f} GB"

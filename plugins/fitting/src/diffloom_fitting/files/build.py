@@ -66,6 +66,7 @@ def _scene(loaded: Loaded) -> Scene:
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
+        device=content.device,
     )  # fmt: skip
 
 

@@ -197,6 +197,7 @@ class ExperimentFile(Table):
     text: str = Field("", description="a sentence or two for the report")
     seed: int = Field(0, description="of all draws")
     precision: Literal["float32", "float64"] = Field("float64", description="of everything that is computed")
+    device: str = Field("cpu", description="where it is simulated and drawn: cpu or cuda")
     model: Named = Field(description="the model's registered name, and the arguments it is made with")
     terms: list[TermTable] = Field([], description="force terms added to the model, such as obstacles")
     params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from diffloom_fitting.report.plots import BLUE, ORANGE, STYLE, svg
+from diffloom_fitting.report.line_chart import BLUE, ORANGE
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from diffloom_fitting.landscape import Grid
+
+STYLE = {
+    "font.size": 10.0, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "svg.fonttype": "path", "svg.hashsalt": "diffloom", "axes.axisbelow": True,
+}  # fmt: skip
 
 
 def landscape_plot(grid: Grid, truth: Mapping[str, float]) -> str:
@@ -37,4 +46,11 @@ def landscape_plot(grid: Grid, truth: Mapping[str, float]) -> str:
             at.set_ylabel(names[1])
             if all(name in truth for name in names):
                 at.plot([truth[names[0]]], [truth[names[1]]], marker="*", markersize=12, color=ORANGE)
-    return svg(figure)
+        return _svg(figure)
+
+
+def _svg(figure: Figure) -> str:
+    """The figure as an <svg> element, the same bytes for the same figure."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)

@@ -13,4 +13,5 @@ from diffloom_fitting.run_folder.writing import new_file
 def write_states(path: Path, trajectory: Trajectory) -> None:
     """Write q (frames, nodes, dq), u (frames, nodes, du) and times (frames,) [s]."""
     with new_file(path) as beside:
-        np.savez_compressed(beside, q=trajectory.q.numpy(), u=trajectory.u.numpy(), times=trajectory.times.numpy())
+        saved = {name: getattr(trajectory, name).cpu().numpy() for name in ("q", "u", "times")}
+        np.savez_compressed(beside, **saved)

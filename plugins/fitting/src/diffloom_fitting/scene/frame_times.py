@@ -39,7 +39,7 @@ class Sampling:
         first = saved[self.low]
         if not bool((self.weight > 0.0).any()):
             return first
-        weight = self.weight.to(saved.dtype).reshape(-1, *([1] * (saved.dim() - 1)))
+        weight = self.weight.to(saved).reshape(-1, *([1] * (saved.dim() - 1)))
         return first + weight * (saved[self.high] - first)
 
 

@@ -48,7 +48,8 @@ class Look:
             )
         if base is None:
             base = torch.ones(3, dtype=surface.vertices.dtype)
-        return surface.with_look(colours=base * _pattern(self.pattern, rest), material=material)
+        colours = (base * _pattern(self.pattern, rest)).to(surface.vertices.device)
+        return surface.with_look(colours=colours, material=material)
 
 
 def _pattern(kind: str, rest: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.interfaces.errors import nearest
+from diffloom_fitting.scene.device import check_device, moved
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.look import Look
 from diffloom_fitting.scene.placement import camera_of
@@ -54,7 +55,8 @@ class Scene:
     the renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
     pictures show the surface laid over it. integrator: the model's default if None. gradient: how rollouts are
     differentiated. control: inputs per step. policy: a network that makes them instead. label: of the one camera of
-    ``seen_from``.
+    ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
+    the CPU.
     """
 
     model: Model
@@ -71,8 +73,10 @@ class Scene:
     control: Control = field(default_factory=Control)
     policy: Policy | None = None
     label: str = ""
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_device(self.device)
         viewpoints_of(self.camera)
         if not self.dt > 0.0 or self.steps < 1:
             raise InputError(f"scene: got dt={self.dt:g} s and {self.steps} steps; expected dt > 0 and 1 or more steps")
@@ -114,9 +118,10 @@ class Scene:
         return replace(self, renderer=renderer)
 
     def params_with(self, values: Mapping[str, Tensor]) -> Params:
-        """The known parameters with the model's own among ``values`` put in."""
+        """The known parameters with the model's own among ``values`` put in, on the scene's device."""
         own = {spec.name for spec in self.model.specs}
-        return self.params.replace(**{k: v for k, v in values.items() if k in own})
+        given = self.params.replace(**{k: v for k, v in values.items() if k in own})
+        return given if self.device == "cpu" else Params({k: v.to(self.device) for k, v in given.items()}, given.dtype)
 
     def simulate(
         self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None
@@ -139,14 +144,14 @@ class Scene:
             # All rows are made and then cut, so that a shorter horizon sees the very same controls.
             made = self.policy.control(values, self.dt, self.steps, self.dtype)
             rows |= {name: value[:steps] for name, value in made.items()}
-        return Control(rows)
+        return Control({name: value.to(self.device) for name, value in rows.items()})
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
         sampling: Sampling | None = None,
     ) -> tuple[Image, Tensor]:  # fmt: skip
         """Pictures of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
-        several, and the vertices drawn, (frames, vertices, 3) [m]."""
+        several, and the vertices drawn, (frames, vertices, 3) [m]. Pictures are handed over on the CPU."""
         surface = self.model.surface(trajectory, params)
         # Patterns are laid on with the known values, so that they stay put while a pose is sought.
         rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
@@ -156,8 +161,8 @@ class Scene:
         dressed = self.look.dress(surface, rest, values.get("look.colour"))
         view, prefix = self.viewpoint, camera_prefix(next(iter(self.viewpoints)))
         places = {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
-        camera = camera_of(view.camera, self.dtype, places, times - view.time_offset)
-        image = on_black(self.renderer).render(dressed, camera, self.lights, outputs)
+        camera = moved(camera_of(view.camera, self.dtype, places, times - view.time_offset), self.device)
+        image = moved(on_black(self.renderer).render(dressed, camera, self.lights, outputs), "cpu")
         if image.rgba is not None:
             image = replace(image, rgba=over(image.rgba, self.behind))
         return image, surface.vertices
@@ -177,7 +182,7 @@ class Scene:
         """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
         sampling = sample_times(times, self.dt, self.steps)
         trajectory, params = self.simulate(values, sampling.save, gradient)
-        q = sampling.between(trajectory.q)
+        q = sampling.between(trajectory.q).cpu()
         if not outputs:
             return View(None, q, None, times)
         image, vertices = self.draw(trajectory, params, values, outputs, sampling)

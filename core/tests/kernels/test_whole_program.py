@@ -1,0 +1,188 @@
+"""Programs compiled as one piece, and the private parts of numba that this stands on.
+
+If a test of names or fields fails after an upgrade of numba: everything private is used in backends/whole_program.py,
+in `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare them with numba/core/codegen.py (what
+code libraries do in `finalize` and `serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its
+library) and numba/core/dispatcher.py. Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in
+cli/doctor/runtime.py and raise the bound in core/pyproject.toml.
+"""
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.caching import FunctionCache
+from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler import Compiler, CompilerBase, CompileResult
+from numba.core.registry import CPUDispatcher, cpu_target
+
+from diffloom.cli.doctor.runtime import TRIED_NUMBA
+from diffloom.kernels import Program, device, launch
+from diffloom.kernels.backends.whole_program import DeviceFunction
+
+COMPILER_ARGUMENTS = ["self", "typingctx", "targetctx", "library", "args", "return_type", "flags", "locals"]
+LOOK = f"numba {numba.__version__} differs here from {', '.join(TRIED_NUMBA)}: see the head of {__file__}"
+
+
+@device
+def twice(x):
+    return x + x
+
+
+@device
+def four_times(x):
+    return twice(twice(x))
+
+
+@device
+def body(i, a, out):
+    out[i] = four_times(a[i])
+
+
+def quadrupled(a, out):
+    launch(a.shape[0], body, a, out)
+
+
+quadrupling = Program("test_quadrupling", (quadrupled,))
+
+
+def test_device_functions_are_called_from_python():
+    assert isinstance(four_times, DeviceFunction)
+    assert four_times(1.5) == 6.0
+    assert four_times(3) == 12
+    assert type(four_times(np.float32(1.5))) is float
+
+
+def test_a_function_of_numbas_own_calls_device_functions():
+    @numba.njit
+    def summed(a):
+        total = 0.0
+        for x in a:
+            total += four_times(x)
+        return total
+
+    assert summed(np.arange(5.0)) == 40.0
+
+
+def test_a_program_sees_the_same_functions():
+    a = np.arange(5, dtype=np.float32)
+    out = np.zeros_like(a)
+    quadrupling.run("quadrupled", a, out, target="serial")
+    assert out.tolist() == [0.0, 4.0, 8.0, 12.0, 16.0]
+
+
+def test_generated_modules_are_let_go():
+    a = np.arange(5, dtype=np.float64)
+    quadrupling.run("quadrupled", a, a.copy(), target="serial")
+    assert [name for name in sys.modules if name.startswith("diffloom_generated.test_quadrupling")] == []
+
+
+PROGRAMS = """
+from diffloom.kernels import Program, device, launch
+"""
+ONE = """
+@device
+def body_{k}(i, a, out):
+    x = a[i]
+    for j in range({k}, {k} + 3):
+        x = x * x + a[j]
+    out[i] = x
+
+def pipeline_{k}(a, out):
+    launch(a.shape[0], body_{k}, a, out)
+
+program_{k} = Program("test_growth_{k}", (pipeline_{k},))
+"""
+GROWTH = """
+import gc, sys
+import numpy as np
+import growing_kernels
+
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+a = np.linspace(0.0, 0.5, 100)
+for k in range(35):
+    if k == 5:
+        before = resident()
+    getattr(growing_kernels, f"program_{k}").run(f"pipeline_{k}", a, np.zeros_like(a), target="serial")
+generated = [name for name in sys.modules if name.startswith("diffloom_generated")]
+print(resident() - before, len(generated))
+"""
+
+#: Memory that thirty small programs may leave behind [bytes]. Each leaves about 1 MB: its device function with what
+#: numba keeps of it, and its machine code. With generated modules and whole compile results kept it was 3 MB.
+LIMIT = 30 * 1_500_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc, which is Linux's")
+def test_a_long_lived_process_does_not_keep_what_it_compiled(tmp_path):
+    """Thirty programs compiled, not loaded, after five that settle what is only paid once."""
+    (tmp_path / "growing_kernels.py").write_text(PROGRAMS + "".join(ONE.format(k=k) for k in range(35)))
+    (tmp_path / "growth.py").write_text(GROWTH)
+    environment = {**os.environ, "DIFFLOOM_CACHE_DIR": str(tmp_path / "cache"), "DIFFLOOM_QUIET": "1"}
+    command = [sys.executable, str(tmp_path / "growth.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    grown, modules = map(int, done.stdout.split())
+    assert modules == 0
+    assert grown < LIMIT, f"thirty small programs left {grown / 1e6:.1f} MB behind"
+
+
+def test_this_numba_was_tried():
+    """Not a fault by itself, but whoever upgrades numba is to know that private parts are used."""
+    assert numba.__version__.rsplit(".", 1)[0] in TRIED_NUMBA, LOOK
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "parameters"),
+    [
+        (CPUCodeLibrary, "_get_module_for_linking", ["self"]),
+        (CPUCodeLibrary, "_finalize_dynamic_globals", ["self"]),
+        (CPUCodeLibrary, "_verify_declare_only_symbols", ["self"]),
+        (CPUCodeLibrary, "_get_compiled_object", ["self"]),
+        (CPUCodeLibrary, "enable_object_caching", ["self"]),
+        (CPUCodeLibrary, "finalize", ["self"]),
+        (CPUCodeLibrary, "serialize_using_object_code", ["self"]),
+        (CPUCodeLibrary, "_ensure_finalized", ["self"]),
+        (JITCodeLibrary, "get_pointer_to_function", ["self", "name"]),
+        (JITCPUCodegen, "_module_pass_manager", ["self", "kwargs"]),
+        (JITCPUCodegen, "_create_empty_module", ["self", "name"]),
+        (JITCPUCodegen, "set_env", ["self", "env_name", "env"]),
+        (JITCPUCodegen, "magic_tuple", ["self"]),
+        (Compiler, "define_pipelines", ["self"]),
+        (CompilerBase, "__init__", COMPILER_ARGUMENTS),
+        (CompileResult, "_reduce", ["self"]),
+        (CompileResult, "_rebuild", None),
+        (CPUDispatcher, "compile", ["self", "sig"]),
+        (FunctionCache, "load_overload", ["self", "sig", "target_context"]),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else value if isinstance(value, str) else "",
+)
+def test_private_names_of_numba(owner, name, parameters):
+    found = getattr(owner, name, None)
+    assert found is not None, LOOK
+    if parameters is not None:
+        inner = inspect.unwrap(found)
+        assert list(inspect.signature(inner).parameters) == parameters, LOOK
+
+
+def test_private_fields_of_numba():
+    codegen = cpu_target.target_context.codegen()
+    library = codegen.create_library("test_private_fields")
+    for owner, name in (
+        (codegen, "_tm"),
+        (library, "_codegen"),
+        (library, "_final_module"),
+        (library, "_linking_libraries"),
+        (library, "_finalized"),
+        (cpu_target.target_context, "refresh"),
+    ):
+        assert hasattr(owner, name), f"{type(owner).__name__}.{name}: {LOOK}"
+    assert len(codegen._module_pass_manager()) == 2, LOOK
