@@ -132,9 +132,10 @@ def _run_experiment(experiment: Experiment) -> None:
         objective = experiment.stage_objective(stage, None, 0).with_horizon(1e-9)
         objective.evaluate(z)
         objective.value(z)
-    times = experiment.target.times[:STEPS]
     with torch.no_grad():
-        experiment.scene.film(experiment.layout.decode(z), times, ("rgba",), NoGradient())
+        for label, target in experiment.target.by_view().items():
+            scene = experiment.scene.seen_from(label)
+            scene.film(experiment.layout.decode(z), target.times[:STEPS], ("rgba",), NoGradient())
 
 
 def main(arguments: Sequence[str]) -> int:

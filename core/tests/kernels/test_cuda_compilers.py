@@ -1,0 +1,54 @@
+"""Which compiler makes CUDA kernels, and what is handed to numba-cuda-mlir."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from diffloom.kernels.backends import cuda_compilers
+
+
+def only(monkeypatch, *packages):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        cuda_compilers.importlib.util,
+        "find_spec",
+        lambda name: (name in packages or None) if name.startswith("numba_cuda") else found(name),
+    )
+
+
+def test_the_successor_is_preferred(monkeypatch):
+    monkeypatch.delenv("DIFFLOOM_CUDA_COMPILER", raising=False)
+    only(monkeypatch, "numba_cuda", "numba_cuda_mlir")
+    assert cuda_compilers.installed() == ("numba-cuda-mlir", "numba-cuda")
+    assert cuda_compilers.chosen() == "numba-cuda-mlir"
+    only(monkeypatch, "numba_cuda")
+    assert cuda_compilers.chosen() == "numba-cuda"
+    only(monkeypatch)
+    assert cuda_compilers.chosen() is None
+
+
+def test_one_can_be_named(monkeypatch):
+    only(monkeypatch, "numba_cuda", "numba_cuda_mlir")
+    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda")
+    assert cuda_compilers.chosen() == "numba-cuda"
+    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "nvcc")
+    with pytest.raises(ValueError, match=r"'nvcc'; expected numba-cuda-mlir or numba-cuda"):
+        cuda_compilers.chosen()
+    only(monkeypatch, "numba_cuda_mlir")
+    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda")
+    with pytest.raises(RuntimeError, match="pip install numba-cuda"):
+        cuda_compilers.chosen()
+
+
+def test_device_functions_are_translated():
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    from diffloom.kernels import add3, cross3
+    from diffloom.kernels.backends import mlir_functions
+
+    again = mlir_functions.translated(cross3)
+    assert again is mlir_functions.translated(cross3)
+    assert again is not cross3
+    assert again.py_func.__code__ is cross3.py_func.__code__
+    assert again.py_func.__globals__["add3"] is mlir_functions.translated(add3)
