@@ -14,7 +14,7 @@ def cuda() -> Section:
     looks = {
         "driver": _driver,
         "PyTorch on CUDA": _torch_devices,
-        "kernels on CUDA": _numba_cuda,
+        "kernels on CUDA": _kernel_compilers,
         "compilers": _compilers,
     }
     return Section("CUDA", tuple(guarded(subject, look) for subject, look in looks.items()))
@@ -56,18 +56,24 @@ def _torch_devices() -> Finding:
     return Finding("PyTorch on CUDA", Health.OK, ", ".join(names))
 
 
-def _numba_cuda() -> Finding:
+def _kernel_compilers() -> Finding:
     subject = "kernels on CUDA"
-    try:
-        release = version("numba-cuda")
-    except PackageNotFoundError:
+    releases = [f"{name} {release}" for name in ("numba-cuda-mlir", "numba-cuda") if (release := _release(name))]
+    if not releases:
         return Finding(subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-core[cuda]"')
-    if _load_driver() is not None:  # without one there is no need to wait for numba-cuda, which takes long to import
-        from numba import cuda
+    if _load_driver() is not None:  # without one there is no need to wait for a compiler, which takes long to import
+        from diffloom.kernels.backends.cuda_compilers import chosen, cuda_module
 
-        if cuda.is_available():
-            return Finding(subject, Health.OK, f"numba-cuda {release}")
-    return Finding(subject, Health.ABSENT, f"numba-cuda {release} finds no GPU; kernels run on the CPU")
+        if cuda_module().is_available():
+            return Finding(subject, Health.OK, f"by {chosen()}; installed: {', '.join(releases)}")
+    return Finding(subject, Health.ABSENT, f"{releases[0]} finds no GPU; kernels run on the CPU")
+
+
+def _release(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _compilers() -> Finding:

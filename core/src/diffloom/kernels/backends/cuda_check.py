@@ -2,7 +2,8 @@
 
 Programs are found by importing ``<package>.programs`` (else its kernel modules) of the core and of every installed
 plugin. A module ``programs`` may define ``programs()``, which returns programs that are made on demand. Only programs
-with ``samples`` can be checked, since types come from them; others are named.
+with ``samples`` can be checked, since types come from them; others are named. Where numba-cuda-mlir and numba-cuda are
+both installed, each compiles everything.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ import numpy as np
 from ..compile.arguments import structured, with_real_scalars
 from ..compile.program import REGISTERED, Program
 from . import cuda, ptx
+from .cuda_compilers import chosen, installed
 
 CAPABILITIES = ((8, 0), (9, 0))
 
@@ -112,6 +116,12 @@ def _program_modules(package: str) -> list[str]:
     return [f"{package}.{name}" for name in names if name == "kernels" or name.endswith("_kernels")]
 
 
+def _with(compiler: str, modules: list[str]) -> int:
+    """Check with one of several compilers, in a process of its own: kernels are made by one in a process."""
+    command = [sys.executable, "-m", "diffloom.kernels.backends.cuda_check", *modules]
+    return subprocess.run(command, env={**os.environ, "DIFFLOOM_CUDA_COMPILER": compiler}, check=False).returncode
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print one line per kernel; 1 when a float32 kernel spills or holds float64 instructions."""
     parser = argparse.ArgumentParser(
@@ -122,6 +132,9 @@ def main(arguments: list[str] | None = None) -> int:
     if missing := ptx.why_unavailable():
         print(f"cannot check: {missing}", file=sys.stderr)
         return 2
+    if "DIFFLOOM_CUDA_COMPILER" not in os.environ and len(installed()) > 1:
+        return max(_with(compiler, options.modules) for compiler in installed())
+    print(f"kernels by {chosen()} {version(str(chosen()))}")
     programs = collect(options.modules)
     findings, faults = 0, 0
     for finding in check(program for program in programs.values() if program.samples):
