@@ -26,6 +26,9 @@ _HAS_BEGUN = 17
 ROW = 32
 #: How often a thread looks before it lets others have its processor: some microseconds, about two changes of thread.
 _PATIENCE = 150
+#: How often until it sleeps [us]: somebody has lost a processor for long, and looking on would only take time from it.
+_LONG = 1000
+_NAP = 20
 
 
 @device
@@ -98,7 +101,7 @@ def replace_word(team, tile, value):
 
 
 def pause(looks):
-    """Wait a moment; after many looks let other threads run."""
+    """Wait a moment; after many looks let other threads run, after very many sleep."""
 
 
 def _pointer(context, builder, team, args):
@@ -139,10 +142,16 @@ def _pause(typingctx, looks):
         nothing = ir.FunctionType(ir.VoidType(), [])
         if "x86" in builder.module.triple:
             builder.call(cgutils.get_or_insert_function(builder.module, nothing, "llvm.x86.sse2.pause"), [])
-        name = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
-        give_way = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), name)
-        with builder.if_then(builder.icmp_signed(">", args[0], ir.Constant(ir.IntType(64), _PATIENCE)), likely=False):
-            builder.call(give_way, [])
+        windows, number = sys.platform == "win32", ir.IntType(32)
+        give_way = ir.FunctionType(number, []), "SwitchToThread" if windows else "sched_yield"
+        nap = ir.FunctionType(ir.VoidType() if windows else number, [number]), "Sleep" if windows else "usleep"
+        for enough, (kind, name), given in (
+            (_PATIENCE, give_way, []),
+            (_LONG, nap, [ir.Constant(number, 1 if windows else _NAP)]),
+        ):
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            with builder.if_then(builder.icmp_signed(">", args[0], ir.Constant(ir.IntType(64), enough)), likely=False):
+                builder.call(function, given)
         return context.get_dummy_value()
 
     return types.none(types.int64), codegen

@@ -21,11 +21,12 @@ from ..language import DEVICE_OPTIONS
 
 _PACKAGE = "diffloom.kernels"
 #: Libraries whose version stands for their content.
-_VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda")
+_VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda", "numba-cuda-mlir")
 #: What of this package does not shape compiled code other than through the generated text, itself hashed.
 _HOST_ONLY = (
-    "__init__", "arguments", "cache", "cuda", "cuda_check", "expressions", "fingerprint", "notices", "program", "prune",
-    "ptx", "read", "specialise", "static_values", "thread_team", "threads", "write",
+    "__init__", "arguments", "cache", "cuda", "cuda_check", "cuda_compilers", "expressions", "fingerprint",
+    "mlir_functions", "notices", "program", "prune", "ptx", "read", "specialise", "static_values", "thread_team",
+    "threads", "write",
 )  # fmt: skip
 
 
