@@ -170,7 +170,7 @@ def test_waypoints_move_a_camera():
         still = Orbit(distance=distance, azimuth=azimuth).camera(D)
         assert torch.allclose(camera.eye[k], still.eye, atol=1e-12)
         assert torch.allclose(camera.rotation[k], still.rotation, atol=1e-12)
-    assert Orbit(path=path).sought == ("elevation", "fov", "target")
+    assert [spec.name for spec in Orbit(path=path).specs] == ["elevation", "fov", "target"]
     with pytest.raises(InputError, match="waypoints at 0.2, 0.1 s; expected at least two, each later"):
         Orbit(path=(Waypoint(0.2), Waypoint(0.1)))
 
