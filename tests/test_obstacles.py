@@ -27,7 +27,7 @@ def state_of(model, params):
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_plane_does_what_the_ground_does(name):
     inner = get_model(name).example()
-    values = get_model(name).example_settings.get("values", {})
+    values = get_model(name).example_settings.values
     lowest = float(inner.initial_state(inner.params(torch.float64, **values)).q[:, 1].min())
     height, normal = lowest + 0.05, (0.1, 1.5, -0.2)
     unit = torch.nn.functional.normalize(torch.tensor(normal, **DOUBLE), dim=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import final
@@ -53,7 +53,7 @@ class WithTerms(Model):
         taken = {spec.name.partition(".")[0] for spec in model.specs if "." in spec.name} & set(self.terms)
         if taken:
             raise InputError(f"terms: the model has a term {min(taken)!r} already; give this one another name")
-        sets = _mechanics(model, model.dynamics(model.params(), Control())).sets
+        sets = _mechanics(model, model.dynamics(model.params(), Control()), self.terms).sets
         self.on = MappingProxyType(
             {name: _set_of(name, self.terms[name], sets, given.get(name), model) for name in terms}
         )
@@ -98,7 +98,7 @@ class WithTerms(Model):
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         inner = self._models(params)
         driven = Control({name: value for name, value in control.items() if name in self._inner})
-        system = _mechanics(self.model, self.model.dynamics(inner, driven))
+        system = _mechanics(self.model, self.model.dynamics(inner, driven), self.terms)
         added = []
         for name, term in self.terms.items():
             nodes = system.sets[self.on[name]]
@@ -140,11 +140,11 @@ def _check(name: object, term: object) -> None:
         raise InputError(f"term {name!r}: got {term!r}; expected a ForceTerm, such as get_term('sphere')(radius=0.3)")
 
 
-def _mechanics(model: Model, dynamics: object) -> Mechanics:
+def _mechanics(model: Model, dynamics: object, terms: Iterable[str]) -> Mechanics:
     if isinstance(dynamics, Mechanics):
         return dynamics
     raise InputError(
-        f"{type(model).__name__} brings a step of its own ({type(dynamics).__name__}), to which no force can be added; "
+        f"terms {', '.join(map(repr, terms))}: {type(model).__name__} brings a step of its own ({type(dynamics).__name__}), to which no force can be added; "
         "terms fit models whose dynamics is a Mechanics"
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import (
     Control,
+    ExampleSettings,
     InputError,
     Model,
     OwnStep,
@@ -33,11 +34,7 @@ class DiffusionModel(Model):
     temperature from 0 (cold) to 1 (hot), row by row from the upper left; u is its rate [1/s] in the last step.
     """
 
-    example_settings: ClassVar[Mapping[str, Any]] = {
-        "dt": 0.05,
-        "steps": 12,
-        "fit": "diffusivity",
-    }
+    example_settings: ClassVar[ExampleSettings] = ExampleSettings(dt=0.05, steps=12, fit="diffusivity")
 
     def __init__(self, rows: int = 13, columns: int = 13, spacing: float = 0.08) -> None:
         if rows < 2 or columns < 2 or not spacing > 0.0:

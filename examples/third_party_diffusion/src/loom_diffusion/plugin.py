@@ -2,7 +2,7 @@
 
 from diffloom.plugins import Register, hookimpl
 
-DIFFLOOM_PLUGIN_API = 1
+DIFFLOOM_PLUGIN_API = 2
 
 
 @hookimpl

@@ -39,13 +39,18 @@ def diffloom_register_losses(register: Register) -> None:
 @hookimpl
 def diffloom_register_optimisers(register: Register) -> None:
     """Offer the optimisers."""
-    home = "diffloom_fitting.optimisers"
-    register("adam", f"{home}:Adam", summary="Adam: steps of one size, whatever the gradient's")
-    register("cma", f"{home}:CmaEs", summary="CMA-ES: a search without gradients, for a start")
-    register("gauss_newton", f"{home}:GaussNewton", summary="Gauss-Newton with Levenberg-Marquardt damping")
-    register("hops", f"{home}:Hops", summary="Basin hopping with Gauss-Newton descents, for contact")
-    register("lbfgs", f"{home}:Lbfgs", summary="L-BFGS, for very many unknowns")
-    register("sgd", f"{home}:Sgd", summary="Gradient descent with momentum")
+    register("adam", "diffloom_fitting.optimisers:Adam", summary="Adam: steps of one size, whatever the gradient's")
+    register("cma", "diffloom_fitting.optimisers:CmaEs", summary="CMA-ES: a search without gradients, for a start")
+    register(
+        "gauss_newton",
+        "diffloom_fitting.optimisers:GaussNewton",
+        summary="Gauss-Newton with Levenberg-Marquardt damping",
+    )
+    register(
+        "hops", "diffloom_fitting.optimisers:Hops", summary="Basin hopping with Gauss-Newton descents, for contact"
+    )
+    register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
+    register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
 
 
 @hookimpl

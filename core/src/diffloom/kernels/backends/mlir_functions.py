@@ -13,12 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 from numba.core import types as numba_types
-from numba_cuda_mlir import cuda, extending
-from numba_cuda_mlir import types as mlir_types
-from numba_cuda_mlir.numba_cuda import types as every
 
 from ..language import OVERLOADS
 from .whole_program import DeviceFunction
+
+try:
+    from numba_cuda_mlir import cuda, extending
+    from numba_cuda_mlir import types as mlir_types
+    from numba_cuda_mlir.numba_cuda import types as every
+except ImportError as error:
+    raise ImportError(f"this needs numba-cuda-mlir: pip install 'diffloom-core[cuda-mlir]' ({error})") from error
 
 _globals: dict[int, dict[str, Any]] = {}
 _kept: list[dict[str, Any]] = []  # the dictionaries whose ids are taken

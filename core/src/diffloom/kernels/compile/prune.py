@@ -130,7 +130,7 @@ def rebuilt_text(value: Any, names: dict[Path, str], type_name: Callable[[type],
     if not isinstance(value, tuple):
         return "None"
     read = any(name[: len(path)] == path for name in names)
-    if type(value) is tuple and value and not read and not any(isinstance(entry, tuple) for entry in value):
+    if type(value) is tuple and value and not read and all(hasattr(entry, "shape") for entry in value):
         return "None"
     inner = [rebuilt_text(entry, names, type_name, (*path, name)) for name, entry in entries(value)]
     if type(value) is tuple:
