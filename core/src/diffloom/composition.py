@@ -144,8 +144,8 @@ def _mechanics(model: Model, dynamics: object, terms: Iterable[str]) -> Mechanic
     if isinstance(dynamics, Mechanics):
         return dynamics
     raise InputError(
-        f"terms {', '.join(map(repr, terms))}: {type(model).__name__} brings a step of its own ({type(dynamics).__name__}), to which no force can be added; "
-        "terms fit models whose dynamics is a Mechanics"
+        f"terms {', '.join(map(repr, terms))}: {type(model).__name__} brings a step of its own "
+        f"({type(dynamics).__name__}), to which no force can be added; terms fit models whose dynamics is a Mechanics"
     )
 
 

@@ -41,14 +41,8 @@ def diffloom_register_optimisers(register: Register) -> None:
     """Offer the optimisers."""
     register("adam", "diffloom_fitting.optimisers:Adam", summary="Adam: steps of one size, whatever the gradient's")
     register("cma", "diffloom_fitting.optimisers:CmaEs", summary="CMA-ES: a search without gradients, for a start")
-    register(
-        "gauss_newton",
-        "diffloom_fitting.optimisers:GaussNewton",
-        summary="Gauss-Newton with Levenberg-Marquardt damping",
-    )
-    register(
-        "hops", "diffloom_fitting.optimisers:Hops", summary="Basin hopping with Gauss-Newton descents, for contact"
-    )
+    register("gauss_newton", "diffloom_fitting.optimisers:GaussNewton", summary="Gauss-Newton with damped steps")
+    register("hops", "diffloom_fitting.optimisers:Hops", summary="Basin hopping with Gauss-Newton, for contact")
     register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
     register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
 
