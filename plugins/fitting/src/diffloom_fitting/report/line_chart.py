@@ -11,7 +11,7 @@ from diffloom_fitting.report.ticks import Axis, linear_axis, log_axis
 
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9632b", "#777777"
 HEIGHT, WIDE, NARROW = 259, 614, 384  # [px]
-FONT, LETTER = 13, 7.4  # height of the letters, and about the width of one [px]
+FONT, LETTER = 13, 8.3  # height of the letters, and the width of a digit in a wide typeface [px]
 TOP, RIGHT, FOOT = 10.0, 12.0, 46.0
 
 
@@ -76,7 +76,7 @@ class _Frame:
 
     @property
     def left(self) -> float:
-        return 30.0 + LETTER * max(len(text) for _, text in self.up.ticks)
+        return 32.0 + LETTER * max(len(text) for _, text in self.up.ticks)
 
     def x(self, value: float) -> float:
         return self.left + self.across.part(value) * (self.width - RIGHT - self.left)
