@@ -116,7 +116,8 @@ print("equal", len(results[0]))
 """
 
 
-@pytest.mark.parametrize("name", MECHANICAL)
+# Rigid bodies have the longest kernels, and the simulator takes over a minute for them.
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "rigid")) for n in MECHANICAL])
 def test_cuda_kernels_agree_in_the_simulator(name):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", IN_SIMULATOR, name], env=environment, capture_output=True, text=True)

@@ -89,7 +89,10 @@ def test_it_is_listed_with_what_it_offers(folder, installed):
     assert {(offer["kind"], offer["name"]) for offer in found["offers"]} == PLUGINS[folder]
 
 
-@pytest.mark.parametrize("folder", PLUGINS)
+# Buoys compile more than all others together.
+@pytest.mark.parametrize(
+    "folder", [pytest.param(f, marks=[pytest.mark.slow] * (f == "third_party_buoyancy")) for f in PLUGINS]
+)
 def test_it_passes_its_own_tests_and_the_suite(folder, installed):
     result = installed.run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "examples" / folder / "tests"))
     assert result.returncode == 0, result.stdout[-4000:]
