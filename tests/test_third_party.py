@@ -89,7 +89,7 @@ def test_it_is_listed_with_what_it_offers(folder, installed):
     assert {(offer["kind"], offer["name"]) for offer in found["offers"]} == PLUGINS[folder]
 
 
-# Buoys compile more than all others together.
+# The suite of buoyancy alone takes over a minute.
 @pytest.mark.parametrize(
     "folder", [pytest.param(f, marks=[pytest.mark.slow] * (f == "third_party_buoyancy")) for f in PLUGINS]
 )

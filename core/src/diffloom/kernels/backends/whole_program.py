@@ -5,8 +5,9 @@ in each function that calls it. Device functions are hardly ever called from out
 until the program's entry gathers what it reaches, and has it optimised and translated once. What is not seen from
 outside is made private to the program: arguments that nobody reads are then not even passed.
 
-This is the one module that stands on private parts of numba: on code libraries (``numba.core.codegen``) and on how a
-compiler pipeline finds its own. ``core/tests/kernels/test_whole_program.py`` says what to look at when they change.
+This stands on private parts of numba: on code libraries (``numba.core.codegen``) and on how a compiler pipeline finds
+its own. So do, in a line each, ``cpu._load`` (numba's cache) and ``compile/arguments.py`` (its types of arrays).
+``core/tests/kernels/test_whole_program.py`` says what to look at when they change.
 """
 
 from __future__ import annotations
