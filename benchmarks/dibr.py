@@ -39,9 +39,9 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 def once(renderer: Renderer, surface: Surface, camera: Camera, clock: str) -> tuple[float, float]:
     """Seconds forward and backward."""
     begin = CLOCKS[clock]()
-    picture = renderer.render(surface, camera).rgba
+    image = renderer.render(surface, camera).rgba
     middle = CLOCKS[clock]()
-    picture.backward(torch.full_like(picture, 0.1))
+    image.backward(torch.full_like(image, 0.1))
     return middle - begin, CLOCKS[clock]() - middle
 
 

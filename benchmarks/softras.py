@@ -3,7 +3,7 @@
     python benchmarks/softras.py                        # silhouettes and Phong colours, 64 to 256 px, 80 to 5120 faces
     python benchmarks/softras.py --sizes 64 --levels 1 2 --kinds silhouette
 
-A sphere in the middle of the picture, sigma = gamma = 1e-4, 50 faces at a pixel, float32. Times are the best of several
+A sphere in the middle of the image, sigma = gamma = 1e-4, 50 faces at a pixel, float32. Times are the best of several
 runs, in milliseconds, the two libraries in turns; "per" is nanoseconds of forward and backward for each fragment (a
 pixel and a face within its reach).
 """

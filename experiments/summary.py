@@ -38,7 +38,7 @@ def table() -> str:
 
 
 def comparison() -> str:
-    """Beside ours (the soft rasterizer with its own films): guesses, and the same experiment seen or searched
+    """Beside ours (the soft rasterizer with its own videos): guesses, and the same experiment seen or searched
     otherwise. Median error, and the mean seconds of a fit."""
     head = ["experiment", "unknown", "random guess", "average guess", *OTHERS, "ours"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

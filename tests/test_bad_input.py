@@ -45,19 +45,19 @@ def write(folder, body=BOX, target="rate = 20"):
     (folder / "scene.toml").write_text(SCENE.format(body=body, target=target))
 
 
-@pytest.mark.parametrize("fault", ["open mesh", "no film", "broken film", "wrong key", "wrong unit", "absent plugin"])
+@pytest.mark.parametrize("fault", ["open mesh", "no video", "broken video", "wrong key", "wrong unit", "absent plugin"])
 def test_trouble_is_told_in_a_sentence_and_leaves_nothing(tmp_path, fault):
     variables = {}
     if fault == "open mesh":
         (tmp_path / "open.obj").write_text(OPEN)
         write(tmp_path, body='mesh = "open.obj"')
         expected = "closed surface"
-    elif fault == "no film":
-        write(tmp_path, target='film = "clip.mp4"')
-        expected = "film 'clip.mp4': no such file"
-    elif fault == "broken film":
+    elif fault == "no video":
+        write(tmp_path, target='video = "clip.mp4"')
+        expected = "video 'clip.mp4': no such file"
+    elif fault == "broken video":
         (tmp_path / "clip.mp4").write_bytes(b"\x00\x00\x00\x18ftypmp42" + bytes(200))
-        write(tmp_path, target='film = "clip.mp4"')
+        write(tmp_path, target='video = "clip.mp4"')
         expected = "clip.mp4"
     elif fault == "wrong key":
         write(tmp_path, target="rte = 20")

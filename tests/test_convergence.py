@@ -39,7 +39,15 @@ def solid():
 
 def body():
     model = get_model("rigid")(
-        [{"shape": "box", "size": [0.5, 0.3, 0.2], "mass": 2.0, "position": [0.0, 1.0, 0.0], "spin": [3.0, 5.0, 1.0]}],
+        [
+            {
+                "shape": "box",
+                "size": [0.5, 0.3, 0.2],
+                "mass": 2.0,
+                "position": [0.0, 1.0, 0.0],
+                "angular_velocity": [3.0, 5.0, 1.0],
+            }
+        ],
         pushes=[{"body": 0, "point": [0.2, 0.1, 0.05], "force": [3.0, 4.0, -2.0], "start": 0.0, "end": 9.0}],
         ground=False,
     )

@@ -63,11 +63,11 @@ def test_the_reduced_version_finds_what_it_seeks(name, renderer):
     assert result.loss < 1e-2 * result.start_loss
 
 
-@pytest.mark.parametrize("fit, film", [("softras", "dibr"), ("dibr", "softras")])
+@pytest.mark.parametrize("fit, video", [("softras", "dibr"), ("dibr", "softras")])
 @pytest.mark.parametrize("name, bound", [("rigid-mass", 1e-5), ("fem-material", 1e-5)])
-def test_films_of_the_other_renderer_are_explained_too(name, bound, fit, film):
-    """Whole pictures would end at errors of 1e-3 to 1e-2 here."""
-    changes = {"renderer.name": fit, "target.renderer": film, "seed": 1}
+def test_videos_of_the_other_renderer_are_explained_too(name, bound, fit, video):
+    """Whole images would end at errors of 1e-3 to 1e-2 here."""
+    changes = {"renderer.name": fit, "target.renderer": video, "seed": 1}
     result = run_fit(build_experiment(load_file(FOLDER / f"{name}.toml", quick=True, changes=changes)), sure=False)
     assert max(estimate.error for estimate in result.estimates) < bound
     assert result.loss > 1e-6

@@ -38,7 +38,7 @@ def settings(name):
 
 
 #: Each pair of model and integrator compiles programs of its own: these run with every renderer, the others when asked.
-ALWAYS = ("semi_implicit", "backward_euler", "own_step")
+ALWAYS = ("semi_implicit", "backward_euler", "custom_step")
 
 
 def triples():
@@ -62,7 +62,7 @@ MARKED = [
 
 
 def scene_of(model_name, integrator, renderer):
-    """The model's example, filmed so that it fills the picture."""
+    """The model's example, recorded so that it fills the image."""
     model = example(model_name)
     dt, steps, _ = settings(model_name)
     params = model.params(torch.float64)

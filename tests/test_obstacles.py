@@ -20,8 +20,8 @@ HOSTS = ("springs", "fem", "cloth", "rigid")
 
 def state_of(model, params):
     start = model.initial_state(params)
-    spread = torch.linspace(0.0, 9.0, start.u.numel(), **DOUBLE).reshape(start.u.shape)
-    return State(start.q, start.u + 0.4 * torch.sin(3.0 * spread))
+    broadcast = torch.linspace(0.0, 9.0, start.u.numel(), **DOUBLE).reshape(start.u.shape)
+    return State(start.q, start.u + 0.4 * torch.sin(3.0 * broadcast))
 
 
 @pytest.mark.parametrize("name", HOSTS)

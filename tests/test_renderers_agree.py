@@ -60,8 +60,8 @@ def test_same_faces_and_coverage():
     assert uncovered <= 1e-3 * pixels
 
 
-# Soft pictures widen the basin; the two draw a soft rim differently, so the place itself is read off sharp ones.
-LOOKS = (
+# Soft images widen the basin; the two draw a soft rim differently, so the place itself is read off sharp ones.
+APPEARANCES = (
     {"dibr": {"sigmainv": 60.0}, "softras": {"sigma": 3e-3}},
     {"dibr": {"sigmainv": 3000.0}, "softras": {"sigma": 1e-4}},
 )
@@ -70,18 +70,18 @@ LOOKS = (
 @pytest.mark.parametrize("target_by", ["dibr", "softras"])
 @pytest.mark.parametrize("fit_by", ["dibr", "softras"])
 def test_translate_to_a_target(fit_by, target_by):
-    """Move a mesh until its picture is the target's, whoever drew that; the one true place is found."""
+    """Move a mesh until its image is the target's, whoever drew that; the one true place is found."""
     vertices, faces = body(1)
     camera = Camera.look_at((0.0, 0.6, 3.4), fov=50.0, size=(48, 48))
     truth = torch.tensor([0.3, -0.2, 0.15])
     outputs = ("silhouette",)
     place = torch.zeros(3, requires_grad=True)
     losses = []
-    for look in LOOKS:
+    for appearance in APPEARANCES:
         with torch.no_grad():
-            drawer = get_renderer(target_by)(**look[target_by])
+            drawer = get_renderer(target_by)(**appearance[target_by])
             target = drawer.render(Surface((vertices + truth)[None], faces), camera, outputs=outputs)
-        renderer = get_renderer(fit_by)(**look[fit_by])
+        renderer = get_renderer(fit_by)(**appearance[fit_by])
         optimiser = torch.optim.Adam([place], lr=0.03)
         for step in range(60):
             optimiser.param_groups[0]["lr"] = 0.03 * (1.0 - step / 62.0)

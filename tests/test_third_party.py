@@ -103,10 +103,10 @@ def test_it_passes_its_own_tests_and_the_suite(folder, installed):
 
 @pytest.mark.parametrize("folder", SCRIPTS)
 def test_its_example_finds_the_truth_from_pixels(folder, installed, tmp_path):
-    picture = tmp_path / "picture.png"
+    image = tmp_path / "image.png"
     script = ROOT / "examples" / folder / SCRIPTS[folder]
     assert len(script.read_text().splitlines()) <= 40
-    result = installed.run(str(script), str(picture))
+    result = installed.run(str(script), str(image))
     assert result.returncode == 0, result.stderr[-3000:]
     found, truth = (
         [float(n) for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", part)]
@@ -115,7 +115,7 @@ def test_its_example_finds_the_truth_from_pixels(folder, installed, tmp_path):
     assert len(found) == len(truth) > 0
     for ours, true in zip(found, truth, strict=True):
         assert abs(ours - true) <= 0.01 * max(map(abs, truth)) if true == 0.0 else abs(ours - true) <= 0.01 * abs(true)
-    assert picture.stat().st_size > 1000
+    assert image.stat().st_size > 1000
 
 
 def test_an_experiment_file_names_an_optimiser_from_outside(installed, tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from diffloom.plugins import survey
+from diffloom.plugins import installed_registry
 
 HEAD = "from diffloom.plugins import UnavailableError, hookimpl\n"
 
@@ -141,7 +141,7 @@ def test_a_name_that_a_broken_plugin_would_have_offered_names_it(installed):
 
 def test_everything_else_works(installed):
     found = listing(installed)
-    for report in survey().plugins:
+    for report in installed_registry().plugins:
         ours = found[report.origin.plugin]
         assert (ours["state"], len(ours["offers"])) == (report.state, len(report.offers))
     use = "from diffloom.plugins import *; print(get_loss('throwaway')(5, 3), 'half' in models())"

@@ -46,7 +46,7 @@ def check_what_came_of_it(folder: Path, said: str) -> None:
     assert re.search(r"model +balloon", said), "the model is listed"
     assert re.search(r"\d+ checks ran: \d+ passed, 0 failed, \d+ skipped", said)
     assert re.search(r"\d\d+ passed", said), "its own tests passed"
-    assert (folder / "filmed" / "film.mp4").stat().st_size > 1000
+    assert (folder / "recorded" / "video.mp4").stat().st_size > 1000
     assert "A balloon in the wind" in (folder / "found" / "report.html").read_text()
     (wind,) = json.loads((folder / "found" / "result.json").read_text())["estimates"]
     assert (wind["name"], wind["start"]) == ("wind", 0.5)

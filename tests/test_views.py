@@ -27,7 +27,7 @@ def path_errors(changes):
     result = run_fit(experiment, sure=False)
     times = torch.linspace(0.0, 0.5, 11, dtype=torch.float64)
     found, true = (
-        experiment.scene.film(values, times, ()).q[:, 0, :3]
+        experiment.scene.render(values, times, ()).q[:, 0, :3]
         for values in ({e.name: e.found for e in result.estimates}, experiment.target.truth)
     )
     return (found - true).square().mean(0).sqrt()
@@ -62,6 +62,6 @@ def test_poses_that_were_tracked_are_those_of_the_waypoints():
     moving = scene.viewpoint.camera.camera(torch.float64, {}, times)
     poses = replace(scene, camera=Viewpoint(Tracked(moving, times), time_offset=0.05))
     chosen = times[[1, 3, 4]]
-    first, second = (each.film({}, chosen + 0.05).image.rgba for each in (scene, poses))
+    first, second = (each.render({}, chosen + 0.05).image.rgba for each in (scene, poses))
     torch.testing.assert_close(first, second, rtol=0.0, atol=1e-9)
     assert float((first[0] - first[2]).abs().max()) > 0.1

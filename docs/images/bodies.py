@@ -26,8 +26,8 @@ def checks(size: int = 8) -> Tensor:
     return torch.tensor(np.where(odd, [0.95, 0.85, 0.3], [0.15, 0.25, 0.6]), dtype=torch.float32)
 
 
-def show(axis: plt.Axes, picture: Tensor | np.ndarray, title: str, **more: object) -> None:
-    """One picture of the sheet."""
-    axis.imshow(np.asarray(picture), interpolation="nearest", **more)
+def show(axis: plt.Axes, image: Tensor | np.ndarray, title: str, **more: object) -> None:
+    """One image of the sheet."""
+    axis.imshow(np.asarray(image), interpolation="nearest", **more)
     axis.set_title(title, fontsize=9)
     axis.axis("off")

@@ -1,4 +1,4 @@
-"""Draw the picture of the page on cloth: python docs/images/cloth_sheets.py"""
+"""Draw the image of the page on cloth: python docs/images/cloth_sheets.py"""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def checks(model: ClothModel, across: tuple[int, int]) -> Tensor:
     return torch.tensor([[0.93, 0.87, 0.72], [0.75, 0.22, 0.2]])[square]
 
 
-def picture(model: ClothModel, x: Tensor, camera: Camera, colours: Tensor) -> Tensor:
+def image(model: ClothModel, x: Tensor, camera: Camera, colours: Tensor) -> Tensor:
     """One state, coloured by face."""
     faces = torch.from_numpy(model.sheet.faces)
-    look = Surface(x[None], faces, colours=colours, colour_per="face", material=Material("lambert"))
-    return DibrRenderer(background=(1.0, 1.0, 1.0)).render(look, camera, LIGHTS).rgba[0, ..., :3].clamp(0.0, 1.0)
+    drawn = Surface(x[None], faces, colours=colours, colour_per="face", material=Material("lambert"))
+    return DibrRenderer(background=(1.0, 1.0, 1.0)).render(drawn, camera, LIGHTS).rgba[0, ..., :3].clamp(0.0, 1.0)
 
 
 def main() -> None:
-    """The three pictures side by side."""
+    """The three images side by side."""
     size = (360, 400)
     shots = (
         ("a flag in the wind", flag(), Camera.look_at((0.1, 0.1, 1.7), (0.0, -0.08, 0.0), fov=36.0, size=size)),
@@ -78,7 +78,7 @@ def main() -> None:
     )
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.6))
     for axis, (title, (model, x, colours), camera) in zip(axes, shots, strict=True):
-        axis.imshow(picture(model, x, camera, colours).numpy())
+        axis.imshow(image(model, x, camera, colours).numpy())
         axis.set_title(title, fontsize=10)
         axis.axis("off")
     figure.tight_layout()

@@ -25,14 +25,14 @@ def silhouette(sigmainv: float, vertices: Tensor, faces: Tensor, view: Camera) -
 
 
 def show_change(axis: plt.Axes, plus: Tensor, minus: Tensor) -> None:
-    """How a picture changes between two places of the body, the second to the right of the first."""
+    """How an image changes between two places of the body, the second to the right of the first."""
     slope = plus - minus
     limit = float(slope.abs().quantile(0.995))
     show(axis, slope, "change as it moves right", cmap="RdBu", vmin=-limit, vmax=limit)
 
 
 def sheet() -> None:
-    """Ways of colouring, the soft mask from soft to sharp and how it changes, and what else a picture holds."""
+    """Ways of colouring, the soft mask from soft to sharp and how it changes, and what else an image holds."""
     vertices, faces, uv = torus()
     view = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=58.0, size=(160, 200))
     renderer = DibrRenderer(background=(0.08, 0.08, 0.1))
@@ -43,21 +43,21 @@ def sheet() -> None:
     sky = HarmonicLight(0.8 * bands[:, None] * torch.tensor([[1.0, 0.9, 0.7]]))
     plain, matt, shiny = (Material(shading) for shading in ("unlit", "lambert", "phong"))
 
-    def look(lights: tuple = (), **colour: object) -> Tensor:
+    def drawn(lights: tuple = (), **colour: object) -> Tensor:
         image = renderer.render(Surface(vertices[None], faces, **colour), view, lights)
         return image.rgba[0, ..., :3].clamp(0.0, 1.0)
 
     figure, axes = plt.subplots(5, 4, figsize=(12, 13.2))
     flat = axes.flat
-    show(next(flat), look(colours=rainbow, material=plain), "colour per vertex")
-    show(next(flat), look(colours=patches, colour_per="face", material=plain), "colour per face")
-    show(next(flat), look(texture=Texture(checks(), uv), material=plain), "texture, bilinear")
-    show(next(flat), look(texture=Texture(checks(), uv, filter="nearest"), material=plain), "texture, nearest")
+    show(next(flat), drawn(colours=rainbow, material=plain), "colour per vertex")
+    show(next(flat), drawn(colours=patches, colour_per="face", material=plain), "colour per face")
+    show(next(flat), drawn(texture=Texture(checks(), uv), material=plain), "texture, bilinear")
+    show(next(flat), drawn(texture=Texture(checks(), uv, filter="nearest"), material=plain), "texture, nearest")
     orange = torch.tensor([0.9, 0.45, 0.2])
-    show(next(flat), look(lamp, colours=orange, material=matt), "Lambert")
-    show(next(flat), look(lamp, colours=orange, material=shiny), "Phong")
-    show(next(flat), look((sky,), colours=orange, material=matt), "spherical harmonics")
-    show(next(flat), look(lamp, texture=Texture(checks(), uv), material=shiny), "texture and Phong")
+    show(next(flat), drawn(lamp, colours=orange, material=matt), "Lambert")
+    show(next(flat), drawn(lamp, colours=orange, material=shiny), "Phong")
+    show(next(flat), drawn((sky,), colours=orange, material=matt), "spherical harmonics")
+    show(next(flat), drawn(lamp, texture=Texture(checks(), uv), material=shiny), "texture and Phong")
     step = torch.tensor([1e-3, 0.0, 0.0])
     for k, sigmainv in enumerate((100.0, 1000.0, 7000.0, 50000.0)):
         masks = [silhouette(sigmainv, vertices + s * step, faces, view) for s in (0.0, 1.0, -1.0)]
@@ -100,11 +100,11 @@ def modes() -> None:
     figure, axes = plt.subplots(2, 3, figsize=(11, 5.6), height_ratios=(2, 1))
     flat = axes.flat
     for compat, title in ((None, "perspective-correct (default)"), ("kaolin", 'affine (compat="kaolin")')):
-        picture = DibrRenderer(compat=compat).render(Surface(floor[None], faces, texture=tiles), view)
-        show(next(flat), picture.rgba[0, ..., :3], title)
+        image = DibrRenderer(compat=compat).render(Surface(floor[None], faces, texture=tiles), view)
+        show(next(flat), image.rgba[0, ..., :3], title)
     below = floor * torch.tensor([1.0, 1.0, 3.0])
-    picture = DibrRenderer().render(Surface(below[None], faces, texture=tiles), view)
-    show(next(flat), picture.rgba[0, ..., :3], "a floor cut at the near plane (default)")
+    image = DibrRenderer().render(Surface(below[None], faces, texture=tiles), view)
+    show(next(flat), image.rgba[0, ..., :3], "a floor cut at the near plane (default)")
     vertices, solid, _ = torus()
     wide = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=75.0, size=(80, 200))
     for compat, knum, title in (

@@ -1,4 +1,4 @@
-"""Draw the picture of the page on deformable solids: python docs/images/fem_solids.py"""
+"""Draw the image of the page on deformable solids: python docs/images/fem_solids.py"""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def muscle() -> tuple[FemModel, Trajectory]:
     return model, simulate(model, params, dt=4e-4, steps=1500, save=[0, 150, 1500], gradient=NoGradient())
 
 
-def picture(model: FemModel, path: Trajectory, camera: Camera, colour: tuple[float, float, float]) -> Tensor:
-    """All saved states in one picture, the earlier the paler."""
+def image(model: FemModel, path: Trajectory, camera: Camera, colour: tuple[float, float, float]) -> Tensor:
+    """All saved states in one image, the earlier the paler."""
     surface = model.surface(path, model.params())
     grid = checked(model, colour)
     renderer = DibrRenderer(background=(1.0, 1.0, 1.0))
@@ -79,7 +79,7 @@ def main() -> None:
         ("activation: the lower half shrinks", muscle(), near, (0.85, 0.35, 0.4)),
     )
     for axis, (title, (model, path), camera, colour) in zip(axes, shots, strict=True):
-        axis.imshow(picture(model, path, camera, colour).numpy())
+        axis.imshow(image(model, path, camera, colour).numpy())
         axis.set_title(title, fontsize=10)
         axis.axis("off")
     figure.tight_layout()

@@ -1,4 +1,4 @@
-"""Draw the pictures of the rigid bodies' page: python docs/images/rigid_sheet.py"""
+"""Draw the images of the rigid bodies' page: python docs/images/rigid_sheet.py"""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def facets(surface: Surface) -> Surface:
     return Surface(surface.vertices[:, faces], own, colours=colours, material=Material("lambert"))
 
 
-def look(surface: Surface, view: Camera) -> Tensor:
-    """Pictures (frames, height, width, 3)."""
+def drawn(surface: Surface, view: Camera) -> Tensor:
+    """Images (frames, height, width, 3)."""
     return DibrRenderer(background=BACKGROUND).render(facets(surface), view, LIGHTS).rgba[..., :3].clamp(0.0, 1.0)
 
 
@@ -46,7 +46,7 @@ def objects() -> None:
         colour = torch.tensor(plt.get_cmap("Set2")(number % 8)[:3], dtype=torch.float32).expand(len(vertices), 3)
         view = Camera.look_at((1.6 * reach, 1.5 * reach, 2.4 * reach), fov=42.0, size=(160, 160))
         surface = Surface(vertices[None], torch.tensor(shape.faces, dtype=torch.int64), colours=colour)
-        axis.imshow(look(surface, view)[0])
+        axis.imshow(drawn(surface, view)[0])
         axis.set_title(f"{name} ({len(vertices)})", fontsize=9)
     figure.tight_layout()
     figure.savefig(FOLDER / "rigid_objects.png", dpi=80)
@@ -58,7 +58,7 @@ def tower() -> RigidModel:
     colours = plt.get_cmap("Set2")
     bricks = [{**brick, "position": [0.0, 0.125 + 0.25 * k, 0.0], "colour": colours(k % 8)[:3]} for k in range(5)]
     thrown = {"shape": "dumbbell", "scale": 0.7, "density": 4000.0, "position": [-1.6, 0.7, 0.1],
-              "velocity": [4.5, 2.0, 0.0], "spin": [0.0, 3.0, 6.0], "colour": (0.25, 0.3, 0.4)}  # fmt: skip
+              "velocity": [4.5, 2.0, 0.0], "angular_velocity": [0.0, 3.0, 6.0], "colour": (0.25, 0.3, 0.4)}  # fmt: skip
     return RigidModel([*bricks, thrown])
 
 
@@ -81,10 +81,10 @@ def scene() -> None:
         colours=torch.cat([surface.colours, torch.full((4, 3), 0.82, dtype=torch.float64)]).float(),
     )
     view = Camera.look_at((1.4, 1.9, 4.4), (0.4, 0.5, 0.0), fov=42.0, size=(240, 280))
-    pictures = look(whole, view)
+    images = drawn(whole, view)
     figure, axes = plt.subplots(2, 3, figsize=(10.5, 6.4))
-    for axis, picture, frame in zip(axes.flat, pictures, np.arange(len(pictures)), strict=False):
-        axis.imshow(picture)
+    for axis, image, frame in zip(axes.flat, images, np.arange(len(images)), strict=False):
+        axis.imshow(image)
         axis.set_title(f"{0.16 * frame:.2f} s", fontsize=9)
         axis.axis("off")
     figure.tight_layout()

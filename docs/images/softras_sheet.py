@@ -18,7 +18,7 @@ LIGHTS = (AmbientLight(0.3), PointLight((2.0, -2.0, 3.0), 0.7, 0.5))
 BACKGROUND = (0.08, 0.08, 0.1)
 
 
-def looks() -> dict[str, Surface]:
+def surfaces() -> dict[str, Surface]:
     """The same body, coloured in several ways."""
     vertices, faces, uv = torus(12)
     patches = torch.rand((len(faces), 3), generator=torch.Generator().manual_seed(0))
@@ -50,7 +50,7 @@ def pull(surface: Surface, camera: Camera, sigma: float) -> Tensor:
 def sheet() -> None:
     """Rows of colourings, columns of sigma; then silhouettes, the pull on them, and depth."""
     camera = Camera.look_at((0.0, -2.2, 2.4), up=(0.0, 0.0, 1.0), fov=58.0, size=(112, 140), near=1.0, far=10.0)
-    bodies = looks()
+    bodies = surfaces()
     figure, axes = plt.subplots(len(bodies) + 3, len(SIGMAS), figsize=(11, 15.5))
     for row, (name, surface) in zip(axes, bodies.items(), strict=False):
         for axis, sigma in zip(row, SIGMAS, strict=True):

@@ -16,7 +16,7 @@ truth, guess = 0.004, 0.0013
 found = []
 for name in ("softras", "dibr"):
     renderer, params = get_renderer(name)(), plate.params(torch.float64)
-    scene = fitting.Scene(plate, renderer, view, params, dt=0.1, steps=60, integrator="own_step")
+    scene = fitting.Scene(plate, renderer, view, params, dt=0.1, steps=60, integrator="custom_step")
     video = fitting.synthesise(scene, {"diffusivity": truth}, rate=1, levels=255)
     result = fitting.fit(scene, video, {"diffusivity": guess})
     print(result)
@@ -28,5 +28,5 @@ if len(sys.argv) > 1:  # the video, the guess and the fit, one below the other
     rows = []
     for value in (truth, guess, found[1]):
         values = {"diffusivity": torch.tensor(value, dtype=torch.float64)}
-        rows.append(large.film(values, video.times).image.bytes()[..., :3])
+        rows.append(large.render(values, video.times).image.bytes()[..., :3])
     Image.fromarray(torch.cat([torch.cat(list(row), dim=1) for row in rows]).numpy()).save(sys.argv[1])

@@ -18,20 +18,20 @@ cases = (
 )
 view = fitting.Orbit(distance=0.75, elevation=20, azimuth=30, target=(0.0, -0.06, 0.0), size=(32, 32))
 renderer = get_renderer("softras")(background=(0.05, 0.1, 0.2))
-look = fitting.Look(colour=(0.9, 0.5, 0.2), shading="lambert")
+appearance = fitting.Appearance(colour=(0.9, 0.5, 0.2), shading="lambert")
 times = torch.linspace(0.04, 0.2, 5, dtype=torch.float64)
 truth, guess, found, rows = 0.2, 0.17, [], []
 for model, values in cases:
     falling = WithTerms(model, {"ball": ball})
     params = falling.params(torch.float64, **values)
-    scene = fitting.Scene(falling, renderer, view, params, dt=1e-3, steps=200, look=look)
-    film = fitting.synthesise(scene, {"ball.radius": truth}, times, levels=255)
-    result = fitting.fit(scene, film, {"ball.radius": guess}, iterations=12)
+    scene = fitting.Scene(falling, renderer, view, params, dt=1e-3, steps=200, appearance=appearance)
+    video = fitting.synthesise(scene, {"ball.radius": truth}, times, levels=255)
+    result = fitting.fit(scene, video, {"ball.radius": guess}, iterations=12)
     print(result)
     found.append(float(result["ball.radius"]))
     large = replace(scene, camera=replace(view, size=(100, 100)))
     for radius in (truth, guess, found[-1]):
-        rows.append(large.film({"ball.radius": torch.tensor(radius).double()}, times).image.bytes()[..., :3])
+        rows.append(large.render({"ball.radius": torch.tensor(radius).double()}, times).image.bytes()[..., :3])
 print(f"found {found} m, truth {[truth, truth]}")
-if len(sys.argv) > 1:  # a picture: the video, the guess and the fit of each, one below the other
+if len(sys.argv) > 1:  # an image: the video, the guess and the fit of each, one below the other
     Image.fromarray(torch.cat([torch.cat(list(row), dim=1) for row in rows]).numpy()).save(sys.argv[1])

@@ -51,20 +51,20 @@ def test_check_of_a_broken_plugin_says_why(run, registry):
 
 
 def test_check_runs_the_suite_and_counts(run):
-    result = run("plugins", "check", "own_step")
+    result = run("plugins", "check", "custom_step")
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.output.splitlines()]
-    assert "integrator own_step" in lines
+    assert "integrator custom_step" in lines
     assert any(line.startswith("schedule 3 passed") for line in lines)
     assert any(line.startswith("SKIPPED all of accuracy: a step of its own is the model's affair") for line in lines)
     assert " checks ran: " in lines[-1] and " 0 failed" in lines[-1]
 
 
 def test_check_lists_every_check_when_asked(run):
-    result = run("plugins", "check", "own_step", "-v", "--family", "schedule")
+    result = run("plugins", "check", "custom_step", "-v", "--family", "schedule")
     assert "schedule.times[system with its own step]" in result.output
     assert "determinism" not in result.output
-    wrong = run("plugins", "check", "own_step", "--family", "beauty")
+    wrong = run("plugins", "check", "custom_step", "--family", "beauty")
     assert wrong.exit_code == 1
     assert "there is no family beauty of integrator checks; there are interface" in wrong.output
 
@@ -80,12 +80,12 @@ def test_check_fails_with_exit_code_1_and_says_what(run):
 
 
 def test_check_as_json(run):
-    result = run("plugins", "check", "own_step", "--family", "interface", "--json")
+    result = run("plugins", "check", "custom_step", "--family", "interface", "--json")
     data = json.loads(result.output)
     assert data["counts"]["failed"] == 0
     assert data["counts"]["ran"] == data["counts"]["passed"] > 3
     (subject,) = data["subjects"]
-    assert (subject["kind"], subject["name"]) == ("integrator", "own_step")
+    assert (subject["kind"], subject["name"]) == ("integrator", "custom_step")
     assert {r["outcome"] for r in subject["results"]} == {"passed"}
 
 

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from diffloom.plugins import survey
+from diffloom.plugins import installed_registry
 from diffloom.plugins.kinds import COMMANDS
 
 HEAVY = ("torch", "numba", "scipy", "numpy", "matplotlib", "av", "trimesh", "pydantic", "jinja2")
 
 #: Help of a command imports its module, which must leave all that is heavy to the moment it runs.
-SUBCOMMANDS = [[name, "--help"] for name in survey().names(COMMANDS) if name != "plugins"]
+SUBCOMMANDS = [[name, "--help"] for name in installed_registry().names(COMMANDS) if name != "plugins"]
 
 PROBE = """
 import sys

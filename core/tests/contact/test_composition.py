@@ -10,7 +10,17 @@ import torch
 from diffloom import WithTerms, get_term, simulate
 from diffloom.contact import contact_values
 from diffloom.dynamics import Mechanics, NodeSet, TorchTerm, particles, per_step
-from diffloom.interfaces import Control, ForceTerm, InputError, Model, OwnStep, ParamSpec, State, Surface, TermContext
+from diffloom.interfaces import (
+    Control,
+    CustomStep,
+    ForceTerm,
+    InputError,
+    Model,
+    ParamSpec,
+    State,
+    Surface,
+    TermContext,
+)
 from diffloom.testing.toy_model import ToyChain
 
 
@@ -165,7 +175,7 @@ def test_a_term_that_does_not_fit_says_what_it_fits(term):
 
 def test_nothing_is_added_to_a_step_of_the_models_own():
     with pytest.raises(InputError, match="step of its own"):
-        WithTerms(Several(lambda dtype: OwnStep(lambda k, dt, state: state)), {"it": Push()})
+        WithTerms(Several(lambda dtype: CustomStep(lambda k, dt, state: state)), {"it": Push()})
 
 
 def context_of(model, **values):

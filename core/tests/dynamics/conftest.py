@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import ground
-from diffloom.dynamics import Mechanics, Push, TorchTerm, applied, particles, pushes, spread, springs
+from diffloom.dynamics import Mechanics, Push, TorchTerm, applied, broadcast, particles, pushes, springs
 
 COUNT, STEPS = 13, 40
 PAIRS = np.array([(i, i + 1) for i in range(COUNT - 1)] + [(i, i + 2) for i in range(COUNT - 2)], np.int32)
@@ -36,7 +36,7 @@ class Net:
             pushes(WINDOWS, at["push"], COUNT),
             applied(at["control"]),
         )
-        return Mechanics(particles(spread(at["mass"], (COUNT,)), at["gravity"], held), terms + extra)
+        return Mechanics(particles(broadcast(at["mass"], (COUNT,)), at["gravity"], held), terms + extra)
 
 
 def make_net(dtype: torch.dtype = torch.float64) -> Net:

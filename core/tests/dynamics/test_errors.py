@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.dynamics import ElementTerm, Mechanics, Push, TorchTerm, particles, pushes, spread
+from diffloom.dynamics import ElementTerm, Mechanics, Push, TorchTerm, broadcast, particles, pushes
 from diffloom.dynamics.integrators.backward_euler import BackwardEuler
-from diffloom.dynamics.integrators.own_step import OwnStepping
+from diffloom.dynamics.integrators.custom_step import CustomStepping
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
-from diffloom.interfaces import InputError, NoGradient, OwnStep, SimulationError, State, StoreAll
+from diffloom.interfaces import CustomStep, InputError, NoGradient, SimulationError, State, StoreAll
 
 
 def run(system, net, dt=1 / 240, steps=40, save=(40,), scheme=None):
@@ -36,10 +36,10 @@ def test_backward_euler_says_where_it_failed(net):
 
 
 def test_wrong_integrator_is_refused(net):
-    own = OwnStep(lambda k, dt, state: state)
+    own = CustomStep(lambda k, dt, state: state)
     for scheme in (SemiImplicitEuler(), BackwardEuler()):
-        assert "own_step" in str(scheme.refuses(own))
-    assert "mechanics" in str(OwnStepping().refuses(net.system()))
+        assert "custom_step" in str(scheme.refuses(own))
+    assert "mechanics" in str(CustomStepping().refuses(net.system()))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_bad_terms(net):
         Mechanics(system.nodes, (system.terms[0], system.terms[0]))
     with pytest.raises(InputError, match="int32"):
         ElementTerm("t", np.zeros((3, 2), np.int64), None, None)
-    with pytest.raises(InputError, match="spread"):
+    with pytest.raises(InputError, match="broadcast"):
         ElementTerm("t", np.zeros((3, 2), np.int32), None, None, params=(("k", torch.zeros(2)),))
     stray = Mechanics(system.nodes, (ElementTerm("t", np.array([[0, 13]], np.int32), None, None),))
     with pytest.raises(InputError, match="0 to 12"):
@@ -107,4 +107,4 @@ def test_bad_terms(net):
     with pytest.raises(InputError, match="masses of 0"):
         particles(torch.tensor([-1.0]), torch.zeros(3))
     with pytest.raises(InputError, match="cannot expand"):
-        spread(torch.zeros(2), (3,))
+        broadcast(torch.zeros(2), (3,))

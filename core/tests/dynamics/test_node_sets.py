@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, TorchTerm, particles, spread, springs
+from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, TorchTerm, broadcast, particles, springs
 from diffloom.interfaces import Checkpointed, InputError, State, StoreAll
 from diffloom.kernels import device, ld3, mul3, neg3, sub3
 from diffloom.plugins import get_integrator
@@ -118,7 +118,7 @@ def system(at, torch_term=False):
         "a": particles(at["mass"], gravity),
         "b": particles(at["mass_b"], gravity),
     }
-    gain = spread(at["gain"], (3,))
+    gain = broadcast(at["gain"], (3,))
     flags = np.array([True, False, True])
     terms = [
         ElementTerm("link", {"a": np.array([[0], [2]], np.int32), "b": np.array([[1], [0]], np.int32)},

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom import WithTerms, simulate
-from diffloom.interfaces import ExampleSettings, InputError, Model, OwnStep, State
+from diffloom.interfaces import CustomStep, ExampleSettings, InputError, Model, State
 from diffloom.interfaces.example import as_example_settings
 from diffloom.testing.subjects import model_subject
 from diffloom.testing.toy_model import ToyChain
@@ -15,7 +15,7 @@ from diffloom.testing.toy_model import ToyChain
 class Stepping(Model):
     """One number that halves each step; it names the integrator that runs it."""
 
-    default_integrator = "own_step"
+    default_integrator = "custom_step"
     specs = ()
     axes = {}  # noqa: RUF012
 
@@ -23,7 +23,7 @@ class Stepping(Model):
         return State(torch.ones((1, 1)), torch.zeros((1, 1)))
 
     def dynamics(self, params, control):
-        return OwnStep(lambda k, dt, state: State(0.5 * state.q, state.u, state.time + dt))
+        return CustomStep(lambda k, dt, state: State(0.5 * state.q, state.u, state.time + dt))
 
     def surface(self, trajectory, params):
         raise NotImplementedError
@@ -35,17 +35,17 @@ class Unnamed(Stepping):
 
 def test_a_model_runs_with_the_integrator_it_names():
     assert simulate(Stepping(), dt=0.1, steps=3).q[-1].item() == 0.125
-    assert simulate(Unnamed(), dt=0.1, steps=3, integrator="own_step").q[-1].item() == 0.125
+    assert simulate(Unnamed(), dt=0.1, steps=3, integrator="custom_step").q[-1].item() == 0.125
 
 
 def test_the_wrong_integrator_is_refused_with_the_one_to_set():
     for model in (Stepping(), Unnamed()):
-        with pytest.raises(InputError, match=r"; set integrator = 'own_step'$"):
+        with pytest.raises(InputError, match=r"; set integrator = 'custom_step'$"):
             simulate(model, dt=0.1, steps=3, integrator="semi_implicit")
-    with pytest.raises(InputError, match=r"; set integrator = 'own_step'$"):
+    with pytest.raises(InputError, match=r"; set integrator = 'custom_step'$"):
         simulate(Unnamed(), dt=0.1, steps=3)
     with pytest.raises(InputError, match=r"; set integrator = 'semi_implicit' \(or one of backward_euler, .*leapfrog"):
-        simulate(ToyChain(), dt=0.1, steps=3, integrator="own_step")
+        simulate(ToyChain(), dt=0.1, steps=3, integrator="custom_step")
 
 
 def test_a_model_without_an_example_says_what_to_write():

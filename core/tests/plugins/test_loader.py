@@ -4,7 +4,14 @@ from types import ModuleType
 
 import pytest
 
-from diffloom.plugins import BrokenPluginsError, UnavailableError, UnknownNameError, current_registry, hookimpl, survey
+from diffloom.plugins import (
+    BrokenPluginsError,
+    UnavailableError,
+    UnknownNameError,
+    current_registry,
+    hookimpl,
+    installed_registry,
+)
 from diffloom.plugins.discovery import discover
 from diffloom.plugins.kinds import MODELS
 from diffloom.plugins.loader import load_plugins
@@ -147,11 +154,11 @@ def test_tracing_says_what_is_loaded_and_shows_tracebacks(toy, candidate, capsys
     assert "Traceback (most recent call last)" in told
 
 
-def test_strict_mode_refuses_to_go_on_but_a_survey_still_answers(monkeypatch):
+def test_strict_mode_refuses_to_go_on_but_the_installed_registry_still_answers(monkeypatch):
     monkeypatch.setenv("DIFFLOOM_PLUGINS", "no-such-plugin")
-    assert current_registry() is survey(), "loaded once, and not an error without strict mode"
+    assert current_registry() is installed_registry(), "loaded once, and not an error without strict mode"
     monkeypatch.setenv("DIFFLOOM_STRICT_PLUGINS", "1")
-    assert survey().models() == ()
+    assert installed_registry().models() == ()
     with pytest.raises(BrokenPluginsError, match="plugin 'no-such-plugin' is not there"):
         current_registry()
 

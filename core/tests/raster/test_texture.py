@@ -8,7 +8,7 @@ D = torch.float64
 UV = torch.zeros((1, 2))
 
 
-def picture(height=4, width=5):
+def an_image(height=4, width=5):
     return torch.rand((height, width, 3), generator=torch.Generator().manual_seed(0), dtype=D)
 
 
@@ -17,7 +17,7 @@ def picture(height=4, width=5):
 @pytest.mark.parametrize("size", [(4, 5), (1, 5), (4, 1), (1, 1)])
 def test_agrees_with_grid_sample(corners, filter, size):
     uv = torch.rand((50, 2), generator=torch.Generator().manual_seed(1), dtype=D) * 1.4 - 0.2
-    image = picture(*size)
+    image = an_image(*size)
     got = sample_texture(Texture(image, UV, filter=filter, corners=corners), uv)
     grid = torch.stack([2 * uv[:, 0] - 1, 1 - 2 * uv[:, 1]], dim=-1)[None, None]
     want = torch.nn.functional.grid_sample(
@@ -35,12 +35,12 @@ def test_v_points_up():
 @pytest.mark.parametrize("corners", [True, False])
 def test_gradients(corners):
     uv = (torch.rand((6, 2), generator=torch.Generator().manual_seed(2), dtype=D) * 0.9 + 0.05).requires_grad_()
-    image = picture().requires_grad_()
+    image = an_image().requires_grad_()
     assert torch.autograd.gradcheck(lambda i, u: sample_texture(Texture(i, UV, corners=corners), u), (image, uv))
 
 
 def test_nearest_has_gradients_of_the_image():
-    image = picture().requires_grad_()
+    image = an_image().requires_grad_()
     uv = torch.tensor([[0.3, 0.4], [0.31, 0.41]], dtype=D)
     assert torch.autograd.gradcheck(lambda i: sample_texture(Texture(i, UV, filter="nearest"), uv), (image,))
 

@@ -13,7 +13,7 @@ import torch
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
-from diffloom.dynamics import Mechanics, TorchTerm, applied, particles, per_step, spread
+from diffloom.dynamics import Mechanics, TorchTerm, applied, broadcast, particles, per_step
 from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
 from diffloom.testing import Outcome
 from diffloom.testing.subjects import model_subject
@@ -52,10 +52,10 @@ class Sound(ToyChain):
 
     def springs(self, params: Params):
         names = ("stiffness", "damping", "rest_length")
-        return TorchTerm("net", self.force, tuple((n, spread(params[n], (2,))) for n in names))
+        return TorchTerm("net", self.force, tuple((n, broadcast(params[n], (2,))) for n in names))
 
     def dynamics(self, params: Params, control: Control) -> Dynamics:
-        law = particles(spread(params["mass"], (3,)), params["gravity"])
+        law = particles(broadcast(params["mass"], (3,)), params["gravity"])
         return Mechanics(law, (self.springs(params), applied(per_step("force", params, control, (3, 3)))))
 
 

@@ -296,7 +296,7 @@ def first_colours(surface, camera):
 
 
 def mixed_colours(surface, camera):
-    """Pictures of the right colours, whose gradient reaches every frame."""
+    """Images of the right colours, whose gradient reaches every frame."""
     colours = surface.colours
     if colours is None or colours.dim() < 3:
         return surface, camera
@@ -340,7 +340,7 @@ BROKEN = {
     "a veil over the background": (changed(lambda t: t + 0.01 * (1.0 - t)), "background.beside_the_body[silhouette]"),
     "a background of its own": (OneBackground, "background.colour"),
     "upside down": (changed(lambda t: t.flip(1)), "placement.where"),
-    "half a picture to the side": (changed(lambda t: t.roll(3, 2)), "placement.where"),
+    "half an image to the side": (changed(lambda t: t.roll(3, 2)), "placement.where"),
     "depth that is none": (NoDepth, "placement.depth"),
     "far things in front": (FarFirst, "placement.hiding"),
     "the last face forgotten": (given(without_last_face), "face_order.faces[rgba]"),

@@ -11,7 +11,7 @@ import torch
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
-from diffloom.dynamics import TorchTerm, spread
+from diffloom.dynamics import TorchTerm, broadcast
 from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
 from diffloom.testing import Outcome, check_term
 from diffloom.testing.suites import run_suite
@@ -54,7 +54,7 @@ class Sound(ForceTerm):
         return None if nodes.name == "particles" else f"springs tie particles together; these nodes are {nodes.name!r}"
 
     def term(self, name, params, context):
-        made = {key: spread(params[key], (context.count,)) for key in ("stiffness", "drag")}
+        made = {key: broadcast(params[key], (context.count,)) for key in ("stiffness", "drag")}
         return TorchTerm(name, self.force, tuple(made.items()), context.on)
 
 
@@ -139,7 +139,7 @@ def test_the_sound_one_passes_all_and_says_what_it_compared():
     report = check_term(Sound)
     assert report.count(Outcome.PASSED) > 15
     skipped = {r.check for r in report.results if r.outcome is Outcome.SKIPPED}
-    assert skipped == {"integrators.runs[own_step]"}
+    assert skipped == {"integrators.runs[custom_step]"}
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)

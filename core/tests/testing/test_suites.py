@@ -5,7 +5,7 @@ from typing import ClassVar
 import pytest
 import torch
 
-from diffloom.interfaces import ExampleSettings, Model, OwnStep, ParamSpec, State, Surface
+from diffloom.interfaces import CustomStep, ExampleSettings, Model, ParamSpec, State, Surface
 from diffloom.testing import check_integrator, check_model
 from diffloom.testing.parametrize import subject_of
 from diffloom.testing.subjects import model_subject
@@ -74,7 +74,7 @@ class Pendulum(Model):
             u = state.u - dt * params["gravity"] / params["length"] * state.q.sin()
             return State(state.q + dt * u, u, state.time + dt)
 
-        return OwnStep(step, tuple(params.values()))
+        return CustomStep(step, tuple(params.values()))
 
     def surface(self, trajectory, params):
         angle = trajectory.q[:, 0, 0]
@@ -87,7 +87,7 @@ def test_a_system_of_another_kind_is_checked_too():
     report = check_model(Pendulum)
     assert set(report.skipped_families) == {"invariance", "controls"}
     notes = {result.check: result.outcome for result in report.results}
-    assert notes["integrators.runs[own_step]"] == "passed"
+    assert notes["integrators.runs[custom_step]"] == "passed"
     assert notes["integrators.runs[semi_implicit]"] == "skipped"
 
 
@@ -121,11 +121,11 @@ def test_mistakes_in_the_call_are_explained():
 
 
 def test_an_integrator_by_name_class_or_instance():
-    from diffloom.dynamics.integrators.own_step import OwnStepping
+    from diffloom.dynamics.integrators.custom_step import CustomStepping
 
-    for given in ("own_step", OwnStepping, OwnStepping()):
+    for given in ("custom_step", CustomStepping, CustomStepping()):
         assert check_integrator(given, families=["interface", "schedule"]).count("failed") == 0
-    assert subject_of("integrator own_step").kind == "integrator"
+    assert subject_of("integrator custom_step").kind == "integrator"
 
 
 def test_cases_are_items_of_their_own():

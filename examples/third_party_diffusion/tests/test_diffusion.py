@@ -20,7 +20,7 @@ def test_conformance(subject, check):
 
 
 def run(model, steps, dt=0.1, **values):
-    return simulate(model, model.params(D, **values), dt=dt, steps=steps, save=(0, steps), integrator="own_step")
+    return simulate(model, model.params(D, **values), dt=dt, steps=steps, save=(0, steps), integrator="custom_step")
 
 
 def test_heat_is_neither_made_nor_lost():
@@ -55,7 +55,7 @@ def scene_of(renderer, **settings):
     plate = DiffusionModel(rows=9, columns=9, spacing=0.1)
     view = fitting.Orbit(distance=1.5, elevation=20.0, azimuth=25.0, fov=45.0, size=(32, 32))
     return fitting.Scene(
-        plate, get_renderer(renderer)(**settings), view, plate.params(D), dt=0.1, steps=40, integrator="own_step"
+        plate, get_renderer(renderer)(**settings), view, plate.params(D), dt=0.1, steps=40, integrator="custom_step"
     )
 
 
@@ -71,7 +71,7 @@ def test_the_gradient_of_pixels_is_exact(renderer):
     scene, times = scene_of(renderer), torch.tensor([0.5, 2.0, 3.95], dtype=D)
 
     def images(diffusivity, temperature):
-        return scene.film({"diffusivity": diffusivity, "temperature": temperature}, times).image.rgba
+        return scene.render({"diffusivity": diffusivity, "temperature": temperature}, times).image.rgba
 
     start = scene.params["temperature"].detach()
     found = check_gradient(images, {"diffusivity": torch.tensor(0.003, dtype=D), "temperature": start}, tolerance=1e-6)

@@ -43,6 +43,6 @@ def test_the_radius_is_found_from_pixels(name, settings, values):
     params = model.params(torch.float64, **values)
     scene = fitting.Scene(model, get_renderer("softras")(), view, params, dt=1e-3, steps=200)
     times = torch.linspace(0.04, 0.2, 5, dtype=torch.float64)
-    film = fitting.synthesise(scene, {"ball.radius": 0.2}, times)
-    found = float(fitting.fit(scene, film, {"ball.radius": 0.17}, iterations=20)["ball.radius"])
+    video = fitting.synthesise(scene, {"ball.radius": 0.2}, times)
+    found = float(fitting.fit(scene, video, {"ball.radius": 0.17}, iterations=20)["ball.radius"])
     assert abs(found - 0.2) < 1e-3 * 0.2

@@ -10,7 +10,7 @@ import torch
 
 from diffloom_fitting.files import build_scene, load_file
 from diffloom_fitting.files.experiments import build_truth
-from diffloom_fitting.report.film import write_film
+from diffloom_fitting.report.video import write_video
 from diffloom_fitting.targets import synthesise
 
 FOLDER = Path(__file__).parents[1] / "src" / "diffloom_fitting" / "demo"
@@ -25,10 +25,10 @@ def main() -> None:
     loaded = load_file(FOLDER / "demo.toml", changes={"camera.size": large})
     scene = build_scene(loaded)
     times = torch.arange(int(scene.steps * scene.dt * RATE) + 1, dtype=torch.float64) / RATE
-    film = synthesise(scene, build_truth(loaded, scene), times)
-    assert film.frames is not None
-    pixels = (film.frames[..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
-    write_film(FOLDER / "clip.mp4", pixels.numpy(), RATE)
+    video = synthesise(scene, build_truth(loaded, scene), times)
+    assert video.frames is not None
+    pixels = (video.frames[..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
+    write_video(FOLDER / "clip.mp4", pixels.numpy(), RATE)
     print(f"wrote {len(pixels)} frames to {FOLDER / 'clip.mp4'}")
 
 

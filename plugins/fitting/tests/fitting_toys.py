@@ -11,6 +11,7 @@ from diffloom.interfaces import (
     Camera,
     Capabilities,
     Control,
+    CustomStep,
     Dynamics,
     Gradient,
     Image,
@@ -18,7 +19,6 @@ from diffloom.interfaces import (
     Integrator,
     Light,
     Model,
-    OwnStep,
     Params,
     ParamSpec,
     Renderer,
@@ -72,7 +72,7 @@ class ToyModel(Model):
                 raise SimulationError(f"step {k}: the points flew away")
             return State(q, u, state.time + dt)
 
-        return OwnStep(step, tuple(params.values()))
+        return CustomStep(step, tuple(params.values()))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         size = params["size"] if "size" in params else torch.tensor(1.0, dtype=params.dtype)
@@ -86,7 +86,7 @@ class ToySteps(Integrator):
     """Calls the model's own step."""
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return None if isinstance(dynamics, OwnStep) else f"toy_steps cannot advance {dynamics.kind!r}"
+        return None if isinstance(dynamics, CustomStep) else f"toy_steps cannot advance {dynamics.kind!r}"
 
     def rollout(self, dynamics, state, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient):
         states = [state]

@@ -26,23 +26,23 @@ def invoke(command, *arguments, code=0):
     return done.output
 
 
-def test_simulate_writes_film_and_states(toy):
+def test_simulate_writes_video_and_states(toy):
     output = invoke(simulate.simulate, "toy.toml", "--rate", "10", "--truth")
     assert "simulated 10 steps" in output
     states = np.load(toy / "simulated" / "toy" / "states.npz")
     assert states["times"].tolist() == pytest.approx([0.0, 0.08, 0.12, 0.2, 0.28, 0.32, 0.4])
     assert states["q"].shape == (7, 1, 3)
-    assert (toy / "simulated" / "toy" / "film.mp4").stat().st_size > 500
-    invoke(simulate.simulate, "toy.toml", "--no-film", "--out", "only_states")
+    assert (toy / "simulated" / "toy" / "video.mp4").stat().st_size > 500
+    invoke(simulate.simulate, "toy.toml", "--no-video", "--out", "only_states")
     assert {p.name for p in (toy / "only_states").iterdir()} == {"states.npz"}
 
 
 @pytest.mark.parametrize("moment", ["0", "0.3"])
-def test_render_draws_one_picture(toy, moment):
+def test_render_draws_one_image(toy, moment):
     invoke(render.render, "toy.toml", "--time", moment, "--out", "p.png")
-    picture = np.asarray(Image.open(toy / "p.png"))
-    assert picture.shape == (16, 16, 4)
-    assert picture[..., 3].max() > 100
+    image = np.asarray(Image.open(toy / "p.png"))
+    assert image.shape == (16, 16, 4)
+    assert image[..., 3].max() > 100
     invoke(render.render, "toy.toml", "--output", "silhouette", "--out", "s.png")
     assert np.asarray(Image.open(toy / "s.png")).shape == (16, 16)
 

@@ -9,7 +9,7 @@ from test_files import TOY
 
 from diffloom.interfaces import Control, Image, InputError, Surface, Trajectory
 from diffloom_fitting.files import build_scene, load_file
-from diffloom_fitting.scene import Look, Orbit, Scene, device
+from diffloom_fitting.scene import Appearance, Orbit, Scene, device
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Bare(toys.ToyModel):
 
 def scene_on(place, **changes):
     model = Bare()
-    settings = {"look": Look((0.9, 0.6, 0.3)), "device": place, **changes}
+    settings = {"appearance": Appearance((0.9, 0.6, 0.3)), "device": place, **changes}
     params = model.params(torch.float64)
     return Scene(model, Noting(), Orbit(5.0, 10.0, size=(16, 16)), params, 0.04, 4, toys.ToySteps(), **settings)
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
-from diffloom.plugins import get_model, models, survey
+from diffloom.plugins import get_model, installed_registry, models
 from diffloom.plugins.kinds import KINDS
 from diffloom_fitting.files.keys import file_keys
 
@@ -41,7 +41,7 @@ def test_every_parameter_of_every_model_is_explained(name):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.plural)
 def test_everything_registered_is_explained(kind):
-    for entry in survey().entries(kind):
+    for entry in installed_registry().entries(kind):
         said = explained(entry.name)
         assert f"{entry.name}: {kind.singular} of the plugin {entry.origin.plugin}" in said
         assert entry.summary in said

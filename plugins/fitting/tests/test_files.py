@@ -24,7 +24,7 @@ integrator = "toy_steps"
 distance = 5
 elevation = 10
 size = [16, 16]
-[look]
+[appearance]
 colour = [0.9, 0.6, 0.3]
 [renderer]
 name = "spots"
@@ -43,7 +43,7 @@ start = "0.4 1/s"
 [[stages]]
 optimiser = "gauss_newton"
 iterations = 12
-[quick]
+[variants.quick]
 "stages.0.iterations" = 2
 "camera.size" = [8, 8]
 """
@@ -67,11 +67,11 @@ def test_a_file_is_an_experiment(toy_file):
     experiment = build_experiment(load_file(toy_file))
     assert experiment.scene.dt == 1 / 25
     assert len(experiment.target) == 6
-    assert len(experiment.held) == 5
+    assert len(experiment.holdout) == 5
     assert 5.0 < float(experiment.target.truth["gravity"]) < 8.0
     result = run_fit(experiment)
     assert max(e.error for e in result.estimates) < 1e-8
-    assert result.held_loss < 1e-12
+    assert result.holdout_loss < 1e-12
 
 
 def test_draws_depend_on_the_seed_and_the_place_alone(toy_file):
@@ -129,7 +129,7 @@ BAD = [
     ('optimiser = "gauss_newton"', 'optimiser = "gaus_newton"', "Did you mean 'gauss_newton'?"),
     ('optimiser = "gauss_newton"', 'optimiser = { name = "adam", rte = 1 }', "stages.0.optimiser.rte: 'adam' has"),
     ("frames = { every = 2 }", "frames = { use = [99] }", "target.frames.use: got 99; the target has frames 0 to 10"),
-    ("rate = 25", 'film = "no.mp4"', "no such file or folder"),
+    ("rate = 25", 'video = "no.mp4"', "no such file or folder"),
     ("{ uniform = [5.0, 8.0] }", "{ uniform = [5.0] }", "truth.gravity: got uniform = [5.0]; expected two numbers"),
     ("steps = 10", "steps = 10\nsteps = 11", "this is not valid TOML"),
 ]  # fmt: skip
@@ -173,7 +173,7 @@ def test_a_scene_needs_no_target(toy_file):
 
 
 FOREIGN = """
-[foreign]
+[variants.cross_renderer]
 [[foreign.stages]]
 optimiser = "gauss_newton"
 iterations = 5
@@ -181,12 +181,12 @@ iterations = 5
 name = "interior"
 level = 0.3
 scale = { first = 0.1, last = 1e-3, shape = "exponential" }
-[quick]
+[variants.quick]
 """
 
 
-def test_what_another_renderers_film_changes(toy_file):
-    changed(toy_file, "[quick]\n", FOREIGN.lstrip())
+def test_what_another_renderers_video_changes(toy_file):
+    changed(toy_file, "[variants.quick]\n", FOREIGN.lstrip())
     own = load_file(toy_file, changes={"target.renderer": "spots"})
     assert own.content.stages[0].iterations == 12
     other = load_file(toy_file, changes={"target.renderer": "soft_spots"}, settings=["stages.0.iterations=3"])
@@ -238,7 +238,7 @@ optimiser = "lbfgs"
 def test_a_network_learns_to_drive_a_control(toy_file):
     """The goal is the last frame under a steady push; a network of two layers finds pushes that lead there."""
     text = TOY.replace("gravity = { uniform = [5.0, 8.0] }\ndrag = 0.8", "push = 0.9").replace(
-        "frames = { every = 2 }", 'frames = { use = [-1], held = "none" }'
+        "frames = { every = 2 }", 'frames = { use = [-1], holdout = "none" }'
     )
     begin, end = text.index("[unknowns.gravity]"), text.index("iterations = 12")
     toy_file.write_text(text[:begin] + POLICY.lstrip() + text[end:].replace("iterations = 12", "iterations = 30"))

@@ -7,10 +7,10 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
-from diffloom_fitting.losses import MultiScale, Overlap, PixelError, SilhouetteError, StateError
+from diffloom_fitting.losses import IoU, MultiScale, PixelError, SilhouetteError, StateError
 from diffloom_fitting.objective import Evaluation
-from diffloom_fitting.optimisers import Adam, CmaEs, FitError, GaussNewton, Hops, Lbfgs, Sgd
-from diffloom_fitting.scene import Look, Orbit, Policy, Scene, Sinusoids
+from diffloom_fitting.optimisers import Adam, BasinHopping, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
+from diffloom_fitting.scene import Appearance, Orbit, Policy, Scene, Sinusoids
 from diffloom_fitting.schedules import Schedule
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import synthesise
@@ -21,7 +21,7 @@ def toy_scene(dtype=torch.float64, count=1, steps=10, **values):
     model = toys.ToyModel(count)
     return Scene(
         model, toys.ToyRenderer(sigma=2.0), Orbit(5.0, 10.0, size=(16, 16)), model.params(dtype, **values), 0.04,
-        steps, toys.ToySteps(), look=Look((0.9, 0.6, 0.3)),
+        steps, toys.ToySteps(), appearance=Appearance((0.9, 0.6, 0.3)),
     )  # fmt: skip
 
 
@@ -33,10 +33,10 @@ TRUTH = {"gravity": 6.0, "drag": 0.8}
     [
         (GaussNewton(), 15, 1e-9),
         (GaussNewton(width=1e-3), 15, 1e-4),
-        (Hops(), 4, 1e-6),
+        (BasinHopping(), 4, 1e-6),
         (Lbfgs(), 40, 1e-5),
         (Adam(rate=0.05), 120, 5e-2),
-        (CmaEs(spread=0.4), 20, 5e-2),
+        (CmaEs(sigma=0.4), 20, 5e-2),
     ],
     ids=lambda v: type(v).__name__ if hasattr(v, "step") else "",
 )
@@ -57,17 +57,17 @@ def test_gradient_descent_finds_one_number():
     assert result.estimates[0].error < 1e-3
 
 
-@pytest.mark.parametrize("loss", [PixelError(), SilhouetteError(), Overlap(), MultiScale(), StateError()],
+@pytest.mark.parametrize("loss", [PixelError(), SilhouetteError(), IoU(), MultiScale(), StateError()],
                          ids=lambda loss: type(loss).__name__)  # fmt: skip
 def test_every_loss_leads_to_the_truth(loss):
     scene = toy_scene()
     target = synthesise(scene, TRUTH)
     result = fit(scene, target, {"gravity": 7.0, "drag": 0.6}, loss=loss, optimiser=Lbfgs(), iterations=40, stop=Stop())
-    assert max(e.error for e in result.estimates) < (2e-2 if isinstance(loss, Overlap) else 1e-4)
+    assert max(e.error for e in result.estimates) < (2e-2 if isinstance(loss, IoU) else 1e-4)
 
 
-def test_coarse_pictures_lead_farther():
-    """From a guess whose spots do not meet the target's, whole pictures lead astray and coarse ones home."""
+def test_coarse_images_lead_farther():
+    """From a guess whose spots do not meet the target's, whole images lead astray and coarse ones home."""
     scene = replace(toy_scene(), renderer=toys.ToyRenderer(sigma=2.0), camera=Orbit(5.0, 10.0, size=(64, 64)))
     target = synthesise(scene, {"velocity": [2.5, 3.0, 0.0]}, rate=5)
     unknown = {"velocity": [0.5, 1.5, 0.0]}
@@ -143,12 +143,12 @@ class Cells:
         return Evaluation(float(along**2 + tooth**2) / 2.0, torch.stack([along + 10.0 * tooth]))
 
 
-def test_hops_cross_jumps():
+def test_basin_hopping_cross_jumps():
     start = torch.tensor([0.93], dtype=torch.float64)
-    hops, downhill = Hops(spread=0.5), GaussNewton()
-    found, stuck = hops.begin(Cells(), start, 1), downhill.begin(Cells(), start, 1)
+    basin_hopping, downhill = BasinHopping(step_size=0.5), GaussNewton()
+    found, stuck = basin_hopping.begin(Cells(), start, 1), downhill.begin(Cells(), start, 1)
     for _ in range(60):
-        found = hops.step(Cells(), found, 1.0)
+        found = basin_hopping.step(Cells(), found, 1.0)
         stuck = stuck if stuck.done else downhill.step(Cells(), stuck, 1.0)
     assert stuck.value > 0.1
     assert found.value < 1e-10
@@ -159,8 +159,8 @@ def test_a_stage_may_move_only_some_unknowns():
     target = synthesise(scene, TRUTH)
     stages = (Stage(GaussNewton(), 4, only=("gravity",)), Stage(GaussNewton(), 10))
     result = run_fit(Experiment(scene, target, [Unknown("gravity", 9.0), Unknown("drag", 0.4)], stages=stages))
-    held = [r.values["drag"] for r in result.history if r.stage == 0]
-    assert len(set(held)) == 1
+    holdout = [r.values["drag"] for r in result.history if r.stage == 0]
+    assert len(set(holdout)) == 1
     assert max(e.error for e in result.estimates) < 1e-8
 
 
@@ -175,8 +175,8 @@ def test_only_some_rows_are_sought():
 
 def test_the_camera_and_the_colour_can_be_sought():
     scene = toy_scene()
-    target = synthesise(scene, {"camera.distance": 5.5, "look.colour": [0.8, 0.5, 0.4]})
-    result = fit(scene, target, ["camera.distance", "look.colour"])
+    target = synthesise(scene, {"camera.distance": 5.5, "appearance.colour": [0.8, 0.5, 0.4]})
+    result = fit(scene, target, ["camera.distance", "appearance.colour"])
     assert max(e.error for e in result.estimates) < 1e-6
 
 
@@ -190,7 +190,7 @@ def test_controls_and_policies_are_found():
     torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Tanh())
     with_policy = Scene(
-        scene.model, scene.renderer, scene.camera, scene.params, 0.04, 10, toys.ToySteps(), look=scene.look,
+        scene.model, scene.renderer, scene.camera, scene.params, 0.04, 10, toys.ToySteps(), appearance=scene.appearance,
         policy=Policy("push", module, Sinusoids(4, 2.0)),
     )  # fmt: skip
     goal = synthesise(scene, {"push": 0.9}).select([-1])
@@ -276,7 +276,7 @@ def test_steps_that_fly_away_are_retried_smaller():
     scene = toy_scene()
     tight = Scene(
         toys.ToyModel(limit=1.2), scene.renderer, scene.camera, scene.params, 0.04, 10, toys.ToySteps(),
-        look=scene.look,
+        appearance=scene.appearance,
     )  # fmt: skip
     target = synthesise(scene, {"velocity": [1.5, 3.0, 0.0]})
     result = fit(tight, target, [Unknown("velocity", [0.1, 2.0, 0.0])], optimiser=Adam(rate=3.0), iterations=8,
@@ -311,7 +311,7 @@ def test_uncertainty_matches_the_scatter_of_noisy_fits():
 def test_what_cannot_be_seen_is_said():
     scene = toy_scene()
     result = fit(scene, synthesise(scene, TRUTH), {"bounce": 0.3})
-    assert result.uncertainty == "the pictures do not depend on bounce here"
+    assert result.uncertainty == "the images do not depend on bounce here"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The loss for films whose outlines another renderer drew."""
+"""The loss for videos whose outlines another renderer drew."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from diffloom_fitting.fits import run_fit
 from diffloom_fitting.losses import InteriorError, PixelError
 from diffloom_fitting.losses.robust import tamed
 from diffloom_fitting.optimisers import GaussNewton
-from diffloom_fitting.scene import Look, Orbit, Scene, View
+from diffloom_fitting.scene import Appearance, Orbit, Scene, View
 from diffloom_fitting.schedules import Schedule
 from diffloom_fitting.stages import Stage
 from diffloom_fitting.targets import Target, synthesise
@@ -76,16 +76,16 @@ def test_a_target_without_an_inside_is_refused():
 
 
 def test_a_scale_that_falls_lets_the_pixels_that_agree_decide():
-    """A fifth of the film's colours are wrong: least squares is led astray, a falling scale is not."""
+    """A fifth of the video's colours are wrong: least squares is led astray, a falling scale is not."""
     model = toys.ToyModel()
     scene = Scene(
         model, toys.ToyRenderer(sigma=6.0, gain=1.0), Orbit(4.0, 10.0, size=(24, 24)), model.params(torch.float64),
-        0.04, 8, toys.ToySteps(), look=Look((0.9, 0.6, 0.3), "position"),
+        0.04, 8, toys.ToySteps(), appearance=Appearance((0.9, 0.6, 0.3), "position"),
     )  # fmt: skip
-    film = synthesise(scene, {"gravity": 6.0})
-    spoilt = film.frames.clone()
+    video = synthesise(scene, {"gravity": 6.0})
+    spoilt = video.frames.clone()
     spoilt[:, :, :8, :3] += 0.2
-    target = replace(film, frames=spoilt)
+    target = replace(video, frames=spoilt)
     loss = InteriorError(level=0.6)
 
     def error(**settings):

@@ -19,7 +19,7 @@ from diffloom_fitting import (
     build_scene,
     first_evaluation,
     load_file,
-    read_film,
+    read_video,
     run_fit,
     take_step,
 )
@@ -124,28 +124,28 @@ def test_a_name_that_nobody_offers_lists_those_there_are(toy_file):
 def test_a_reader_reads_what_it_is_for(toy_file, tmp_path):
     video = np.random.default_rng(0).random((3, 8, 10, 3))
     np.save(tmp_path / "clip.npy", video)
-    found = read_film(tmp_path / "clip.npy", rate=4.0, reader="npy", dtype=torch.float64)
+    found = read_video(tmp_path / "clip.npy", rate=4.0, reader="npy", dtype=torch.float64)
     assert torch.equal(found.frames, torch.from_numpy(video))
     assert found.times.tolist() == [0.0, 0.25, 0.5]
     assert found.step == 0.0, "floating-point frames have no grey levels"
-    turned = read_film(tmp_path / "clip.npy", reader=NumpyVideo(flip=True), dtype=torch.float64)
+    turned = read_video(tmp_path / "clip.npy", reader=NumpyVideo(flip=True), dtype=torch.float64)
     assert torch.equal(turned.frames, torch.from_numpy(video).flip(1))
     np.save(tmp_path / "clip.npy", (255.0 * video).astype(np.uint8))
-    assert read_film(tmp_path / "clip.npy", reader="npy").step == pytest.approx(1.0 / 255.0)
+    assert read_video(tmp_path / "clip.npy", reader="npy").step == pytest.approx(1.0 / 255.0)
     np.save(tmp_path / "clip.npy", video[..., 0])
     with pytest.raises(InputError, match=r"its reader gives frames of shape \(8, 10\); expected \(height, width, 3\)"):
-        read_film(tmp_path / "clip.npy", reader="npy")
+        read_video(tmp_path / "clip.npy", reader="npy")
 
 
 def test_a_file_names_a_reader_and_its_settings(toy_file, tmp_path):
     np.save(tmp_path / "clip.npy", np.random.default_rng(0).random((6, 16, 16, 3)))
-    chosen = ["target.film=clip.npy", "target.rate=60"]
+    chosen = ["target.video=clip.npy", "target.rate=60"]
     turned = load_file(toy_file, settings=[*chosen, 'target.reader={name="npy", flip=true}'])
     upright = load_file(toy_file, settings=[*chosen, 'target.reader="npy"'])
     first, second = (build_experiment(each).target.frames for each in (turned, upright))
     assert len(first) > 1
     assert torch.equal(first, second.flip(1))
-    with pytest.raises(InputError, match=r"target\.reader: only a film has one"):
+    with pytest.raises(InputError, match=r"target\.reader: only a video has one"):
         build_experiment(load_file(toy_file, settings=['target.reader="npy"']))
 
 
@@ -163,7 +163,7 @@ def test_a_camera_is_told_the_times_of_the_frames(toy_file):
     camera = Recording(size=(16, 16))
     # The second frame lies between two steps.
     times = torch.tensor([0.0, 0.1, 0.32], dtype=torch.float64)
-    replace(build_scene(load_file(toy_file)), camera=camera).film({}, times)
+    replace(build_scene(load_file(toy_file)), camera=camera).render({}, times)
     (asked,) = camera.asked
     assert torch.allclose(asked, times, rtol=1e-12)
 
@@ -184,6 +184,6 @@ def test_faults_of_a_camera_are_explained(toy_file, camera, message):
 
 def test_the_projects_own_optimisers_are_registered(toy_registry):
     assert toy_registry.get_optimiser("adam") is Adam
-    assert set(toy_registry.optimisers()) == {"adam", "cma", "gauss_newton", "hops", "lbfgs", "sgd"}
+    assert set(toy_registry.optimisers()) == {"adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"}
     assert toy_registry.video_readers() == ("folder", "video")
     assert toy_registry.cameras() == ("orbit",)

@@ -15,7 +15,7 @@ from PIL import Image
 from test_files import TOY
 
 from diffloom_fitting.commands.run import run
-from diffloom_fitting.targets import read_film
+from diffloom_fitting.targets import read_video
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -64,11 +64,11 @@ def test_the_report_is_whole_and_self_contained(report):
         assert text in page
 
 
-def test_the_films_show_target_start_and_fit(report):
+def test_the_videos_show_target_start_and_fit(report):
     folder = report.parent
-    film = read_film(folder / "film.mp4")
-    frames = film.frames.numpy()
-    assert len(film) == 11
+    video = read_video(folder / "video.mp4")
+    frames = video.frames.numpy()
+    assert len(video) == 11
     assert frames.shape[2] == 3 * frames.shape[1]
     third = frames.shape[1]
     target, start, fit = (frames[-1, 40:, k * third : (k + 1) * third - 2] for k in range(3))
@@ -77,7 +77,7 @@ def test_the_films_show_target_start_and_fit(report):
     strip = np.asarray(Image.open(folder / "strip.png"))
     assert strip.shape[0] == 4 * 160
     inside = re.search(r"data:video/mp4;base64,([^\"]+)", report.read_text())
-    assert base64.b64decode(inside[1]) == (folder / "film.mp4").read_bytes()
+    assert base64.b64decode(inside[1]) == (folder / "video.mp4").read_bytes()
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")

@@ -17,7 +17,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.commands.run import run
 from diffloom_fitting.run_folder import RunFolder, read_history, writing
 
-FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "film.mp4", "strip.png",
+FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "video.mp4", "strip.png",
          "loss.svg", "parameters.svg", "report.html"}  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def test_a_taken_folder_is_not_overwritten(toy):
     assert (toy / "there" / "result.json").read_bytes() == before
 
 
-OPTIMISERS = ["gauss_newton", "adam", "lbfgs", "cma", "sgd", "hops"]
+OPTIMISERS = ["gauss_newton", "adam", "lbfgs", "cma", "sgd", "basin_hopping"]
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS)

@@ -7,9 +7,9 @@ import torch
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.report.film import write_film
+from diffloom_fitting.report.video import write_video
 from diffloom_fitting.scene import sample_times
-from diffloom_fitting.targets import Target, read_film, read_masks
+from diffloom_fitting.targets import Target, read_masks, read_video
 
 
 def moving_square(count=12, height=32, width=48):
@@ -21,11 +21,11 @@ def moving_square(count=12, height=32, width=48):
 
 def test_mp4_keeps_pixels_and_times(tmp_path):
     frames = moving_square()
-    write_film(tmp_path / "a.mp4", frames, 24.0)
-    film = read_film(tmp_path / "a.mp4", dtype=torch.float64)
-    assert film.times.tolist() == pytest.approx([k / 24 for k in range(12)], abs=1e-6)
-    assert np.abs(film.frames.numpy() * 255 - frames).mean() < 2.0
-    assert film.step == 1 / 255
+    write_video(tmp_path / "a.mp4", frames, 24.0)
+    video = read_video(tmp_path / "a.mp4", dtype=torch.float64)
+    assert video.times.tolist() == pytest.approx([k / 24 for k in range(12)], abs=1e-6)
+    assert np.abs(video.frames.numpy() * 255 - frames).mean() < 2.0
+    assert video.step == 1 / 255
 
 
 def test_uneven_time_stamps_stay_true(tmp_path):
@@ -34,71 +34,71 @@ def test_uneven_time_stamps_stay_true(tmp_path):
         stream = out.add_stream("libx264", rate=30)
         stream.height, stream.width, stream.pix_fmt = 32, 48, "yuv420p"
         stream.codec_context.time_base = Fraction(1, 30)
-        for stamp, picture in zip(stamps, moving_square(8), strict=True):
-            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+        for stamp, image in zip(stamps, moving_square(8), strict=True):
+            frame = av.VideoFrame.from_ndarray(image, format="rgb24")
             frame.pts, frame.time_base = stamp, Fraction(1, 30)
             out.mux(stream.encode(frame))
         out.mux(stream.encode())
-    film = read_film(tmp_path / "vfr.mp4")
-    assert film.times.tolist() == pytest.approx([s / 30 for s in stamps], abs=1e-5)
-    part = read_film(tmp_path / "vfr.mp4", begin=2 / 30, duration=8 / 30, every=2)
+    video = read_video(tmp_path / "vfr.mp4")
+    assert video.times.tolist() == pytest.approx([s / 30 for s in stamps], abs=1e-5)
+    part = read_video(tmp_path / "vfr.mp4", begin=2 / 30, duration=8 / 30, every=2)
     assert part.times.tolist() == pytest.approx([0.0, 4 / 30], abs=1e-5)
 
 
 def test_gif_and_folder_read_the_same(tmp_path):
     frames = moving_square(4)
-    write_film(tmp_path / "a.gif", frames, 10.0)
+    write_video(tmp_path / "a.gif", frames, 10.0)
     (tmp_path / "stills").mkdir()
     for k, frame in enumerate(frames):
         Image.fromarray(frame).save(tmp_path / "stills" / f"f{k + 8}.png")
-    gif = read_film(tmp_path / "a.gif")
-    folder = read_film(tmp_path / "stills", rate=10)
+    gif = read_video(tmp_path / "a.gif")
+    folder = read_video(tmp_path / "stills", rate=10)
     assert gif.times.tolist() == pytest.approx(folder.times.tolist(), abs=1e-3)
     assert (gif.frames - folder.frames).abs().max() < 0.02
     assert torch.equal(folder.frames, torch.from_numpy(frames).float() / 255)
 
 
-def test_a_film_is_scaled_by_averaging(tmp_path):
+def test_a_video_is_scaled_by_averaging(tmp_path):
     frames = np.zeros((1, 32, 48, 3), np.uint8)
     frames[:, ::2] = 255
     Image.fromarray(frames[0]).save(tmp_path / "0.png")
-    film = read_film(tmp_path, rate=1, size=(16, 24))
-    assert film.frames.shape == (1, 16, 24, 3)
-    assert (film.frames[0, 2:-2] - 0.5).abs().max() < 0.15
+    video = read_video(tmp_path, rate=1, size=(16, 24))
+    assert video.frames.shape == (1, 16, 24, 3)
+    assert (video.frames[0, 2:-2] - 0.5).abs().max() < 0.15
     with pytest.raises(InputError, match=r"set camera.size to \[16, 24\]"):
-        read_film(tmp_path, rate=1, size=(16, 16))
+        read_video(tmp_path, rate=1, size=(16, 16))
 
 
-def test_masks_join_a_film(tmp_path):
+def test_masks_join_a_video(tmp_path):
     frames = moving_square(3)
     (tmp_path / "stills").mkdir()
     (tmp_path / "masks").mkdir()
     for k, frame in enumerate(frames):
         Image.fromarray(frame).save(tmp_path / "stills" / f"{k}.png")
         Image.fromarray(((frame.sum(-1) > 0) * 255).astype(np.uint8)).save(tmp_path / "masks" / f"{k}.png")
-    film = read_film(tmp_path / "stills", rate=10)
+    video = read_video(tmp_path / "stills", rate=10)
     with pytest.raises(InputError, match="no masks"):
-        film.coverage()
-    masked = read_masks(film, tmp_path / "masks")
+        video.coverage()
+    masked = read_masks(video, tmp_path / "masks")
     assert masked.coverage().sum(dim=(1, 2)).tolist() == [192.0, 192.0, 192.0]
     (tmp_path / "masks" / "2.png").unlink()
     with pytest.raises(InputError, match="got 2 masks for 3 frames"):
-        read_masks(film, tmp_path / "masks")
+        read_masks(video, tmp_path / "masks")
 
 
 @pytest.mark.parametrize("fault", ["missing", "text", "cut", "empty", "sound", "folder"])
-def test_bad_films_are_explained(tmp_path, fault):
+def test_bad_videos_are_explained(tmp_path, fault):
     path = tmp_path / "a.mp4"
     message = "cannot be read as a video"
     if fault == "missing":
         message = "no such file"
     elif fault == "text":
-        path.write_text("this is no film at all\n" * 50)
+        path.write_text("this is no video at all\n" * 50)
     elif fault == "empty":
         path.write_bytes(b"")
     elif fault == "folder":
         path.mkdir()
-        message = "pictures have no times"
+        message = "images have no times"
     elif fault == "sound":
         with av.open(str(path), "w", format="mp4") as out:
             stream = out.add_stream("aac", rate=44100)
@@ -108,17 +108,17 @@ def test_bad_films_are_explained(tmp_path, fault):
             out.mux(stream.encode())
         message = "no video in it"
     else:
-        write_film(path, moving_square(), 24.0)
+        write_video(path, moving_square(), 24.0)
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2])
     with pytest.raises(InputError, match=message):
-        read_film(path)
+        read_video(path)
 
 
-def test_a_damaged_picture_is_named(tmp_path):
+def test_a_damaged_image_is_named(tmp_path):
     (tmp_path / "3.png").write_bytes(b"\x89PNG broken")
     with pytest.raises(InputError, match=r"3\.png.*damaged"):
-        read_film(tmp_path, rate=5)
+        read_video(tmp_path, rate=5)
 
 
 @pytest.mark.parametrize(("dt", "rate"), [(1 / 960, 30), (1 / 1000, 24), (0.01, 60), (1 / 30, 30)])

@@ -10,7 +10,7 @@ from torch.nn.functional import avg_pool2d, conv2d
 from diffloom_fitting.correlated_noise import Noise
 from diffloom_fitting.fits import fit
 from diffloom_fitting.losses import MultiScale
-from diffloom_fitting.scene import Look, Orbit, Scene
+from diffloom_fitting.scene import Appearance, Orbit, Scene
 from diffloom_fitting.targets import synthesise
 
 TRUTH = {"gravity": 6.0, "drag": 0.8}
@@ -21,7 +21,7 @@ def scene_of(frames):
     model = toys.ToyModel()
     return Scene(
         model, toys.ToyRenderer(sigma=2.0), Orbit(5.0, 10.0, size=(16, 16)), model.params(torch.float64),
-        0.4 / (frames - 1), frames - 1, toys.ToySteps(), look=Look((0.9, 0.6, 0.3)),
+        0.4 / (frames - 1), frames - 1, toys.ToySteps(), appearance=Appearance((0.9, 0.6, 0.3)),
     )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_the_correlation_is_measured():
 
 
 def test_the_scatter_of_a_sum_is_that_of_many_draws():
-    """Of 400 films of such noise, the sums over fixed slopes scatter as the covariance says."""
+    """Of 400 videos of such noise, the sums over fixed slopes scatter as the covariance says."""
     shape = (8, 10, 12, 2)
     slopes = torch.randn(2, *shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     slopes[:, :, :3] = 0.0
@@ -86,9 +86,9 @@ def test_sums_over_lags_are_those_of_a_direct_convolution(reach):
     slopes = torch.randn(2, 3, 6, 7, 2, generator=generator, dtype=torch.float64)
     in_space = torch.randn(2, 2, 2 * reach - 1, 2 * reach - 1, generator=generator, dtype=torch.float64)
     said = Noise(torch.tensor([1.0], dtype=torch.float64), in_space).scatter(slopes)
-    films = slopes.permute(0, 1, 4, 2, 3)
-    summed = torch.stack([conv2d(film, in_space, padding=reach - 1) for film in films])
-    direct = films.reshape(2, -1) @ summed.reshape(2, -1).T
+    videos = slopes.permute(0, 1, 4, 2, 3)
+    summed = torch.stack([conv2d(video, in_space, padding=reach - 1) for video in videos])
+    direct = videos.reshape(2, -1) @ summed.reshape(2, -1).T
     assert torch.allclose(said, 0.5 * (direct + direct.T), rtol=1e-12, atol=1e-12)
 
 

@@ -34,7 +34,7 @@ from diffloom_fitting.commands.render import render
 from diffloom_fitting.commands.run import run
 from diffloom_fitting.commands.simulate import simulate
 from diffloom_fitting.landscape import Axis, evaluate_grid
-from diffloom_fitting.report.film import write_film
+from diffloom_fitting.report.video import write_video
 from diffloom_fitting.run_folder import RunFolder
 from diffloom_fitting.uncertainty import Uncertainty, estimate_uncertainty
 
@@ -123,7 +123,7 @@ def test_a_frame_shows_the_simulation_at_its_time_and_the_offset():
     assert float(late.times[-1]) == pytest.approx(0.28)
     assert torch.equal(late.frames, whole.frames)
     early = synthesise(scene_of(Viewpoint(FRONT, time_offset=-0.1)), {"gravity": 9.0}, rate=25.0)
-    assert early.times[0] == pytest.approx(0.12)  # what was filmed before the simulation begins is left out
+    assert early.times[0] == pytest.approx(0.12)  # what was recorded before the simulation begins is left out
     assert float(early.times[-1]) == pytest.approx(0.48)
 
 
@@ -227,7 +227,7 @@ def test_targets_must_fit_the_cameras():
 
 @pytest.fixture
 def two(tmp_path, toy_registry, monkeypatch):
-    (tmp_path / "two.toml").write_text(TOY.replace("[look]", VIEWS + "[look]"))
+    (tmp_path / "two.toml").write_text(TOY.replace("[appearance]", VIEWS + "[appearance]"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -262,8 +262,8 @@ def test_a_run_shows_every_view_and_resumes(two, monkeypatch):
     assert "20x12 pixels (side)" in output
     assert "loss by view: front " in output
     names = {path.name for path in (two / "whole").iterdir()}
-    assert {"film-front.mp4", "strip-front.png", "film-side.mp4", "strip-side.png"} <= names
-    assert "film.mp4" not in names
+    assert {"video-front.mp4", "strip-front.png", "video-side.mp4", "strip-side.png"} <= names
+    assert "video.mp4" not in names
     result = json.loads((two / "whole" / "result.json").read_text())
     assert all(e["error"] < 1e-8 for e in result["estimates"])
     assert result["gradient_check"]["passed"]
@@ -298,7 +298,7 @@ def test_landscapes_see_all_views(two):
 def test_simulate_and_render_by_view(two):
     done = CliRunner().invoke(simulate, ["two.toml", "--out", "seen"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert {p.name for p in (two / "seen").iterdir()} == {"film-front.mp4", "film-side.mp4", "states.npz"}
+    assert {p.name for p in (two / "seen").iterdir()} == {"video-front.mp4", "video-side.mp4", "states.npz"}
     done = CliRunner().invoke(render, ["two.toml", "--view", "side", "--out", "side.png"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     from PIL import Image
@@ -310,11 +310,11 @@ def test_videos_with_offsets_are_read_frame_by_frame(two):
     """A video that began 80 ms before the simulation, and one that ends after it."""
     frames = np.zeros((8, 12, 20, 3), dtype=np.uint8)
     frames[:, :, :, 0] = np.arange(8)[:, None, None] * 30
-    write_film(two / "side.mp4", frames, 25.0)
-    write_film(two / "front.mp4", np.zeros((20, 16, 16, 3), dtype=np.uint8), 25.0)
+    write_video(two / "side.mp4", frames, 25.0)
+    write_video(two / "front.mp4", np.zeros((20, 16, 16, 3), dtype=np.uint8), 25.0)
     changes = {
-        "views.0.target": {"film": "front.mp4", "frames": {"every": 1}},
-        "views.1.target": {"film": "side.mp4", "frames": {"every": 1}}, "views.1.time_offset": -0.08,
+        "views.0.target": {"video": "front.mp4", "frames": {"every": 1}},
+        "views.1.target": {"video": "side.mp4", "frames": {"every": 1}}, "views.1.time_offset": -0.08,
     }  # fmt: skip
     experiment = build_experiment(load_file("two.toml", changes=changes))
     front, side = experiment.target.views["front"], experiment.target.views["side"]
@@ -325,9 +325,10 @@ def test_videos_with_offsets_are_read_frame_by_frame(two):
 
 def test_every_view_has_the_background_of_its_own_video(two):
     for name, size, level in (("front", (16, 16), 60), ("side", (12, 20), 160)):
-        write_film(two / f"{name}.mp4", np.full((11, *size, 3), level, dtype=np.uint8), 25.0)
+        write_video(two / f"{name}.mp4", np.full((11, *size, 3), level, dtype=np.uint8), 25.0)
     changes = {
-        "target.background": "median", "views.0.target": {"film": "front.mp4"}, "views.1.target": {"film": "side.mp4"},
+        "target.background": "median", "views.0.target": {"video": "front.mp4"},
+        "views.1.target": {"video": "side.mp4"},
     }  # fmt: skip
     experiment = build_experiment(load_file("two.toml", changes=changes))
     for label, level in (("front", 60), ("side", 160)):
@@ -342,9 +343,9 @@ def test_every_view_has_the_background_of_its_own_video(two):
         ({"views.1.label": "front"}, "views: 'front' is the label of two views"),
         ({"views.1.label": "the side"}, "views.1.label"),
         ({"views.1.camera.azimut": 3.0}, "views.1.camera.azimut: unknown key; did you mean 'azimuth'"),
-        ({"views.1.target.film": "no.mp4"}, r"views.1 \(side\): film .*no such file"),
+        ({"views.1.target.video": "no.mp4"}, r"views.1 \(side\): video .*no such file"),
         ({"views.1.time_offset": 9.0}, r"views.1 \(side\): time_offset"),
-        ({"views.0.target.frames": {"held": "none"}}, "'front' keeps no frames aside and others do"),
+        ({"views.0.target.frames": {"holdout": "none"}}, "'front' keeps no frames aside and others do"),
         ({"camera.path": [{"time": 0.0}]}, "camera.path: got waypoints at 0 s; expected at least two"),
     ],
 )
@@ -354,11 +355,11 @@ def test_files_that_cannot_be_used(two, changes, said):
 
 
 def test_optimisers_without_residuals_see_all_views_too():
-    from diffloom_fitting import Lbfgs, Overlap
+    from diffloom_fitting import IoU, Lbfgs
 
     scene = scene_of(TWO)
     target = synthesise_views(scene, {"velocity": [[1.1, 1.8, -0.6]]}, rate=25.0)
-    found = fit(scene, target, {"velocity": [[1.0, 2.0, 0.0]]}, loss=Overlap(), optimiser=Lbfgs(), iterations=40)
+    found = fit(scene, target, {"velocity": [[1.0, 2.0, 0.0]]}, loss=IoU(), optimiser=Lbfgs(), iterations=40)
     assert found.loss < 1e-2 * found.start_loss
     with pytest.raises(Exception, match="not a mean of squares"):
-        fit(scene, target, {"velocity": [[1.0, 2.0, 0.0]]}, loss=Overlap(), optimiser=GaussNewton())
+        fit(scene, target, {"velocity": [[1.0, 2.0, 0.0]]}, loss=IoU(), optimiser=GaussNewton())

@@ -126,8 +126,8 @@ def reference_faces(x, u, mu, lam, damping, activation, normal=None):
     S = F.transpose(1, 2) @ rate
     stress = (area * damping)[:, None, None] * (F @ (S + S.transpose(1, 2)))
     # Stress does work on dF; the transpose of x -> F spreads it over the corners.
-    _, spread = vjp(lambda y: deformation_gradients(y)[0], x)
-    return -elastic - spread(stress)[0]
+    _, broadcast = vjp(lambda y: deformation_gradients(y)[0], x)
+    return -elastic - broadcast(stress)[0]
 
 
 def reference_air(x, u, drag, lift, wind):
@@ -163,8 +163,8 @@ def bending_energy(x: Tensor, stiffness: Tensor, rest_angle: Tensor, activation:
 def reference_hinges(x, u, stiffness, damping, rest_angle, activation):
     elastic = grad(bending_energy)(x, stiffness, rest_angle, activation)
     _, rate = jvp(dihedral, (x,), (u,))
-    _, spread = vjp(dihedral, x)
-    return -elastic - spread(damping * hinge_weights() * rate)[0]
+    _, broadcast = vjp(dihedral, x)
+    return -elastic - broadcast(damping * hinge_weights() * rate)[0]
 
 
 def reference_airy(x, u, mu, lam, damping, activation, drag, lift, wind):

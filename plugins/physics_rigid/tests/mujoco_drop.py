@@ -1,7 +1,7 @@
 """Runs one scene in MuJoCo: reads JSON from standard input, writes the states as JSON. Needs only mujoco and numpy.
 
-The scene: {"half": [x, y, z] or "radius": r, "mass": m, "position", "orientation", "velocity", "spin", "friction",
-"dt", "steps", "every", "integrator", "ground"}. MuJoCo's free joint has its spin in the body's axes.
+The scene: {"half": [x, y, z] or "radius": r, "mass": m, "position", "orientation", "velocity",
+"angular_velocity", "friction", "dt", "steps", "every", "integrator", "ground"}. MuJoCo's free joint has its angular velocity in the body's axes.
 """
 
 import json
@@ -42,7 +42,7 @@ def run(scene):
     data.qpos[:] = [*scene["position"], *scene["orientation"]]
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, np.array(scene["orientation"], float))
-    data.qvel[:] = [*scene["velocity"], *(turn.reshape(3, 3).T @ np.array(scene["spin"]))]
+    data.qvel[:] = [*scene["velocity"], *(turn.reshape(3, 3).T @ np.array(scene["angular_velocity"]))]
     frames = [[*data.qpos, *data.qvel]]
     for k in range(scene["steps"]):
         mujoco.mj_step(model, data)

@@ -25,8 +25,8 @@ from diffloom_physics_rigid.model import RigidModel
 
 SCRIPT = Path(__file__).with_name("mujoco_drop.py")
 BOX = {"half": [0.3, 0.2, 0.25], "mass": 5.0, "position": [0.0, 1.0, 0.0], "orientation": [1.0, 0.0, 0.0, 0.0],
-       "velocity": [0.0, 0.0, 0.0], "spin": [0.0, 0.0, 0.0], "friction": 0.5, "dt": 5e-4, "steps": 4000, "every": 40,
-       "integrator": "Euler", "ground": True}  # fmt: skip
+       "velocity": [0.0, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.0], "friction": 0.5, "dt": 5e-4, "steps": 4000,
+       "every": 40, "integrator": "Euler", "ground": True}  # fmt: skip
 BALL = {"radius": 0.2, **{k: v for k, v in BOX.items() if k != "half"}}
 
 
@@ -46,7 +46,7 @@ def ours(**scene: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(frames, 7) poses and (frames, 6) velocities."""
     size = {"shape": "box", "size": [2.0 * h for h in scene["half"]]} if "half" in scene else {
         "shape": "sphere", "radius": scene["radius"]}  # fmt: skip
-    keys = ("mass", "position", "orientation", "velocity", "spin", "friction")
+    keys = ("mass", "position", "orientation", "velocity", "angular_velocity", "friction")
     model = RigidModel([{**size, **{key: scene[key] for key in keys}, "restitution": 0.4}], ground=scene["ground"])
     # Contact may need shorter steps than MuJoCo's; free flight is compared step by step.
     finer = math.ceil(scene["dt"] / model.suggested_dt()) if scene["ground"] else 1
@@ -59,7 +59,7 @@ def ours(**scene: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def test_free_flight() -> None:
     """Its Euler scheme moves the centre as ours does; its Runge-Kutta scheme knows the rotation to fourth order."""
-    thrown = {"velocity": [1.0, 4.0, -2.0], "spin": [3.0, -5.0, 4.0], "orientation": [0.8, 0.0, 0.6, 0.0]}
+    thrown = {"velocity": [1.0, 4.0, -2.0], "angular_velocity": [3.0, -5.0, 4.0], "orientation": [0.8, 0.0, 0.6, 0.0]}
     scene = {**BOX, **thrown, "ground": False, "steps": 2000}
     q, _ = ours(**scene)
     euler, exact = other(**scene), other(**{**scene, "integrator": "RK4"})

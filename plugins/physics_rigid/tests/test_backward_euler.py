@@ -37,7 +37,16 @@ def test_gradients_through_an_impact() -> None:
     model = RigidModel([BOX])
     params = model.params(torch.float64)
     dt, steps = 1 / 240, 60
-    names = ("position", "velocity", "spin", "mass", "friction", "contact_stiffness", "contact_damping", "gravity")
+    names = (
+        "position",
+        "velocity",
+        "angular_velocity",
+        "mass",
+        "friction",
+        "contact_stiffness",
+        "contact_damping",
+        "gravity",
+    )
 
     def run(**values: Tensor) -> Tensor:
         result = simulate(
@@ -60,7 +69,13 @@ def test_a_stack_under_backward_euler() -> None:
 
 
 PILE = [
-    {"shape": "box", "size": [0.6, 0.4, 0.5], "position": [0.0, 0.199, 0.0], "spin": [0.1, 0.2, 0.3], "mass": 5.0},
+    {
+        "shape": "box",
+        "size": [0.6, 0.4, 0.5],
+        "position": [0.0, 0.199, 0.0],
+        "angular_velocity": [0.1, 0.2, 0.3],
+        "mass": 5.0,
+    },
     {"shape": "sphere", "radius": 0.2, "position": [0.2, 0.5985, 0.1], "velocity": [0.3, -0.2, 0.0], "mass": 2.0},
     {"shape": "star", "scale": 0.4, "position": [-0.1, 0.57, -0.1], "velocity": [0.0, -0.4, 0.2], "mass": 1.0},
     {"shape": "box", "position": [3.0, 0.499, 0.0], "velocity": [0.1, -0.1, 0.0]},

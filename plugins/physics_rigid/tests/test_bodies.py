@@ -65,7 +65,7 @@ def test_arrays_as_a_body() -> None:
 
 
 def test_start_pose_is_normalised_and_differentiable() -> None:
-    model = RigidModel([{"shape": "box", "orientation": [2.0, 0.0, 0.0, 2.0], "spin": [0.0, 1.0, 0.0]}])
+    model = RigidModel([{"shape": "box", "orientation": [2.0, 0.0, 0.0, 2.0], "angular_velocity": [0.0, 1.0, 0.0]}])
     orientation = model.params(torch.float64)["orientation"].clone().requires_grad_()
     state = model.initial_state(model.params(torch.float64, orientation=orientation))
     np.testing.assert_allclose(state.q[0, 3:].detach().numpy(), [0.5**0.5, 0.0, 0.0, 0.5**0.5])

@@ -33,7 +33,11 @@ def touching(one: str, two: str, seed: int) -> tuple[RigidModel, Params, State]:
     while True:
         place = torch.stack([torch.zeros(3, dtype=torch.float64), 0.4 * normal(3)])
         params = model.params(
-            torch.float64, position=place, orientation=normal(2, 4), velocity=normal(2, 3), spin=normal(2, 3)
+            torch.float64,
+            position=place,
+            orientation=normal(2, 4),
+            velocity=normal(2, 3),
+            angular_velocity=normal(2, 3),
         )
         state = model.initial_state(params)
         if float(model.dynamics(params, Control()).force(state.q, state.u).abs().max()) > 0.0:
@@ -78,7 +82,7 @@ def test_a_collision_of_several_keeps_momentum_and_angular_momentum() -> None:
     tables: list[dict[str, Any]] = []
     for k, shape in enumerate(shapes):
         place = 1.1 * np.array([np.cos(k * 1.2566), 0.2 * k, np.sin(k * 1.2566)])
-        moving = {"velocity": (-2.0 * place).tolist(), "spin": rng.normal(size=3).tolist()}
+        moving = {"velocity": (-2.0 * place).tolist(), "angular_velocity": rng.normal(size=3).tolist()}
         tables.append({"shape": shape, "mass": 1.0 + k, "position": place.tolist(), **moving})
     model = RigidModel(tables, ground=False)
     params = model.params(torch.float64, gravity=[0.0, 0.0, 0.0])
@@ -171,7 +175,7 @@ def test_the_broad_phase_finds_what_all_pairs_find() -> None:
 def test_order_of_bodies_does_not_matter() -> None:
     model = RigidModel.example()
     tables = [
-        {"shape": "box", "size": [0.5, 0.3, 0.4], "position": [0.1, 0.3, 0.0], "spin": [0.5, 1.0, -2.0]},
+        {"shape": "box", "size": [0.5, 0.3, 0.4], "position": [0.1, 0.3, 0.0], "angular_velocity": [0.5, 1.0, -2.0]},
         {"shape": "sphere", "radius": 0.2, "position": [0.3, 0.35, 0.05]},
         {"shape": "star", "scale": 0.5, "position": [0.2, 0.6, 0.1], "orientation": [0.9, 0.3, 0.1, 0.2]},
     ]

@@ -18,7 +18,9 @@ from diffloom_physics_rigid.poses import rotation_matrices
 
 
 def top(spin: list[float], moments: list[float]) -> RigidModel:
-    return RigidModel([{"shape": "box", "spin": spin, "mass": 1.0, "inertia": [*moments, 0.0, 0.0, 0.0]}], ground=False)
+    return RigidModel(
+        [{"shape": "box", "angular_velocity": spin, "mass": 1.0, "inertia": [*moments, 0.0, 0.0, 0.0]}], ground=False
+    )
 
 
 def energy_and_momentum(q: Tensor, u: Tensor, inertia: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -29,7 +31,7 @@ def energy_and_momentum(q: Tensor, u: Tensor, inertia: Tensor) -> tuple[Tensor, 
     return 0.5 * (own * momentum).sum(1), torch.einsum("fij,fj->fi", turns, momentum), own
 
 
-@pytest.mark.parametrize("spin", [[3.0, 5.0, 7.0], [0.1, 10.0, 0.0], [12.0, 0.3, -0.2]])
+@pytest.mark.parametrize("angular_velocity", [[3.0, 5.0, 7.0], [0.1, 10.0, 0.0], [12.0, 0.3, -0.2]])
 def test_torque_free_top_keeps_energy_and_momentum(spin: list[float]) -> None:
     model = top(spin, [1.0, 2.0, 3.0])
     params = model.params(torch.float64, gravity=[0.0, 0.0, 0.0])
@@ -74,7 +76,7 @@ def test_a_huge_step_does_not_make_the_spin_grow() -> None:
 
 
 def test_free_flight_follows_the_exact_discrete_parabola() -> None:
-    first = {"position": [1.0, 2.0, 3.0], "velocity": [0.5, 4.0, -1.0], "spin": [1.0, 2.0, 3.0]}
+    first = {"position": [1.0, 2.0, 3.0], "velocity": [0.5, 4.0, -1.0], "angular_velocity": [1.0, 2.0, 3.0]}
     model = RigidModel([{"shape": "star", **first}])
     dt, steps = 1 / 480, 300
     result = simulate(model, model.params(torch.float64), dt=dt, steps=steps)

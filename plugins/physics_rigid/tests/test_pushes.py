@@ -50,7 +50,10 @@ def test_a_force_in_the_body_frame_turns_with_it() -> None:
 @pytest.mark.parametrize("frame", ["world", "body"])
 def test_gradients(frame: str) -> None:
     model = RigidModel(
-        [{"shape": "arrow", "mass": 2.0, "spin": [1.0, 2.0, 3.0]}, {"shape": "ell", "position": [5.0, 0.0, 0.0]}],
+        [
+            {"shape": "arrow", "mass": 2.0, "angular_velocity": [1.0, 2.0, 3.0]},
+            {"shape": "ell", "position": [5.0, 0.0, 0.0]},
+        ],
         pushes=[
             {"body": 0, "force": [3.0, -1.0, 2.0], "vertex": 2, "start": 0.011, "end": 0.05, "frame": frame},
             {"body": 1, "force": [3.0, -1.0, 2.0], "point": [0.1, 0.2, 0.3], "end": 0.03},
@@ -67,7 +70,7 @@ def test_gradients(frame: str) -> None:
         collisions=False,
     )
     base = model.params(torch.float64)
-    names = ("position", "orientation", "velocity", "spin", "mass", "push_force", "push_point", "gravity")
+    names = ("position", "orientation", "velocity", "angular_velocity", "mass", "push_force", "push_point", "gravity")
 
     def run(**values: Tensor) -> Tensor:
         result = simulate(

@@ -15,8 +15,8 @@ from diffloom.testing import Comparison, compare_gradient
 from diffloom_physics_rigid.model import RigidModel
 
 ALL = (
-    "position", "orientation", "velocity", "spin", "mass", "gravity", "contact_stiffness", "contact_damping",
-    "friction_stiffness", "friction", "ground_height", "ground_normal",
+    "position", "orientation", "velocity", "angular_velocity", "mass", "gravity", "contact_stiffness",
+    "contact_damping", "friction_stiffness", "friction", "ground_height", "ground_normal",
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def test_final_pose_through_three_impacts() -> None:
     """The gradients of mass, friction and stiffness; a push makes the mass show."""
     model = RigidModel(
         [{"shape": "box", "size": [0.6, 0.4, 0.5], "position": [0.0, 0.9, 0.0], "velocity": [1.5, 0.0, 0.3],
-          "orientation": [0.9, 0.2, 0.1, 0.3], "spin": [1.0, -2.0, 0.5], "mass": 5.0, "restitution": 0.8}],
+          "orientation": [0.9, 0.2, 0.1, 0.3], "angular_velocity": [1.0, -2.0, 0.5], "mass": 5.0, "restitution": 0.8}],
         pushes=[{"vertex": 5, "impulse": [2.0, 1.0, -1.0], "start": 0.03, "end": 0.13}],
     )  # fmt: skip
     dt, steps = 1 / 960, 596
@@ -79,7 +79,7 @@ def test_final_pose_through_three_impacts() -> None:
 
 def test_impact_of_a_mesh_with_every_parameter() -> None:
     model = RigidModel([{"shape": "pear", "position": [0.0, 0.8, 0.0], "orientation": [0.8, 0.3, 0.2, 0.4],
-                         "velocity": [1.0, -1.0, 0.5], "spin": [2.0, 1.0, -3.0], "mass": 3.0}])  # fmt: skip
+                         "velocity": [1.0, -1.0, 0.5], "angular_velocity": [2.0, 1.0, -3.0], "mass": 3.0}])  # fmt: skip
     params = model.params(torch.float64)
     result = simulate(model, params, dt=1 / 960, steps=300)
     assert impacts(model, params, result) >= 1
@@ -88,7 +88,8 @@ def test_impact_of_a_mesh_with_every_parameter() -> None:
 
 def test_sliding() -> None:
     model = RigidModel([{"shape": "box", "size": [1.0, 0.3, 0.6], "position": [0.0, 0.1495, 0.0], "mass": 4.0,
-                         "velocity": [3.0, -0.02, 1.0], "spin": [0.01, 2.0, 0.02], "friction": 0.3}])  # fmt: skip
+                         "velocity": [3.0, -0.02, 1.0], "angular_velocity": [0.01, 2.0, 0.02],
+                         "friction": 0.3}])  # fmt: skip
     params = model.params(torch.float64)
     result = simulate(model, params, dt=1 / 960, steps=300)
     assert float(result.u[-1, 0, :3].norm()) > 1.0
@@ -115,9 +116,9 @@ def test_stacked_and_colliding_bodies() -> None:
     model = RigidModel(
         [
             {"shape": "box", "size": [0.8, 0.4, 0.8], "position": [0.0, 0.195, 0.0], "mass": 4.0,
-             "velocity": [0.1, -0.02, 0.05], "spin": [0.01, 0.1, 0.02]},
+             "velocity": [0.1, -0.02, 0.05], "angular_velocity": [0.01, 0.1, 0.02]},
             {"shape": "capsule", "radius": 0.1, "length": 0.4, "position": [0.15, 0.49, 0.0], "mass": 1.0,
-             "orientation": [0.7, 0.0, 0.1, 0.7], "velocity": [0.1, -0.03, 0.2], "spin": [0.1, 0.2, 0.3]},
+             "orientation": [0.7, 0.0, 0.1, 0.7], "velocity": [0.1, -0.03, 0.2], "angular_velocity": [0.1, 0.2, 0.3]},
             {"shape": "star", "scale": 0.4, "position": [-0.2, 0.68, 0.25], "velocity": [0.3, -1.5, 0.1], "mass": 1.0,
              "orientation": [0.9, 0.1, 0.2, 0.15]},
         ]

@@ -31,11 +31,11 @@ def lump(level: int = 1, seed: int = 0, dtype: torch.dtype = torch.float64) -> t
 def ball() -> Callable[..., Surface]:
     """Surfaces of a dented ball; frames are turned a little from one to the next."""
 
-    def make(level: int = 1, frames: int = 1, dtype: torch.dtype = torch.float64, **look: object) -> Surface:
+    def make(level: int = 1, frames: int = 1, dtype: torch.dtype = torch.float64, **appearance: object) -> Surface:
         vertices, faces = lump(level, dtype=dtype)
         angles = [0.3 * t for t in range(frames)]
         turned = [vertices @ turn(angle, dtype).T for angle in angles]
-        return Surface(torch.stack(turned), faces, **look)  # type: ignore[arg-type]
+        return Surface(torch.stack(turned), faces, **appearance)  # type: ignore[arg-type]
 
     return make
 

@@ -75,7 +75,7 @@ def test_values_and_gradients(ball, camera, settings):
     colours = torch.rand((surface.vertices.shape[1], 3), dtype=torch.float64)
     renderer = DibrRenderer(**settings)
     weights = torch.randn((2, 27, 38, 5), dtype=torch.float64)
-    grads, pictures = [], []
+    grads, images = [], []
     for ours in (True, False):
         vertices = surface.vertices.clone().requires_grad_()
         paint = colours.clone().requires_grad_()
@@ -88,13 +88,13 @@ def test_values_and_gradients(ball, camera, settings):
             found = reference(renderer, scene, view, paint)
         everything = torch.cat([found[0], found[1][..., None], found[2][..., None]], dim=-1)
         (everything * weights).sum().backward()
-        pictures.append((everything.detach(), found[3]))
+        images.append((everything.detach(), found[3]))
         grads.append((vertices.grad, paint.grad))
-    assert torch.equal(pictures[0][1], pictures[1][1])
-    assert 100 < int((pictures[0][1] >= 0).sum()) < pictures[0][1].numel() - 100
-    soft = pictures[1][0][..., 4]
+    assert torch.equal(images[0][1], images[1][1])
+    assert 100 < int((images[0][1] >= 0).sum()) < images[0][1].numel() - 100
+    soft = images[1][0][..., 4]
     assert int(((soft > 1e-3) & (soft < 0.999)).sum()) > 50
-    torch.testing.assert_close(pictures[0][0], pictures[1][0], rtol=0.0, atol=2e-5 if renderer.knum else 1e-10)
+    torch.testing.assert_close(images[0][0], images[1][0], rtol=0.0, atol=2e-5 if renderer.knum else 1e-10)
     for mine, wanted in zip(*grads, strict=True):
         assert float((mine - wanted).norm() / wanted.norm()) < 1e-6
 

@@ -33,7 +33,7 @@ def scene(ball, camera, frames=3):
 
 
 def everything(renderer, surface, view, lights):
-    """Pictures and all gradients."""
+    """Images and all gradients."""
     image = renderer.render(surface, view, lights, outputs=OUTPUTS)
     loss = image.rgba.square().sum() + (image.depth * (image.depth < 50.0)).square().sum()
     leaves = [

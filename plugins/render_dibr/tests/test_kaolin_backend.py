@@ -120,9 +120,9 @@ def real_kaolin(kaolin, monkeypatch):
     return kaolin
 
 
-@pytest.mark.parametrize("look", ["vertex", "face", "texture"])
+@pytest.mark.parametrize("appearance", ["vertex", "face", "texture"])
 @pytest.mark.parametrize("compat", [None, "kaolin"])
-def test_colours_over_time_reach_kaolin(monkeypatch, ball, camera, look, compat):
+def test_colours_over_time_reach_kaolin(monkeypatch, ball, camera, appearance, compat):
     """What the adapter hands to the library, with our operator in its place: every frame has its own colours."""
     ours = SimpleNamespace(dibr_rasterization=functools.partial(operators.dibr_rasterization, compat="kaolin"))
     monkeypatch.setattr(kaolin_backend, "kaolin_mesh", lambda: ours)
@@ -130,12 +130,14 @@ def test_colours_over_time_reach_kaolin(monkeypatch, ball, camera, look, compat)
     base, view = ball(level=2, frames=2), camera((40, 40))
     torch.manual_seed(0)
     count = base.vertices.shape[1]
-    shape = {"vertex": (2, count, 3), "face": (2, len(base.faces), 3), "texture": (2, 6, 6, 3)}[look]
+    shape = {"vertex": (2, count, 3), "face": (2, len(base.faces), 3), "texture": (2, 6, 6, 3)}[appearance]
     values, uv = torch.rand(shape).double(), torch.rand((count, 2)).double()
     found = []
     for backend in ("kaolin", "native"):
         given = values.clone().requires_grad_()
-        own = {"texture": Texture(given, uv)} if look == "texture" else {"colours": given, "colour_per": look}
+        own = (
+            {"texture": Texture(given, uv)} if appearance == "texture" else {"colours": given, "colour_per": appearance}
+        )
         surface = Surface(base.vertices, base.faces, material=Material("lambert"), **own)
         image = DibrRenderer(backend=backend, compat=compat, cull_backfaces=False).render(
             surface, view, outputs=("rgba", "face_index")
@@ -150,15 +152,15 @@ def test_colours_over_time_reach_kaolin(monkeypatch, ball, camera, look, compat)
     assert float(found[1][1].grad.flatten(1).norm(dim=1).min()) > 0.0
 
 
-@pytest.mark.parametrize("look", ["vertex", "texture"])
+@pytest.mark.parametrize("appearance", ["vertex", "texture"])
 @pytest.mark.parametrize("shading", ["unlit", "phong"])
-def test_through_kaolins_python(real_kaolin, ball, camera, look, shading):
-    """The adapter, and Kaolin's autograd under it, give the native picture and gradient."""
+def test_through_kaolins_python(real_kaolin, ball, camera, appearance, shading):
+    """The adapter, and Kaolin's autograd under it, give the native image and gradient."""
     base, view = ball(level=2, frames=2), camera((40, 40))
     torch.manual_seed(0)
     count = base.vertices.shape[1]
     colour = {"colours": torch.rand((count, 3)).double()}
-    if look == "texture":
+    if appearance == "texture":
         colour = {"texture": Texture(torch.rand((6, 6, 3)).double(), torch.rand((count, 2)).double())}
     outputs = ("rgba", "depth", "face_index")
     found = []
@@ -176,7 +178,7 @@ def test_through_kaolins_python(real_kaolin, ball, camera, look, shading):
     torch.testing.assert_close(rgba, rgba_, rtol=0.0, atol=1e-6)
     torch.testing.assert_close(depth, depth_, rtol=1e-6, atol=1e-6)
     error = float((grad - grad_).norm() / grad_.norm())
-    print(f"{look} {shading}: rgba {float((rgba - rgba_).abs().max()):.1e}, gradient {error:.1e}")
+    print(f"{appearance} {shading}: rgba {float((rgba - rgba_).abs().max()):.1e}, gradient {error:.1e}")
     assert error < 1e-4
 
 

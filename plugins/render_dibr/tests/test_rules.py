@@ -44,7 +44,7 @@ def test_no_holes_between_neighbours():
 
 
 def test_mask_measures_alike_along_both_axes():
-    """A square card in a wide picture: as soft above as beside; with compat it is not."""
+    """A square card in a wide image: as soft above as beside; with compat it is not."""
     card = torch.tensor([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]).double()
     faces = torch.tensor([[0, 1, 2], [0, 2, 3]])
     view = Camera.look_at((0.0, 0.0, 4.0), fov=53.0, size=(40, 80), dtype=torch.float64)
@@ -78,7 +78,7 @@ def test_perspective_correction():
         value, index = rasterize(33, 33, z, image, features, compat=compat)
         middle = float(value[0, 16, 16, 0])
         assert int(index[0, 16, 16]) == 0
-        # halfway up in the picture 1 / depth is halfway between 1 and 1 / 10
+        # halfway up in the image 1 / depth is halfway between 1 and 1 / 10
         assert (abs(middle - 1.0 / 0.55) < 1e-9) == exact
         assert (abs(middle - 5.5) < 1e-6) != exact
 

@@ -21,7 +21,7 @@ from diffloom.testing.gradients import check_gradient
 from diffloom_render_dibr.renderer import DibrRenderer
 
 MODES = pytest.mark.parametrize("compat", [None, "kaolin"])
-#: A mask wide enough to reach many pixels of a small picture.
+#: A mask wide enough to reach many pixels of a small image.
 WIDE = {"sigmainv": 150.0, "boxlen": 0.3}
 
 
@@ -154,20 +154,20 @@ def test_a_texture_over_time(ball, camera, compat, filter):
     assert all(abs(r.autograd) > 1e-3 for r in linear)
 
 
-@pytest.mark.parametrize("look", ["vertex", "face", "image"])
-def test_over_time_through_the_near_plane(ball, camera, look):
+@pytest.mark.parametrize("appearance", ["vertex", "face", "image"])
+def test_over_time_through_the_near_plane(ball, camera, appearance):
     """Faces that the near plane cuts take their colours from their own frame."""
     base = ball(frames=2)
     view = replace(camera(), near=float((camera().eye - base.vertices).norm(dim=-1).mean()))
     torch.manual_seed(6)
-    rows = {"vertex": (base.vertices.shape[1],), "face": (base.faces.shape[0],), "image": (5, 6)}[look]
+    rows = {"vertex": (base.vertices.shape[1],), "face": (base.faces.shape[0],), "image": (5, 6)}[appearance]
     uv = torch.rand((base.vertices.shape[1] + 3, 2), dtype=torch.float64)
 
     def draw(values, vertices):
-        if look == "image":
+        if appearance == "image":
             surface = Surface(vertices, base.faces, texture=Texture(values, uv, base.faces + 3))
         else:
-            surface = Surface(vertices, base.faces, colours=values, colour_per=look)
+            surface = Surface(vertices, base.faces, colours=values, colour_per=appearance)
         return see(None, surface, view)
 
     values = torch.rand((2, *rows, 3), dtype=torch.float64)

@@ -25,11 +25,11 @@ CUT = "cut by the near plane"
 #: Name -> what differs from a lit, vertex coloured ball seen by a tilted camera with unequal focal lengths.
 SCENES = {
     "vertex colours": {},
-    "one colour, unlit": {"look": "one", "shading": "unlit"},
-    "face colours, lambert": {"look": "face", "shading": "lambert"},
-    "texture": {"look": "bilinear"},
-    "texture to the edges": {"look": "edges"},
-    "nearest texel": {"look": "nearest"},
+    "one colour, unlit": {"appearance": "one", "shading": "unlit"},
+    "face colours, lambert": {"appearance": "face", "shading": "lambert"},
+    "texture": {"appearance": "bilinear"},
+    "texture to the edges": {"appearance": "edges"},
+    "nearest texel": {"appearance": "nearest"},
     "sharp": {"sigma": 1e-6},
     "blurred, deep": {"sigma": 4e-4, "gamma": 1e-2},
     "in pixels": {"sigma_pixels": 0.2},
@@ -40,8 +40,8 @@ SCENES = {
     CUT: {"near": 2.2, "sigma": 1e-5},
     "two frames": {"frames": 2},
     "vertex colours over time": {"frames": 2, "over_time": True},
-    "face colours over time": {"look": "face", "frames": 2, "over_time": True},
-    "texture over time": {"look": "bilinear", "frames": 2, "over_time": True},
+    "face colours over time": {"appearance": "face", "frames": 2, "over_time": True},
+    "texture over time": {"appearance": "bilinear", "frames": 2, "over_time": True},
 }
 
 
@@ -53,11 +53,11 @@ class Scene:
     """One of SCENES: its inputs in float64 by name, and what is drawn of them."""
 
     def __init__(
-        self, name, mesh, camera, look="vertex", shading="phong", frames=1, size=(36, 48), near=0.5, over_time=False,
-        **settings,
+        self, name, mesh, camera, appearance="vertex", shading="phong", frames=1, size=(36, 48), near=0.5,
+        over_time=False, **settings,
     ):  # fmt: skip
         vertices, self.faces = mesh
-        self.name, self.look, self.shading = name, look, shading
+        self.name, self.appearance, self.shading = name, appearance, shading
         self.camera = camera(frames, size=size, near=near)
         self.settings = {"sigma": 1e-4, "gamma": 3e-3, "background": (0.1, 0.5, 0.9), **settings}
         self.inputs = {
@@ -67,14 +67,14 @@ class Scene:
             "direction": torch.tensor([-0.4, 0.8, 1.0], dtype=D), "sky": rand(7, 9, 3) - 0.3,
         }  # fmt: skip
         own = (frames,) if over_time else ()
-        if look in ("bilinear", "edges", "nearest"):
+        if appearance in ("bilinear", "edges", "nearest"):
             self.inputs |= {"image": rand(2, *own, 9, 7, 3), "uv": 0.1 + 0.8 * rand(3, len(vertices), 2)}
         else:
-            rows = {"one": (3,), "vertex": (len(vertices), 3), "face": (len(self.faces), 3)}[look]
+            rows = {"one": (3,), "vertex": (len(vertices), 3), "face": (len(self.faces), 3)}[appearance]
             self.inputs["colours"] = rand(2, *own, *rows)
 
     def draw(self, backend, dtype, outputs):
-        """Pictures by name and the inputs they were made of."""
+        """Images by name and the inputs they were made of."""
         given = {name: value.to(dtype).clone().requires_grad_() for name, value in self.inputs.items()}
         names = ("rotation", "eye", "focal", "centre")
         camera = dataclasses.replace(self.camera, **{name: given[name] for name in names})
@@ -82,10 +82,10 @@ class Scene:
             AmbientLight(given["ambient"]), PointLight(given["lamp"], given["glow"], 0.3),
             DirectionalLight(given["direction"], 0.3, 0.2), HarmonicLight(0.2 * given["sky"]),
         )  # fmt: skip
-        own = {"colours": given.get("colours"), "colour_per": "face" if self.look == "face" else "vertex"}
+        own = {"colours": given.get("colours"), "colour_per": "face" if self.appearance == "face" else "vertex"}
         if "image" in given:
-            texel = "nearest" if self.look == "nearest" else "bilinear"
-            own = {"texture": Texture(given["image"], given["uv"], None, texel, corners=self.look != "edges")}
+            texel = "nearest" if self.appearance == "nearest" else "bilinear"
+            own = {"texture": Texture(given["image"], given["uv"], None, texel, corners=self.appearance != "edges")}
         material = Material(self.shading, shininess=12.0)
         surface = Surface(given["vertices"], self.faces, material=material, **own)
         image = SoftRasRenderer(**self.settings, backend=backend).render(surface, camera, lights, outputs)
@@ -93,9 +93,9 @@ class Scene:
 
     def slopes(self, backend, dtype, output):
         """Gradients of a random sum over an output, by input; only those that are not zero."""
-        pictures, given = self.draw(backend, dtype, (output,))
-        weights = (rand(11, *pictures[output].shape) - 0.3).to(dtype)
-        (pictures[output] * weights).sum().backward()
+        images, given = self.draw(backend, dtype, (output,))
+        weights = (rand(11, *images[output].shape) - 0.3).to(dtype)
+        (images[output] * weights).sum().backward()
         return {n: v.grad.double() for n, v in given.items() if v.grad is not None and bool((v.grad != 0).any())}
 
 
@@ -126,7 +126,7 @@ def counting(scene, backend, got, want):
     return same
 
 
-def test_pictures(scene, backend):
+def test_images(scene, backend):
     got, _ = scene.draw(backend, torch.float32, ALL)
     want, _ = scene.draw("native", D, ALL)
     span = {"depth": scene.camera.far - scene.camera.near}

@@ -19,7 +19,7 @@ D = torch.float64
 FRAMES = 2
 STEP = 2e-6
 SHADINGS = ("unlit", "lambert", "phong")
-LOOKS = ("one", "vertex", "face", "bilinear", "edges", "nearest")
+APPEARANCES = ("one", "vertex", "face", "bilinear", "edges", "nearest")
 OVER_TIME = ("vertex over time", "face over time", "bilinear over time", "nearest over time")
 
 
@@ -28,28 +28,28 @@ def draw(seed, *shape):
 
 
 class Scene:
-    """Inputs by name, and pictures as a function of them."""
+    """Inputs by name, and images as a function of them."""
 
-    def __init__(self, mesh, camera, look, shading, **options):
+    def __init__(self, mesh, camera, appearance, shading, **options):
         vertices, self.faces = mesh
         shake = 0.06 * (draw(1, FRAMES, *vertices.shape) - 0.5)
-        look, *times = look.split(" over ")
-        self.look, self.shading, self.size = look, shading, (camera.height, camera.width)
+        appearance, *times = appearance.split(" over ")
+        self.appearance, self.shading, self.size = appearance, shading, (camera.height, camera.width)
         self.own_frames = (FRAMES,) if times else ()
         self.near, self.far = camera.near, camera.far
         self.renderer = SoftRasRenderer(**{"sigma": 2e-3, "gamma": 3e-2, "background": (0.1, 0.5, 0.9), **options})
         self.inputs = {
             "vertices": 0.7 * vertices + shake, "rotation": camera.rotation, "eye": camera.eye, "focal": camera.focal,
-            "centre": camera.centre, **self._own(look, vertices.shape[0]),
+            "centre": camera.centre, **self._own(appearance, vertices.shape[0]),
         }  # fmt: skip
         self.inputs |= self._lights() if shading != "unlit" else {}
         self.inputs = {name: value.detach().clone().requires_grad_() for name, value in self.inputs.items()}
 
-    def _own(self, look, count):
-        if look in ("bilinear", "edges", "nearest"):
+    def _own(self, appearance, count):
+        if appearance in ("bilinear", "edges", "nearest"):
             self.uv_faces = torch.arange(3 * len(self.faces)).reshape(-1, 3) % 37
             return {"image": draw(2, *self.own_frames, 5, 6, 3), "uv": 0.1 + 0.8 * draw(3, 37, 2)}
-        rows = {"one": (3,), "vertex": (count, 3), "face": (len(self.faces), 3)}[look]
+        rows = {"one": (3,), "vertex": (count, 3), "face": (len(self.faces), 3)}[appearance]
         return {"colours": draw(2, *self.own_frames, *rows)}
 
     def _lights(self):
@@ -59,7 +59,7 @@ class Scene:
             "reflect": draw(8, 3), "shininess": torch.tensor(6.0, dtype=D),
         }  # fmt: skip
 
-    def pictures(self, given, outputs):
+    def images(self, given, outputs):
         material = Material(self.shading)
         lights = ()
         if self.shading != "unlit":
@@ -68,12 +68,12 @@ class Scene:
                 AmbientLight(given["ambient"]), PointLight(given["lamp"], given["diffuse"], given["specular"]),
                 DirectionalLight(given["direction"], given["diffuse"], given["specular"]), HarmonicLight(given["sky"]),
             )  # fmt: skip
-        look = {"colours": given.get("colours"), "colour_per": "face" if self.look == "face" else "vertex"}
+        appearance = {"colours": given.get("colours"), "colour_per": "face" if self.appearance == "face" else "vertex"}
         if "image" in given:
-            filter = "nearest" if self.look == "nearest" else "bilinear"
-            texture = Texture(given["image"], given["uv"], self.uv_faces, filter, corners=self.look != "edges")
-            look = {"texture": texture}
-        surface = Surface(given["vertices"], self.faces, material=material, **look)
+            filter = "nearest" if self.appearance == "nearest" else "bilinear"
+            texture = Texture(given["image"], given["uv"], self.uv_faces, filter, corners=self.appearance != "edges")
+            appearance = {"texture": texture}
+        surface = Surface(given["vertices"], self.faces, material=material, **appearance)
         camera = Camera(
             given["rotation"], given["eye"], given["focal"], given["centre"], *self.size, self.near, self.far
         )
@@ -81,9 +81,9 @@ class Scene:
         return [getattr(image, name) for name in outputs]
 
     def _moved(self, name, step, outputs):
-        """The pictures with one input moved."""
+        """The images with one input moved."""
         with torch.no_grad():
-            return self.pictures({**self.inputs, name: self.inputs[name] + step}, outputs)
+            return self.images({**self.inputs, name: self.inputs[name] + step}, outputs)
 
     def check(self, outputs, tolerance=2e-6, jumps=False):
         """Each input along a random direction; returns how large the slopes were.
@@ -91,7 +91,7 @@ class Scene:
         jumps: leave out the few pixels that jump between the two ends, where the choice of the nearest faces changes:
         depths often tie there, at corners that faces share.
         """
-        weights = [draw(20 + k, *p.shape) - 0.3 for k, p in enumerate(self.pictures(self.inputs, outputs))]
+        weights = [draw(20 + k, *p.shape) - 0.3 for k, p in enumerate(self.images(self.inputs, outputs))]
         slopes = {}
         for k, (name, value) in enumerate(self.inputs.items()):
             way = torch.randn(value.shape, generator=torch.Generator().manual_seed(40 + k), dtype=D)
@@ -106,7 +106,7 @@ class Scene:
                 smooth = [(bend < 1e-8).to(D) for bend in bends]
             assert min(float(m.mean()) for m in smooth) > 0.9
             kept = [w * m for w, m in zip(weights, smooth, strict=True)]
-            loss = sum((p * w).sum() for p, w in zip(self.pictures(self.inputs, outputs), kept, strict=True))
+            loss = sum((p * w).sum() for p, w in zip(self.images(self.inputs, outputs), kept, strict=True))
             (grad,) = torch.autograd.grad(loss, (value,), allow_unused=True)
             wanted = sum(float((step * w).sum()) for step, w in zip(steps, kept, strict=True)) / (2.0 * STEP)
             got = 0.0 if grad is None else float((grad * way).sum())
@@ -118,7 +118,9 @@ class Scene:
 
 @pytest.fixture
 def scene(sphere, camera):
-    return lambda look="vertex", shading="unlit", **options: Scene(sphere(1), camera(FRAMES), look, shading, **options)
+    return lambda appearance="vertex", shading="unlit", **options: Scene(
+        sphere(1), camera(FRAMES), appearance, shading, **options
+    )
 
 
 def test_silhouette(scene):
@@ -127,27 +129,27 @@ def test_silhouette(scene):
 
 
 @pytest.mark.parametrize("shading", SHADINGS)
-@pytest.mark.parametrize("look", LOOKS)
-def test_colour(scene, look, shading):
-    """Every look under every shading; all inputs that the picture depends on must have a slope."""
-    slopes = scene(look, shading).check(("rgba",))
+@pytest.mark.parametrize("appearance", APPEARANCES)
+def test_colour(scene, appearance, shading):
+    """Every look under every shading; all inputs that the image depends on must have a slope."""
+    slopes = scene(appearance, shading).check(("rgba",))
     still = {"shininess", "specular"} if shading == "lambert" else set()
-    still |= {"uv"} if look == "nearest" else set()
+    still |= {"uv"} if appearance == "nearest" else set()
     assert min(slope for name, slope in slopes.items() if name not in still) > 1e-3, slopes
 
 
-@pytest.mark.parametrize("look", OVER_TIME)
-def test_colour_over_time(scene, look):
+@pytest.mark.parametrize("appearance", OVER_TIME)
+def test_colour_over_time(scene, appearance):
     """Colours and textures that every frame has of its own, beside everything else."""
-    slopes = scene(look, "phong").check(("rgba",), tolerance=1e-6)
-    still = {"uv"} if "nearest" in look else set()
+    slopes = scene(appearance, "phong").check(("rgba",), tolerance=1e-6)
+    still = {"uv"} if "nearest" in appearance else set()
     assert min(slope for name, slope in slopes.items() if name not in still) > 1e-3, slopes
 
 
 def test_a_mesh_that_stands_still_and_changes_its_colours(sphere, camera):
     one = Scene(sphere(1), camera(1), "vertex over time", "lambert")
     one.inputs["vertices"] = one.inputs["vertices"][:1].detach().clone().requires_grad_()
-    assert one.pictures(one.inputs, ("rgba",))[0].shape[0] == FRAMES
+    assert one.images(one.inputs, ("rgba",))[0].shape[0] == FRAMES
     one.check(("rgba",), tolerance=1e-6)
 
 
@@ -175,8 +177,8 @@ def test_the_floor_of_the_background_matters(scene):
 def test_nearest_faces_only(scene, count):
     limited = scene("vertex", "phong", faces_per_pixel=count)
     free = scene("vertex", "phong")
-    pictures = [s.pictures(s.inputs, ("rgba",))[0] for s in (limited, free)]
-    assert (pictures[0] - pictures[1]).abs().max() > 1e-2
+    images = [s.images(s.inputs, ("rgba",))[0] for s in (limited, free)]
+    assert (images[0] - images[1]).abs().max() > 1e-2
     limited.check(("rgba", "depth"), jumps=True)
     limited.check(("silhouette",), jumps=True)
 
@@ -188,20 +190,20 @@ def test_without_perspective(scene):
 def test_back_faces_left_out(scene):
     culled = scene("vertex", "lambert", cull_backfaces=True, gamma=0.3)
     whole = scene("vertex", "lambert", gamma=0.3)
-    pictures = [s.pictures(s.inputs, ("rgba",))[0] for s in (culled, whole)]
-    assert (pictures[0] - pictures[1]).abs().max() > 1e-2
+    images = [s.images(s.inputs, ("rgba",))[0] for s in (culled, whole)]
+    assert (images[0] - images[1]).abs().max() > 1e-2
     culled.check(("rgba", "depth", "silhouette"))
 
 
-@pytest.mark.parametrize("look", ["vertex", "face", "bilinear", *OVER_TIME[:3]])
-def test_through_the_near_plane(sphere, camera, look):
+@pytest.mark.parametrize("appearance", ["vertex", "face", "bilinear", *OVER_TIME[:3]])
+def test_through_the_near_plane(sphere, camera, appearance):
     """The camera's near plane cuts the sphere open."""
-    cut = Scene(sphere(1), camera(FRAMES, near=2.1), look, "phong")
+    cut = Scene(sphere(1), camera(FRAMES, near=2.1), appearance, "phong")
     slopes = cut.check(("rgba", "depth"))
     cut.check(("silhouette",))
-    whole = Scene(sphere(1), camera(FRAMES, near=0.5), look, "phong")
-    pictures = [s.pictures(s.inputs, ("silhouette",))[0] for s in (cut, whole)]
-    assert (pictures[0] - pictures[1]).abs().max() > 0.1
+    whole = Scene(sphere(1), camera(FRAMES, near=0.5), appearance, "phong")
+    images = [s.images(s.inputs, ("silhouette",))[0] for s in (cut, whole)]
+    assert (images[0] - images[1]).abs().max() > 0.1
     assert slopes["vertices"] > 1e-2
 
 
@@ -211,13 +213,13 @@ def test_inputs_shared_by_all_frames(sphere, camera):
     one.check(("rgba", "silhouette"))
     many = Scene(sphere(1), camera(FRAMES), "vertex", "phong")
     many.inputs["vertices"] = many.inputs["vertices"][:1].detach().clone().requires_grad_()
-    assert many.pictures(many.inputs, ("rgba",))[0].shape[0] == FRAMES
+    assert many.images(many.inputs, ("rgba",))[0].shape[0] == FRAMES
     many.check(("rgba",))
 
 
 def test_a_second_backward_works_and_a_second_derivative_is_refused(scene):
     s = scene("vertex", "phong")
-    value = s.pictures(s.inputs, ("rgba",))[0].square().sum()
+    value = s.images(s.inputs, ("rgba",))[0].square().sum()
     first = torch.autograd.grad(value, s.inputs["vertices"], retain_graph=True)[0]
     assert torch.equal(first, torch.autograd.grad(value, s.inputs["vertices"], retain_graph=True)[0])
     (slope,) = torch.autograd.grad(value, s.inputs["vertices"], create_graph=True)
@@ -227,7 +229,7 @@ def test_a_second_backward_works_and_a_second_derivative_is_refused(scene):
 
 def test_changing_an_input_before_backward_is_noticed(scene):
     s = scene()
-    value = s.pictures(s.inputs, ("silhouette",))[0].sum()
+    value = s.images(s.inputs, ("silhouette",))[0].sum()
     with torch.no_grad():
         s.inputs["vertices"] += 0.1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

@@ -1,4 +1,4 @@
-"""Pictures and gradients that PyTorch3D 0.7.9 made, stored in data/.
+"""Images and gradients that PyTorch3D 0.7.9 made, stored in data/.
 
 Its rgb gradients are wrong on near-edge-on faces, so those are compared with ``ref64_grad_verts_rgb``, from an
 independent float64 reference.
@@ -53,24 +53,24 @@ class Case:
             perspective_correct=bool(self["perspective_correct"]), **options,
         )  # fmt: skip
 
-    def surface(self, vertices, look):
+    def surface(self, vertices, appearance):
         faces = torch.tensor(self["faces"].astype(np.int64))
         material = Material("phong", shininess=float(self["shininess"]))
         if "texture" in self.data:
             corners = torch.tensor(self["faces_uvs"].astype(np.int64))
-            texture = Texture(look, self.tensor("verts_uvs"), corners)
+            texture = Texture(appearance, self.tensor("verts_uvs"), corners)
             return Surface(vertices[None], faces, texture=texture, material=material)
-        return Surface(vertices[None], faces, colours=look, material=material)
+        return Surface(vertices[None], faces, colours=appearance, material=material)
 
     def lights(self):
         place = tuple(float(c) for c in self["light_location"])
         lamp = PointLight(place, float(self["light_diffuse"]), float(self["light_specular"]))
         return AmbientLight(float(self["light_ambient"])), lamp
 
-    def look(self):
+    def appearance(self):
         return self.tensor("texture" if "texture" in self.data else "vert_colors")
 
-    def look_gradient(self):
+    def appearance_gradient(self):
         return self.tensor("grad_texture" if "texture" in self.data else "grad_vert_colors")
 
 
@@ -104,7 +104,7 @@ def test_projection(case):
 
 def test_silhouette(case):
     vertices = case.tensor("verts").requires_grad_()
-    image = case.renderer().render(case.surface(vertices, case.look()), case.camera(), outputs=("silhouette",))
+    image = case.renderer().render(case.surface(vertices, case.appearance()), case.camera(), outputs=("silhouette",))
     got = image.silhouette[0]
     assert (got.detach() - case.tensor("silhouette")).abs().max() < 5e-5
     loss = (got - case.tensor("target_silhouette")).square().mean()
@@ -115,13 +115,13 @@ def test_silhouette(case):
 
 
 def test_colour(case):
-    vertices, look = case.tensor("verts").requires_grad_(), case.look().requires_grad_()
-    image = case.renderer().render(case.surface(vertices, look), case.camera(), case.lights())
+    vertices, appearance = case.tensor("verts").requires_grad_(), case.appearance().requires_grad_()
+    image = case.renderer().render(case.surface(vertices, appearance), case.camera(), case.lights())
     assert (image.rgba[0].detach() - case.tensor("rgba")).abs().max() < 2e-4
     loss = (image.rgb[0] - case.tensor("target_rgba")[..., :3]).square().mean()
     loss.backward()
     assert float(loss.detach()) == pytest.approx(float(case["loss_rgb"]), rel=1e-4)
-    assert off(look.grad, case.look_gradient()) < 1e-4
+    assert off(appearance.grad, case.appearance_gradient()) < 1e-4
     truth = case.tensor("ref64_grad_verts_rgb")
     assert off(vertices.grad, truth) < (1e-4 if case.dtype == torch.float32 else 1e-6)
     sane = torch.tensor(case["p3d_grad_rgb_ok"])
@@ -131,7 +131,7 @@ def test_colour(case):
 def test_fragments_of_the_first_layer(path):
     case = Case(path, torch.float64)
     image = case.renderer().render(
-        case.surface(case.tensor("verts"), case.look()), case.camera(), case.lights(), ("face_index", "depth")
+        case.surface(case.tensor("verts"), case.appearance()), case.camera(), case.lights(), ("face_index", "depth")
     )
     # Where the nearest fragment is an inside one, the hard index is that fragment's face.
     hit = (case["pix_to_face"][..., 0] >= 0) & (case["dists"][..., 0] < 0)

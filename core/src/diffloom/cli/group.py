@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import click
 
 from diffloom.cli.lazy_group import write_commands
-from diffloom.plugins import FactoryError, UnknownNameError, current_registry, survey
+from diffloom.plugins import FactoryError, UnknownNameError, current_registry, installed_registry
 from diffloom.plugins.kinds import COMMANDS
 from diffloom.plugins.loader import CORE
 from diffloom.plugins.selection import EXCEPT
@@ -17,11 +17,11 @@ class RegistryGroup(click.Group):
     """Commands by name from the registry: listed by their summaries, imported when run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(survey().names(COMMANDS))
+        return list(installed_registry().names(COMMANDS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         try:
-            entry = survey().entry(COMMANDS, cmd_name)
+            entry = installed_registry().entry(COMMANDS, cmd_name)
         except UnknownNameError as error:
             raise click.UsageError(str(error), ctx) from error
         if entry.origin.plugin != CORE:
@@ -33,7 +33,7 @@ class RegistryGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_commands(formatter, [(entry.name, entry.summary) for entry in survey().entries(COMMANDS)])
+        write_commands(formatter, [(entry.name, entry.summary) for entry in installed_registry().entries(COMMANDS)])
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError, ParamSpec
 
@@ -51,8 +51,8 @@ def ground(params: Mapping[str, Tensor], count: int, name: str = "ground") -> No
         force=ground_force,
         adjoint=ground_force_adjoint,
         params=(
-            ("ground_normal", spread(unit_normal(params["ground_normal"]), (count, 3))),
-            ("ground_height", spread(params["ground_height"], (count,))),
-            *((key, spread(params[key], (count,))) for key in names),
+            ("ground_normal", broadcast(unit_normal(params["ground_normal"]), (count, 3))),
+            ("ground_height", broadcast(params["ground_height"], (count,))),
+            *((key, broadcast(params[key], (count,))) for key in names),
         ),
     )

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError, ParamSpec, TermContext
 
@@ -87,7 +87,7 @@ def contact_values(params: Mapping[str, Tensor], context: TermContext) -> dict[s
         value = params.get(name)
         if value is None:
             value = context.params.get(name)
-        found[name] = spread(by_mass(name) if value is None else value, (context.count,))
+        found[name] = broadcast(by_mass(name) if value is None else value, (context.count,))
     return found
 
 
@@ -127,9 +127,9 @@ def obstacle(
         adjoint=adjoint,
         constants=(*own, shape.layout, shape.table),
         params=(
-            ("place", spread(pose.place, (count, 3))),
-            ("turn", spread(turn.reshape(9), (count, 9))),
-            ("size", spread(size, (count, len(size)))),
+            ("place", broadcast(pose.place, (count, 3))),
+            ("turn", broadcast(turn.reshape(9), (count, 9))),
+            ("size", broadcast(size, (count, len(size)))),
             *contact_values(params, context).items(),
         ),
         on=context.on,

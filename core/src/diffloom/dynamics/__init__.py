@@ -1,8 +1,9 @@
 """Mechanical systems: nodes of several kinds under force terms, and their rollouts with gradients."""
 
+from diffloom.deprecation import renamed_names
 from diffloom.dynamics.applied_force import applied
 from diffloom.dynamics.binding import Compiled
-from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.explicit import Target
 from diffloom.dynamics.gather import frozen
@@ -17,6 +18,8 @@ from diffloom.dynamics.stepper import FrameCotangents, Segment, Stepper
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm, Stage, Term, TorchTerm
 from diffloom.dynamics.trajectories import explicit_rollout, refuses_all_but_mechanics, roll
+
+__getattr__ = renamed_names(__name__, {"spread": "broadcast"})
 
 __all__ = [
     "Clock",
@@ -38,6 +41,7 @@ __all__ = [
     "Term",
     "TorchTerm",
     "applied",
+    "broadcast",
     "explicit_rollout",
     "frozen",
     "moves",
@@ -46,7 +50,6 @@ __all__ = [
     "pushes",
     "refuses_all_but_mechanics",
     "roll",
-    "spread",
     "springs",
     "tableau",
 ]

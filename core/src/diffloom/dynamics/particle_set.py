@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.node_sets import Motion, NodeSet
 from diffloom.interfaces import InputError
 
@@ -29,7 +29,7 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
         free = free & ~torch.as_tensor(fixed, device=mass.device)
     inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))
     count = int(mass.shape[0])
-    pull = spread(gravity, (count, 3))
+    pull = broadcast(gravity, (count, 3))
     if not bool(free.all()):
         pull = torch.where(free[:, None], pull, torch.zeros_like(pull))
     return NodeSet(

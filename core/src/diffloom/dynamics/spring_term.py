@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import ElementTerm
 
 
@@ -32,9 +32,9 @@ def springs(
         force=spring_force,
         adjoint=spring_force_adjoint,
         params=(
-            ("stiffness", spread(stiffness, count)),
-            ("damping", spread(damping, count)),
-            ("rest_length", spread(rest_length, count)),
+            ("stiffness", broadcast(stiffness, count)),
+            ("damping", broadcast(damping, count)),
+            ("rest_length", broadcast(rest_length, count)),
         ),
         on=on,
     )

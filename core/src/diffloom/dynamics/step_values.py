@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from diffloom.dynamics.broadcast import spread
+from diffloom.dynamics.broadcasting import broadcast
 
 
 def per_step(name: str, params: Mapping[str, Tensor], control: Mapping[str, Tensor], shape: Sequence[int]) -> Tensor:
@@ -14,7 +14,7 @@ def per_step(name: str, params: Mapping[str, Tensor], control: Mapping[str, Tens
     if name in control:
         rows = control[name]
         narrow = rows.dim() - 1
-        return spread(
+        return broadcast(
             rows.reshape(rows.shape[0], *[1] * (len(shape) - narrow), *rows.shape[1:]), (rows.shape[0], *shape)
         )
-    return spread(params[name], (1, *shape))
+    return broadcast(params[name], (1, *shape))

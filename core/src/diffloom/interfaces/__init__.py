@@ -6,8 +6,9 @@ differentiable in the way a `Gradient` policy says. A `ForceTerm` adds a force, 
 that it fits. A `Renderer` draws a surface as a `Camera` sees it under `Light`s into an `Image`.
 """
 
+from diffloom.deprecation import renamed_names
 from diffloom.interfaces.camera import Camera
-from diffloom.interfaces.dynamics import Dynamics, OwnStep
+from diffloom.interfaces.dynamics import CustomStep, Dynamics
 from diffloom.interfaces.errors import InputError, SimulationError
 from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.force_term import ForceTerm, TermContext
@@ -21,12 +22,15 @@ from diffloom.interfaces.renderer import Capabilities, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.surface import Material, Surface, Texture, join
 
+__getattr__ = renamed_names(__name__, {"OwnStep": "CustomStep"})
+
 __all__ = [
     "AmbientLight",
     "Camera",
     "Capabilities",
     "Checkpointed",
     "Control",
+    "CustomStep",
     "DirectionalLight",
     "Dynamics",
     "ExampleSettings",
@@ -40,7 +44,6 @@ __all__ = [
     "Material",
     "Model",
     "NoGradient",
-    "OwnStep",
     "ParamSpec",
     "Params",
     "PointLight",

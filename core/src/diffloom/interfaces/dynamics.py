@@ -13,16 +13,16 @@ from diffloom.interfaces.state import State
 
 class Dynamics(ABC):
     """A system ready to be advanced: parameters are bound. ``diffloom.dynamics.Mechanics`` (masses and force
-    terms, compiled or plain PyTorch) is the usual kind; ``OwnStep`` is for systems with a step of their own."""
+    terms, compiled or plain PyTorch) is the usual kind; ``CustomStep`` is for systems with a step of their own."""
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """A word an integrator can match on, such as "mechanics" or "own_step"."""
+        """A word an integrator can match on, such as "mechanics" or "custom_step"."""
 
 
 @dataclass(frozen=True)
-class OwnStep(Dynamics):
+class CustomStep(Dynamics):
     """A differentiable map from one state to the next, in plain PyTorch or with adjoints of its own.
 
     step(k, dt, state) -> state, where k counts steps from 0 and dt is in seconds; parameters and controls are bound
@@ -34,4 +34,4 @@ class OwnStep(Dynamics):
 
     @property
     def kind(self) -> str:
-        return "own_step"
+        return "custom_step"

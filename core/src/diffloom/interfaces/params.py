@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom.deprecation import warn_renamed
 from diffloom.interfaces.errors import InputError, as_float_tensor, check_finite, nearest
 
 
@@ -20,6 +21,7 @@ class ParamSpec:
     have any shape that broadcasts to it, so a scalar or a single row stands for all. ``default=None`` means that the
     parameter is optional and absent unless given. ``bounds`` are inclusive; ``(0.0, None)`` marks a quantity that
     may not be negative, which is fitted in log space. ``per_step`` allows one value per physics step: a control.
+    ``formerly``: names the parameter had; they are served with a warning.
     """
 
     name: str
@@ -30,6 +32,7 @@ class ParamSpec:
     bounds: tuple[float | None, float | None] = (None, None)
     per_step: bool = False
     differentiable: bool = True
+    formerly: tuple[str, ...] = ()
 
     def full_shape(self, axes: Mapping[str, int]) -> tuple[int, ...]:
         """The full shape with the model's axis lengths filled in."""
@@ -99,6 +102,17 @@ class Params(Mapping[str, Tensor]):
         return Params({k: v.to(dtype) for k, v in self._values.items()}, dtype)
 
 
+def with_present_names(owner: str, specs: tuple[ParamSpec, ...], values: Mapping[str, object]) -> dict[str, object]:
+    """``values`` with parameters' former names replaced by their present ones, and a warning for each."""
+    present = {old: spec.name for spec in specs for old in spec.formerly}
+    found: dict[str, object] = {}
+    for name, value in values.items():
+        if name in present:
+            warn_renamed(owner, name, present[name], depth=5)
+        found[present.get(name, name)] = value
+    return found
+
+
 def make_params(
     owner: str,
     specs: tuple[ParamSpec, ...],
@@ -108,6 +122,7 @@ def make_params(
 ) -> Params:
     """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
     known = {spec.name: spec for spec in specs}
+    values = with_present_names(owner, specs, values)
     for name in values:
         if name not in known:
             raise InputError(

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from diffloom.deprecation import renamed_attributes
 from diffloom.interfaces.errors import InputError, check_choice, check_shape
 
 
@@ -31,7 +32,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Texture:
-    """A picture laid over the mesh.
+    """An image laid over the mesh.
 
     image: (height, width, 3), or (frames, height, width, 3) to change over time; values 0..1, row 0 on top.
     uv: (points, 2), u to the right, v up, both 0..1.
@@ -54,6 +55,7 @@ class Texture:
         check_choice("Texture.filter", self.filter, ("bilinear", "nearest"))
 
 
+@renamed_attributes(with_look="with_appearance")
 @dataclass(frozen=True)
 class Surface:
     """A triangle mesh whose vertices move.
@@ -111,7 +113,7 @@ class Surface:
         """How many frames there are, of whatever changes."""
         return max(self._counts().values())
 
-    def with_look(
+    def with_appearance(
         self,
         *,
         colours: Tensor | None = None,

@@ -4,6 +4,7 @@ A plugin's module needs only ``hookimpl`` and ``Register``. Everyone else asks b
 ``get_integrator("semi_implicit")``, ``get_renderer("softras")``; ``models()`` and its kin say which names there are.
 """
 
+from diffloom.deprecation import renamed_names
 from diffloom.plugins.current import (
     cameras,
     current_registry,
@@ -15,12 +16,12 @@ from diffloom.plugins.current import (
     get_renderer,
     get_term,
     get_video_reader,
+    installed_registry,
     integrators,
     losses,
     models,
     optimisers,
     renderers,
-    survey,
     terms,
     use_registry,
     video_readers,
@@ -35,6 +36,8 @@ from diffloom.plugins.errors import (
 )
 from diffloom.plugins.hookspecs import PLUGIN_API, Availability, Factory, Register, hookimpl
 from diffloom.plugins.registry import Registry
+
+__getattr__ = renamed_names(__name__, {"survey": "installed_registry"})
 
 __all__ = [
     "PLUGIN_API",
@@ -59,12 +62,12 @@ __all__ = [
     "get_term",
     "get_video_reader",
     "hookimpl",
+    "installed_registry",
     "integrators",
     "losses",
     "models",
     "optimisers",
     "renderers",
-    "survey",
     "terms",
     "use_registry",
     "video_readers",

@@ -48,8 +48,11 @@ def collect(
 def _register_for(kind: Kind, origin: Origin, offers: list[Entry], trace: Callable[[str], object]) -> Register:
     """The ``register`` that a hook is given: collects, and refuses what the plugin already offered."""
 
-    def register(name: str, factory: Factory, *, summary: str, available: Availability | None = None) -> None:
-        entry = Entry(kind, name, factory, summary, origin, available)
+    def register(
+        name: str, factory: Factory, *, summary: str, available: Availability | None = None,
+        formerly: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        entry = Entry(kind, name, factory, summary, origin, available, formerly)
         if any(other.kind == kind and other.name == name for other in offers):
             raise RegistrationError(f"it registers the {kind.singular} {name!r} twice")
         offers.append(entry)

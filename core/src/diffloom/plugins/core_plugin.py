@@ -34,9 +34,10 @@ def diffloom_register_integrators(register: Register) -> None:
         summary="Implicit midpoint: second order, stable at large steps, no damping of its own",
     )
     register(
-        "own_step",
-        "diffloom.dynamics.integrators.own_step:OwnStepping",
+        "custom_step",
+        "diffloom.dynamics.integrators.custom_step:CustomStepping",
         summary="Runs systems that bring a step of their own",
+        formerly=("own_step",),
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _replacements: list[Registry] = []
 
 
-def survey() -> Registry:
+def installed_registry() -> Registry:
     """What is installed, sound or not: the registry, even where strict mode would refuse it."""
     if _replacements:
         return _replacements[-1]
@@ -25,7 +25,7 @@ def survey() -> Registry:
 
 def current_registry() -> Registry:
     """The registry in force. Raises BrokenPluginsError when ``DIFFLOOM_STRICT_PLUGINS`` is set and a plugin broken."""
-    registry = survey()
+    registry = installed_registry()
     if Selection.from_environment().strict:
         registry.raise_if_faulty()
     return registry

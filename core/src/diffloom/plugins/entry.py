@@ -26,7 +26,8 @@ class Origin:
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered factory. Making one checks its form and imports nothing."""
+    """A registered factory. Making one checks its form and imports nothing. formerly: names it had, served with a
+    warning."""
 
     kind: Kind
     name: str
@@ -34,6 +35,7 @@ class Entry:
     summary: str
     origin: Origin
     available: Availability | None = None
+    formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         what = f"the {self.kind.singular} {self.name!r}"

@@ -12,7 +12,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-fitting": {
         COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "warm", "schema", "demo"),
         LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
-        OPTIMISERS: ("adam", "cma", "gauss_newton", "hops", "lbfgs", "sgd"),
+        OPTIMISERS: ("adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"),
         VIDEO_READERS: ("folder", "video"),
         CAMERAS: ("orbit",),
     },

@@ -33,13 +33,17 @@ Availability = str | Callable[[], str | None]
 class Register(Protocol):
     """What a hook is given: call it once for each thing on offer."""
 
-    def __call__(self, name: str, factory: Factory, *, summary: str, available: Availability | None = None) -> None:
+    def __call__(
+        self, name: str, factory: Factory, *, summary: str, available: Availability | None = None,
+        formerly: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         """Offer ``factory`` under ``name``.
 
         name: lower case letters, digits, ``_`` and ``-``, starting with a letter; unique among all plugins.
         factory: import path ``"package.module:attribute"`` (preferred: nothing is imported) or the object itself.
         summary: one line for tables and help.
         available: says, without importing anything heavy, why this cannot run here, or None where it can.
+        formerly: names it had before; who asks for one gets it, with a warning that says the new name.
         """
 
 

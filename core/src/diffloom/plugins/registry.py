@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from diffloom.deprecation import warn_renamed
 from diffloom.plugins.collect import collect
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import BrokenPluginsError, RegistrationError, UnknownNameError
@@ -78,6 +79,10 @@ class Registry:
         try:
             return self._entries[kind, name]
         except (KeyError, TypeError):
+            for entry in self.entries(kind):
+                if name in entry.formerly:
+                    warn_renamed(kind.singular, name, entry.name, depth=5)
+                    return entry
             raise UnknownNameError(explain_missing(kind, name, self.names(kind), self._plugins)) from None
 
     def get(self, kind: Kind, name: str) -> Any:

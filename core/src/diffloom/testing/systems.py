@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.dynamics import Mechanics, TorchTerm, particles, springs
-from diffloom.interfaces import Dynamics, OwnStep, State
+from diffloom.interfaces import CustomStep, Dynamics, State
 
 #: A chain of three masses and two springs, hung up at its first mass.
 PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)
@@ -69,12 +69,12 @@ def _with_drag(inputs: dict[str, Tensor]) -> Mechanics:
     return Mechanics(system.nodes, (*system.terms, TorchTerm("drag", _drag, (("drag", inputs["drag"]),))))
 
 
-def _own(inputs: dict[str, Tensor]) -> OwnStep:
+def _own(inputs: dict[str, Tensor]) -> CustomStep:
     def step(k: int, dt: float, state: State) -> State:
         u = state.u - dt * inputs["stiffness"] * state.q
         return State(state.q + dt * u, u, state.time + dt)
 
-    return OwnStep(step, tuple(inputs.values()))
+    return CustomStep(step, tuple(inputs.values()))
 
 
 PLACES = _t([[0.0, 1.0, 0.0], [0.5, 0.9, 0.1], [0.9, 0.7, 0.0]])

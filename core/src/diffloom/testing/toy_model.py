@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import torch
 
-from diffloom.dynamics import Mechanics, applied, particles, per_step, spread, springs
+from diffloom.dynamics import Mechanics, applied, broadcast, particles, per_step, springs
 from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom.testing.scenes import octahedron_faces
 
@@ -56,10 +56,10 @@ class ToyChain(Model):
         return {"particles": 3, "springs": 2}
 
     def initial_state(self, params: Params) -> State:
-        return State(_START.to(params.dtype), spread(params["velocity"], (3, 3)))
+        return State(_START.to(params.dtype), broadcast(params["velocity"], (3, 3)))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        law = particles(spread(params["mass"], (3,)), params["gravity"])
+        law = particles(broadcast(params["mass"], (3,)), params["gravity"])
         net = springs(_PAIRS, params["stiffness"], params["damping"], params["rest_length"])
         return Mechanics(law, (net, applied(per_step("force", params, control, (3, 3)))))
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import trimesh
 
-from diffloom.dynamics import Mechanics, particles, spread, springs
+from diffloom.dynamics import Mechanics, broadcast, particles, springs
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -77,17 +77,17 @@ class BuoysModel(Model):
     def initial_state(self, params: Params) -> State:
         count = len(self._start)
         up = torch.tensor([0.0, 1.0, 0.0], dtype=params.dtype)
-        q = self._start.to(params.dtype) + spread(params["height"], (count,))[:, None] * up
-        return State(q, spread(params["velocity"], (count, 3)))
+        q = self._start.to(params.dtype) + broadcast(params["height"], (count,))[:, None] * up
+        return State(q, broadcast(params["velocity"], (count, 3)))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        radius = spread(params["radius"], (len(self._start),))
-        mass = spread(params["density"], (len(self._start),)) * (4.0 / 3.0 * torch.pi) * radius**3
+        radius = broadcast(params["radius"], (len(self._start),))
+        mass = broadcast(params["density"], (len(self._start),)) * (4.0 / 3.0 * torch.pi) * radius**3
         rope = springs(self._pairs, params["rope_stiffness"], params["rope_damping"], params["rope_length"], "rope")
         return Mechanics(particles(mass, params["gravity"]), (rope, buoyancy(radius, params["gravity"], params)))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        radius = spread(params["radius"], (len(self._start),))
+        radius = broadcast(params["radius"], (len(self._start),))
         balls = trajectory.q[:, :, None, :] + radius[:, None, None] * self._ball.to(trajectory.q.dtype)
         first = len(self._ball) * torch.arange(len(self._start))[:, None, None]
         return Surface(balls.reshape(len(trajectory), -1, 3), (self._faces[None] + first).reshape(-1, 3))

@@ -9,7 +9,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import NodeSet, NodeTerm, spread
+from diffloom.dynamics import NodeSet, NodeTerm, broadcast
 from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
 
 _POSITIVE = (0.0, None)
@@ -44,8 +44,8 @@ def buoyancy(radius: Tensor, gravity: Tensor, params: Mapping[str, Tensor], name
         adjoint=buoyancy_force_adjoint,
         params=(
             ("radius", radius),
-            ("weight", spread(-params["water_density"] * gravity[1], count)),
-            *((key, spread(params[key], count)) for key in names),
+            ("weight", broadcast(-params["water_density"] * gravity[1], count)),
+            *((key, broadcast(params[key], count)) for key in names),
         ),
     )
 
@@ -78,5 +78,5 @@ class Buoyancy(ForceTerm):
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
         gravity = context.params.get("gravity", torch.tensor([0.0, -9.81, 0.0], dtype=context.dtype))
-        made = buoyancy(spread(params["radius"], (context.count,)), gravity, params, name)
+        made = buoyancy(broadcast(params["radius"], (context.count,)), gravity, params, name)
         return replace(made, on=context.on)

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from diffloom.interfaces import (
     Control,
+    CustomStep,
     ExampleSettings,
     InputError,
     Model,
-    OwnStep,
     Params,
     ParamSpec,
     SimulationError,
@@ -75,7 +75,7 @@ class DiffusionModel(Model):
         q = params["temperature"].expand(len(self._points))[:, None].clone()
         return State(q, torch.zeros_like(q))
 
-    def dynamics(self, params: Params, control: Control) -> OwnStep:
+    def dynamics(self, params: Params, control: Control) -> CustomStep:
         diffusivity = params["diffusivity"]
 
         def step(k: int, dt: float, state: State) -> State:
@@ -88,7 +88,7 @@ class DiffusionModel(Model):
             rate = diffusivity * laplacian(state.q.reshape(self._shape), self._spacing).reshape(-1, 1)
             return State(state.q + dt * rate, rate, state.time + dt)
 
-        return OwnStep(step, (diffusivity,))
+        return CustomStep(step, (diffusivity,))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         """A plate of one frame, with colours for every frame: cold where the temperature is 0, hot where it is 1."""

@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import NodeSet, TorchTerm, spread
+from diffloom.dynamics import NodeSet, TorchTerm, broadcast
 from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
 
 #: mu_0 / (4 pi) [N/A^2].
@@ -53,7 +53,7 @@ class Dipoles(ForceTerm):
         return f"dipoles sit on particles (as in springs, cloth and fem); these nodes are {nodes.name!r}"
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> TorchTerm:
-        moment = spread(params["moment"], (context.count, 3))
+        moment = broadcast(params["moment"], (context.count, 3))
         return TorchTerm(name, dipole_forces, (("moment", moment),), context.on)
 
 

@@ -9,7 +9,7 @@ import torch
 import trimesh
 from torch import Tensor
 
-from diffloom.dynamics import Mechanics, TorchTerm, particles, spread
+from diffloom.dynamics import Mechanics, TorchTerm, broadcast, particles
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -74,13 +74,13 @@ class MagnetsModel(Model):
 
     def initial_state(self, params: Params) -> State:
         shape = tuple(self._start.shape)
-        return State(spread(params["position"], shape), spread(params["velocity"], shape))
+        return State(broadcast(params["position"], shape), broadcast(params["velocity"], shape))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         count = len(self._start)
-        nodes = particles(spread(params["mass"], (count,)), torch.zeros(3, dtype=params.dtype))
-        rest = (("trap", spread(params["trap"], (count,))), ("drag", spread(params["drag"], (count,))))
-        magnetic = dipoles(spread(params["moment"], (count, 3)))
+        nodes = particles(broadcast(params["mass"], (count,)), torch.zeros(3, dtype=params.dtype))
+        rest = (("trap", broadcast(params["trap"], (count,))), ("drag", broadcast(params["drag"], (count,))))
+        magnetic = dipoles(broadcast(params["moment"], (count, 3)))
         return Mechanics(nodes, (magnetic, TorchTerm("bowl", bowl_forces, rest)))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:

@@ -8,7 +8,7 @@ from typing import final
 import torch
 import trimesh
 
-from diffloom.dynamics import Mechanics, per_step, spread
+from diffloom.dynamics import Mechanics, broadcast, per_step
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -76,18 +76,18 @@ class PendulumModel(Model):
 
     def initial_state(self, params: Params) -> State:
         shape = (len(self._pivots),)
-        return State(spread(params["angle"], shape)[:, None], spread(params["rate"], shape)[:, None])
+        return State(broadcast(params["angle"], shape)[:, None], broadcast(params["rate"], shape)[:, None])
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         shape = (len(self._pivots),)
-        mass, length, gravity, damping = (spread(params[k], shape) for k in ("mass", "length", "gravity", "damping"))
+        mass, length, gravity, damping = (broadcast(params[k], shape) for k in ("mass", "length", "gravity", "damping"))
         torque = per_step("torque", params, control, shape)
         return Mechanics(pendulums(mass * length**2), (swing(mass * gravity * length, damping, torque),))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         angle = trajectory.q[:, :, 0, None]
         across, along, deep = self._places.to(angle.dtype).unbind(1)
-        below = spread(params["length"], (len(self._pivots),))[:, None] * self._share.to(angle.dtype) - along
+        below = broadcast(params["length"], (len(self._pivots),))[:, None] * self._share.to(angle.dtype) - along
         sine, cosine = torch.sin(angle), torch.cos(angle)
         x = self._pivots.to(angle.dtype)[:, None] + cosine * across + sine * below
         y = sine * across - cosine * below

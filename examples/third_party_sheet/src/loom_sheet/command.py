@@ -24,7 +24,7 @@ def sheet(file: Path, frames: int, columns: int, out: Path, settings: tuple[str,
 
     scene = build_scene(load_file(file, settings=settings))
     times = torch.linspace(0.0, scene.dt * scene.steps, frames, dtype=torch.float64)
-    image = scene.film({}, times, gradient=NoGradient()).image
+    image = scene.render({}, times, gradient=NoGradient()).image
     assert image is not None
     cells = list(image.bytes()[..., :3])
     cells += [torch.zeros_like(cells[0])] * (-len(cells) % columns)

@@ -6,12 +6,14 @@ from diffloom.plugins import get_model, get_renderer
 ball = get_model("fem")("ball", radius=0.3)
 view = fitting.Orbit(distance=2, elevation=10, size=(48, 48))
 scene = fitting.Scene(ball, get_renderer("softras")(), view, ball.params(position=[0, 0.5, 0]), dt=1e-3, steps=400)
-film = fitting.read_film("clip.mp4", size=(48, 48))
-print(fitting.fit(scene, film, {"shear_modulus": 2e3}))
+video = fitting.read_video("clip.mp4", size=(48, 48))
+print(fitting.fit(scene, video, {"shear_modulus": 2e3}))
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from diffloom.deprecation import renamed_names
 
 if TYPE_CHECKING:
     from diffloom_fitting.experiment import Experiment
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from diffloom_fitting.gradient_check import check_gradient
     from diffloom_fitting.losses import (
         InteriorError,
+        IoU,
         Loss,
         MultiScale,
-        Overlap,
         PixelError,
         SilhouetteError,
         StateError,
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
     from diffloom_fitting.objective import Evaluation, Objective
     from diffloom_fitting.optimisers import (
         Adam,
+        BasinHopping,
         CmaEs,
         FitError,
         GaussNewton,
-        Hops,
         Lbfgs,
         Optimiser,
         Progress,
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from diffloom_fitting.report import write_report
     from diffloom_fitting.result import Estimate, Result
     from diffloom_fitting.scene import (
+        Appearance,
         CameraPlacement,
-        Look,
         Orbit,
         Policy,
         Scene,
@@ -63,8 +65,8 @@ if TYPE_CHECKING:
         Targets,
         VideoFile,
         VideoReader,
-        read_film,
         read_masks,
+        read_video,
         synthesise,
         synthesise_views,
     )
@@ -75,14 +77,14 @@ _HOMES = {
     "files": ("build_experiment", "build_scene", "load_file"),
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
-    "losses": ("InteriorError", "Loss", "MultiScale", "Overlap", "PixelError", "SilhouetteError", "StateError"),
+    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError"),
     "objective": ("Evaluation", "Objective"),
     "optimisers": (
         "Adam",
         "CmaEs",
         "FitError",
         "GaussNewton",
-        "Hops",
+        "BasinHopping",
         "Lbfgs",
         "Optimiser",
         "Progress",
@@ -94,7 +96,7 @@ _HOMES = {
     "result": ("Estimate", "Result"),
     "scene": (
         "CameraPlacement",
-        "Look",
+        "Appearance",
         "Orbit",
         "Policy",
         "Scene",
@@ -112,7 +114,7 @@ _HOMES = {
         "Targets",
         "VideoFile",
         "VideoReader",
-        "read_film",
+        "read_video",
         "read_masks",
         "synthesise",
         "synthesise_views",
@@ -123,6 +125,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Adam",
+    "Appearance",
+    "BasinHopping",
     "CameraPlacement",
     "CmaEs",
     "Estimate",
@@ -130,17 +134,15 @@ __all__ = [
     "Experiment",
     "FitError",
     "GaussNewton",
-    "Hops",
     "ImageFolder",
     "InteriorError",
+    "IoU",
     "Lbfgs",
-    "Look",
     "Loss",
     "MultiScale",
     "Objective",
     "Optimiser",
     "Orbit",
-    "Overlap",
     "PixelError",
     "Policy",
     "Progress",
@@ -168,8 +170,8 @@ __all__ = [
     "first_evaluation",
     "fit",
     "load_file",
-    "read_film",
     "read_masks",
+    "read_video",
     "run_fit",
     "synthesise",
     "synthesise_views",
@@ -178,8 +180,13 @@ __all__ = [
 ]
 
 
+_renamed = renamed_names(
+    __name__, {"Hops": "BasinHopping", "Look": "Appearance", "Overlap": "IoU", "read_film": "read_video"}
+)
+
+
 def __getattr__(name: str) -> Any:
     # Loaded when asked for: the plugin's own module must not bring in torch.
     if name in _HOME:
         return getattr(import_module(f"diffloom_fitting.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'diffloom_fitting' has no attribute {name!r}")
+    return _renamed(name)

@@ -13,7 +13,7 @@ FARTHEST = 12  # [px] beyond which no correlation is looked for
 
 @dataclass(frozen=True)
 class Noise:
-    """Covariance of the residuals r of a film: in_time[|t - t'|] in_space[c, c', dy, dx], the same everywhere.
+    """Covariance of the residuals r of a video: in_time[|t - t'|] in_space[c, c', dy, dx], the same everywhere.
 
     in_time: (lags,), 1 for lag 0. in_space: (channels, channels, 2 reach - 1, 2 reach - 1), lag 0 in its middle.
     """
@@ -67,11 +67,11 @@ def _weighted(field: Tensor, weights: Tensor) -> Tensor:
 def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
     """Weights on a grid of this size with lag 0 in its corner; lags beyond the grid meet no pixel and are left out."""
     middle = weights.shape[2] // 2
-    held = weights.new_zeros((*weights.shape[:2], *size))
+    padded = weights.new_zeros((*weights.shape[:2], *size))
     lags = torch.arange(-middle, middle + 1)
     down, right = lags[lags.abs() < size[0] - middle], lags[lags.abs() < size[1] - middle]
-    held[:, :, down[:, None] % size[0], right % size[1]] = weights[:, :, down[:, None] + middle, right + middle]
-    return held
+    padded[:, :, down[:, None] % size[0], right % size[1]] = weights[:, :, down[:, None] + middle, right + middle]
+    return padded
 
 
 def _correlated(field: Tensor) -> Tensor:

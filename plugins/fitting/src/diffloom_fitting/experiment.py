@@ -8,6 +8,7 @@ from functools import cached_property
 
 from torch import Tensor
 
+from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
@@ -20,13 +21,13 @@ from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 
 
+@renamed_arguments(held="holdout")
 @dataclass(frozen=True)
 class Experiment:
     """Everything a fit needs.
 
-    target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. held: frames kept
-    aside, to judge the result. unknowns: what is sought. stages:
-    one after another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0
+    target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
+    kept aside, to judge the result. unknowns: what is sought. stages: one after another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0
     each start gets that many iterations of the first stage and only the best goes on, else all are fitted and the
     best is kept; a start that ends with a loss below ``enough`` makes the others
     needless. prior: a further term of the loss, values by name -> scalar. seed: for every draw. differences: gradients
@@ -38,7 +39,7 @@ class Experiment:
     unknowns: Sequence[Unknown]
     loss: Loss = field(default_factory=PixelError)
     stages: tuple[Stage, ...] = field(default_factory=lambda: (Stage(GaussNewton()),))
-    held: AnyTarget | None = None
+    holdout: AnyTarget | None = None
     starts: tuple[Mapping[str, Tensor], ...] = ()
     probe: int = 0
     enough: float | None = None
@@ -53,7 +54,7 @@ class Experiment:
             raise InputError("experiment: got no stages; expected at least one")
         if not self.unknowns:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
-        for target in (self.target, self.held):
+        for target in (self.target, self.holdout):
             if target is not None:
                 _check_views(self.scene, target)
 
@@ -110,7 +111,7 @@ def _check_views(scene: Scene, target: AnyTarget) -> None:
         if size is not None and size != own:
             raise InputError(
                 f"experiment: the target{f' of view {label!r}' if label else ''} is {size[1]}x{size[0]} pixels and the "
-                f"camera {own[1]}x{own[0]}; read the film with size={own}"
+                f"camera {own[1]}x{own[0]}; read the video with size={own}"
             )
         if label and len(one):
             _check_times(scene, label, one)

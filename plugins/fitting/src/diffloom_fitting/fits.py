@@ -110,7 +110,9 @@ def _result(
     found: Uncertainty | str = "not asked for"
     if sure and not interrupted:
         found = estimate_uncertainty(whole, z)
-    held = None if experiment.held is None or len(experiment.held) == 0 else experiment.objective(experiment.held)
+    holdout = (
+        None if experiment.holdout is None or len(experiment.holdout) == 0 else experiment.objective(experiment.holdout)
+    )
     return Result(
         estimates=_estimates(experiment, z, start, found),
         z=z,
@@ -121,8 +123,8 @@ def _result(
         evaluations=sum(record.evaluations for record in history),
         seconds=state.seconds[1],
         memory=peak_memory(),
-        held_loss=None if held is None else held.value(z).value,
-        held_start=None if held is None else held.value(start).value,
+        holdout_loss=None if holdout is None else holdout.value(z).value,
+        holdout_start_loss=None if holdout is None else holdout.value(start).value,
         uncertainty=found,
         gradient=badge,
         shares=shares,

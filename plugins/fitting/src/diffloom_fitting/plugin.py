@@ -30,7 +30,7 @@ def diffloom_register_losses(register: Register) -> None:
     """Offer the losses."""
     register("mse", "diffloom_fitting.losses:PixelError", summary="Mean squared difference of pixels")
     register("silhouette", "diffloom_fitting.losses:SilhouetteError", summary="Mean squared difference of outlines")
-    register("iou", "diffloom_fitting.losses:Overlap", summary="One minus the overlap of outlines")
+    register("iou", "diffloom_fitting.losses:IoU", summary="One minus the overlap of outlines")
     register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
     register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
     register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
@@ -42,7 +42,12 @@ def diffloom_register_optimisers(register: Register) -> None:
     register("adam", "diffloom_fitting.optimisers:Adam", summary="Adam: steps of one size, whatever the gradient's")
     register("cma", "diffloom_fitting.optimisers:CmaEs", summary="CMA-ES: a search without gradients, for a start")
     register("gauss_newton", "diffloom_fitting.optimisers:GaussNewton", summary="Gauss-Newton with damped steps")
-    register("hops", "diffloom_fitting.optimisers:Hops", summary="Basin hopping with Gauss-Newton, for contact")
+    register(
+        "basin_hopping",
+        "diffloom_fitting.optimisers:BasinHopping",
+        summary="Basin hopping with Gauss-Newton, for contact",
+        formerly=("hops",),
+    )
     register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
     register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from diffloom.deprecation import renamed_attributes
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.uncertainty import Uncertainty
@@ -42,12 +43,13 @@ def relative_error(found: Tensor, truth: Tensor) -> float:
     return float((found - wanted).abs().mean()) / (size if size > 0.0 else 1.0)
 
 
+@renamed_attributes(held_loss="holdout_loss", held_start="holdout_start_loss")
 @dataclass(frozen=True)
 class Result:
     """The outcome of a fit.
 
-    z: (n,) the vector found. loss, start_loss: on the frames used; held_loss, held_start: on those kept aside (None
-    without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not asked for).
+    z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
+    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not asked for).
     seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by the user.
     views: the loss of each view by its label, where there are several.
     """
@@ -61,8 +63,8 @@ class Result:
     evaluations: int
     seconds: float
     memory: int
-    held_loss: float | None = None
-    held_start: float | None = None
+    holdout_loss: float | None = None
+    holdout_start_loss: float | None = None
     uncertainty: Uncertainty | str = "not asked for"
     gradient: GradientCheck | str = "not asked for"
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
     if bool((size == 0.0).any()):
         labels = objective.layout.labels()
         unseen = [labels[i] for i in range(z.numel()) if float(size[i]) == 0.0]
-        return f"the pictures do not depend on {', '.join(unseen)} here"
+        return f"the images do not depend on {', '.join(unseen)} here"
     scaled = curvature / torch.outer(size, size)
     spectrum = torch.linalg.eigvalsh(scaled)
     if float(spectrum[0]) <= 1e-13 * float(spectrum[-1]):
@@ -73,13 +73,13 @@ def estimate_uncertainty(objective: Objective, z: Tensor) -> Uncertainty | str:
         scatter = sum_of([level * level * (part @ part.T) for level, part in zip(noises, parts, strict=True)])
         alone = (inverse @ scatter @ inverse).diagonal().sqrt()
     scatter = sum_of([correlated_scatter(part, field) for part, field in zip(parts, fields, strict=True)])
-    spread = torch.maximum(alone, (inverse @ scatter @ inverse).diagonal().clamp(min=0.0).sqrt())
-    entries = objective.layout.split(spread / size * _slopes(objective, z).abs())
+    sigma = torch.maximum(alone, (inverse @ scatter @ inverse).diagonal().clamp(min=0.0).sqrt())
+    entries = objective.layout.split(sigma / size * _slopes(objective, z).abs())
     deviation = {s.name: p.reshape(s.shape) for s, p in zip(objective.layout.slots, entries, strict=True)}
     root = inverse.diagonal().sqrt()
     return Uncertainty(
         deviation, noise, float(spectrum[-1] / spectrum[0]), inverse / torch.outer(root, root),
-        float((spread / alone).max()), float(((inverse @ (scaled_slopes @ residuals)).abs() / spread).max()),
+        float((sigma / alone).max()), float(((inverse @ (scaled_slopes @ residuals)).abs() / sigma).max()),
     )  # fmt: skip
 
 
@@ -100,12 +100,12 @@ def sum_of(matrices: list[Tensor]) -> Tensor:
 
 
 def correlated_scatter(slopes: Tensor, field: Tensor) -> Tensor:
-    """(n, n): covariance of J r for noise like the residuals ``field``; zero for what are not pictures, (frames,
+    """(n, n): covariance of J r for noise like the residuals ``field``; zero for what are not images, (frames,
     height, width) with or without channels, or when nothing is left over."""
     if field.dim() not in (3, 4) or not bool(field.any()):
         return slopes.new_zeros((len(slopes), len(slopes)))
-    film = field[..., None] if field.dim() == 3 else field
-    return Noise.of(film).scatter(slopes.to(film.dtype).reshape(len(slopes), *film.shape))
+    video = field[..., None] if field.dim() == 3 else field
+    return Noise.of(video).scatter(slopes.to(video.dtype).reshape(len(slopes), *video.shape))
 
 
 def _slopes(objective: Objective, z: Tensor) -> Tensor:

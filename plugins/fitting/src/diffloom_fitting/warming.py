@@ -135,7 +135,7 @@ def _run_experiment(experiment: Experiment) -> None:
     with torch.no_grad():
         for label, target in experiment.target.by_view().items():
             scene = experiment.scene.seen_from(label)
-            scene.film(experiment.layout.decode(z), target.times[:STEPS], ("rgba",), NoGradient())
+            scene.render(experiment.layout.decode(z), target.times[:STEPS], ("rgba",), NoGradient())
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import ground
-from diffloom.dynamics import Mechanics, Term, frozen, particles, spread, springs
+from diffloom.dynamics import Mechanics, Term, broadcast, frozen, particles, springs
 from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import (
     Control,
@@ -136,7 +136,7 @@ class ClothModel(Model):
 
     def _shape(self, name: str, params: Params) -> Tensor:
         vertices = torch.from_numpy(self.sheet.vertices).to(params.dtype)
-        return spread(params.get(name, vertices), (self.axes["particles"], 3))
+        return broadcast(params.get(name, vertices), (self.axes["particles"], 3))
 
     @cached_property
     def fixed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -166,9 +166,9 @@ class ClothModel(Model):
     def mass(self, params: Params, rest: RestShape | None = None) -> Tensor:
         """(particles,) [kg]: the parameter ``mass``, or the density's share of the faces around each vertex."""
         if "mass" in params:
-            return spread(params["mass"], (self.axes["particles"],))
+            return broadcast(params["mass"], (self.axes["particles"],))
         area = (rest or self.rest_shape(params)).area
-        density = spread(params["density"], (self.axes["faces"],))
+        density = broadcast(params["density"], (self.axes["faces"],))
         return lumped_mass(density, area, self.sheet.faces, self.axes["particles"])
 
     def _terms(self, params: Params, control: Control, rest: RestShape) -> Iterable[Term]:

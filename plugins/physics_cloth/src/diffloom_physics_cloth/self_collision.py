@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import NodeTerm, Stage, spread
+from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom.geometry.incidence import Indices
 from diffloom.interfaces.errors import InputError
 
@@ -38,8 +38,8 @@ def self_collision_term(
         adjoint=push_vertex_adjoint,
         constants=(faces.astype(np.int32), corner_slots(faces, particles), np.array([thickness])),
         params=(
-            ("stiffness", spread(stiffness, (particles,))),
-            ("damping", spread(damping, (particles,))),
+            ("stiffness", broadcast(stiffness, (particles,))),
+            ("damping", broadcast(damping, (particles,))),
         ),
         work=(
             ((count + 1, 3), "float"),

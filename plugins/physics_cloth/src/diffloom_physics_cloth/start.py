@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import spread
+from diffloom.dynamics import broadcast
 from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError
 
@@ -17,20 +17,22 @@ def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     if float(length.detach()) == 0.0:
         raise InputError("orientation: got the quaternion (0, 0, 0, 0); expected w, x, y, z such as (1, 0, 0, 0)")
     count = points.shape[0]
-    unit = spread(orientation / length, (count, 4))
+    unit = broadcast(orientation / length, (count, 4))
     w, axis = unit[:, :1], unit[:, 1:]
     across = 2.0 * torch.linalg.cross(axis, points)
     turned: Tensor = points + w * across + torch.linalg.cross(axis, across)
-    return turned + spread(position, (count, 3))
+    return turned + broadcast(position, (count, 3))
 
 
 def set_moving(points: Tensor, mass: Tensor, velocity: Tensor, angular_velocity: Tensor) -> Tensor:
     """Velocities (P, 3) [m/s]: ``velocity``, and a turn [rad/s] about the centre of mass."""
     shape = tuple(points.shape)
-    straight = spread(velocity, shape)
+    straight = broadcast(velocity, shape)
     if not angular_velocity.requires_grad and not bool(angular_velocity.any()):
         return straight
-    turn: Tensor = torch.linalg.cross(spread(angular_velocity, shape), points - spread(centre(points, mass), shape))
+    turn: Tensor = torch.linalg.cross(
+        broadcast(angular_velocity, shape), points - broadcast(centre(points, mass), shape)
+    )
     return straight + turn
 
 

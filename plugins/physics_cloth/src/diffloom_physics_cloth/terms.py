@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, spread
+from diffloom.dynamics import ElementTerm, broadcast
 
 Elements = NDArray[np.integer[Any]]
 
@@ -56,7 +56,7 @@ def face_term(
             "faces", nodes, kernels.face_force, kernels.face_force_adjoint, params=shared, per_step=("activation",)
         )
     count = len(faces)
-    wind = spread(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
+    wind = broadcast(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
     names = ("wind_x", "wind_y", "wind_z")
     return ElementTerm(
         "airy_faces",
@@ -65,8 +65,8 @@ def face_term(
         kernels.airy_face_force_adjoint,
         params=(
             *shared,
-            ("drag", spread(air.drag, (count,))),
-            ("lift", spread(air.lift, (count,))),
+            ("drag", broadcast(air.drag, (count,))),
+            ("lift", broadcast(air.lift, (count,))),
             *zip(names, (w.contiguous() for w in wind), strict=True),
         ),
         per_step=("activation", *names),
@@ -95,10 +95,10 @@ def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity)
     count = (rest_area.shape[0],)
     return (
         ("rest_edges", rest_edges),
-        ("shear_modulus", spread(material.shear_modulus, count) * rest_area),
-        ("lame_modulus", spread(material.lame_modulus, count) * rest_area),
-        ("damping", spread(material.damping, count) * rest_area),
-        ("activation", spread(material.activation, (material.activation.shape[0], *count))),
+        ("shear_modulus", broadcast(material.shear_modulus, count) * rest_area),
+        ("lame_modulus", broadcast(material.lame_modulus, count) * rest_area),
+        ("damping", broadcast(material.damping, count) * rest_area),
+        ("activation", broadcast(material.activation, (material.activation.shape[0], *count))),
     )
 
 
@@ -114,10 +114,10 @@ def hinge_term(
 
     count = (len(hinges),)
     bend = (
-        ("rest_angle", spread(rest_angle, count)),
-        ("activation", spread(activation, (activation.shape[0], *count))),
+        ("rest_angle", broadcast(rest_angle, count)),
+        ("activation", broadcast(activation, (activation.shape[0], *count))),
     )
-    stiff = ("stiffness", spread(stiffness, count) * weight)
+    stiff = ("stiffness", broadcast(stiffness, count) * weight)
     nodes = joined(hinges)
     if not damping.requires_grad and not bool(damping.any()):
         return ElementTerm(
@@ -133,7 +133,7 @@ def hinge_term(
         nodes,
         kernels.hinge_force,
         kernels.hinge_force_adjoint,
-        params=(stiff, ("damping", spread(damping, count) * weight), *bend),
+        params=(stiff, ("damping", broadcast(damping, count) * weight), *bend),
         per_step=("activation",),
     )
 
@@ -152,8 +152,8 @@ def anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: T
         anchor_force,
         anchor_force_adjoint,
         params=(
-            ("place", spread(place, (*count, 3))),
-            ("stiffness", spread(stiffness, count)),
-            ("damping", spread(damping, count)),
+            ("place", broadcast(place, (*count, 3))),
+            ("stiffness", broadcast(stiffness, count)),
+            ("damping", broadcast(damping, count)),
         ),
     )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.contact import ground as ground_contact
 from diffloom.contact import unit_normal
-from diffloom.dynamics import Mechanics, frozen, particles, spread
+from diffloom.dynamics import Mechanics, broadcast, frozen, particles
 from diffloom.geometry.incidence import assemble
 from diffloom.geometry.tet_surface import extract_surface
 from diffloom.geometry.tetmesh import TetMesh
@@ -122,7 +122,7 @@ class FemModel(Model):
         count = len(self.mesh.vertices)
         own = torch.as_tensor(self.mesh.vertices, dtype=params.dtype)
         shape = params.get("start_shape", own)
-        q = placed(spread(shape, (count, 3)), params["position"], params["orientation"])
+        q = placed(broadcast(shape, (count, 3)), params["position"], params["orientation"])
         u = moving(q, lambda: self.masses(params), params["velocity"], params["angular_velocity"])
         held = torch.from_numpy(self.fixed)[:, None]
         return State(q, torch.where(held, torch.zeros_like(u), u))
@@ -146,7 +146,7 @@ class FemModel(Model):
         return Surface(trajectory.q[:, points], torch.from_numpy(self.shown.faces))
 
     def texture(self, image: Tensor) -> Texture:
-        """``image`` (height, width, 3) laid over the surface where the mesh file says; for ``Surface.with_look``."""
+        """``image`` (height, width, 3) laid over the surface where its file says; for ``Surface.with_appearance``."""
         if self.shown.uv is None:
             raise InputError(f"{self.mesh.name} has no texture coordinates; use colours, or a file with vt lines or uv")
         uv_faces = None if self.shown.uv_faces is None else torch.from_numpy(self.shown.uv_faces)
@@ -172,7 +172,7 @@ class FemModel(Model):
     def rest(self, params: Params) -> RestShape:
         """Metric, inverse determinant and volume of every element at rest."""
         if "rest_shape" in params:
-            points = spread(params["rest_shape"], self.mesh.vertices.shape)
+            points = broadcast(params["rest_shape"], self.mesh.vertices.shape)
             return rest_shape(points, self.mesh.tets)
         if params.dtype not in self._rest:
             exact = rest_shape(torch.from_numpy(self.mesh.vertices), self.mesh.tets)
@@ -184,7 +184,7 @@ class FemModel(Model):
         """(particles,) [kg]: as given, or a quarter of each tetrahedron's mass to each of its corners."""
         count = len(self.mesh.vertices)
         if "mass" in params:
-            return self._with_regions(params, "mass", spread(params["mass"], (count,)), particles=True)
+            return self._with_regions(params, "mass", broadcast(params["mass"], (count,)), particles=True)
         quarter = 0.25 * self._per_tet(params, "density") * self.rest(params).volume
         return assemble(quarter[:, None].expand(-1, 4), self.mesh.tets, count)
 
@@ -211,12 +211,12 @@ class FemModel(Model):
     @staticmethod
     def _rows(params: Params, control: Control, name: str, count: int) -> Tensor:
         if name not in control:
-            return spread(params[name], (1, count))
+            return broadcast(params[name], (1, count))
         steps = control[name].shape[0]
-        return spread(control[name].reshape(steps, -1), (steps, count))
+        return broadcast(control[name].reshape(steps, -1), (steps, count))
 
     def _per_tet(self, params: Params, name: str) -> Tensor:
-        return self._with_regions(params, name, spread(params[name], (len(self.mesh.tets),)), particles=False)
+        return self._with_regions(params, name, broadcast(params[name], (len(self.mesh.tets),)), particles=False)
 
     def _with_regions(self, params: Params, name: str, value: Tensor, *, particles: bool) -> Tensor:
         """``value`` with its entries in regions that have this parameter of their own exchanged."""
@@ -225,5 +225,5 @@ class FemModel(Model):
             if name in names and own in params:
                 found = self.regions[region]
                 inside = torch.from_numpy(found.vertices if particles else found.tets)
-                value = torch.where(inside, spread(params[own], value.shape), value)
+                value = torch.where(inside, broadcast(params[own], value.shape), value)
         return value

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import spread
+from diffloom.dynamics import broadcast
 from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError
 
@@ -31,19 +31,21 @@ def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     """(points, 3): each point turned by ``orientation`` and moved by ``position`` (3,) [m]."""
     count = points.shape[0]
     if not orientation.requires_grad and orientation.tolist() == [1.0, 0.0, 0.0, 0.0]:
-        return points + spread(position, (count, 3))
+        return points + broadcast(position, (count, 3))
     # Products entry by entry, not a matrix product: the gradient's sum must not depend on threads.
-    turned = (spread(rotation_matrix(orientation), (count, 3, 3)) * points[:, None, :]).sum(dim=2)
-    return turned + spread(position, (count, 3))
+    turned = (broadcast(rotation_matrix(orientation), (count, 3, 3)) * points[:, None, :]).sum(dim=2)
+    return turned + broadcast(position, (count, 3))
 
 
 def moving(points: Tensor, mass: Callable[[], Tensor], velocity: Tensor, angular_velocity: Tensor) -> Tensor:
     """(points, 3) velocities [m/s]: ``velocity`` and a turn [rad/s] about the centre of mass; mass() where it turns."""
     count = points.shape[0]
-    linear = spread(velocity, (count, 3))
+    linear = broadcast(velocity, (count, 3))
     if not angular_velocity.requires_grad and not bool(angular_velocity.any()):
         return linear
-    turning: Tensor = torch.linalg.cross(spread(angular_velocity, (count, 3)), points - centre_of_mass(points, mass()))
+    turning: Tensor = torch.linalg.cross(
+        broadcast(angular_velocity, (count, 3)), points - centre_of_mass(points, mass())
+    )
     return linear + turning
 
 

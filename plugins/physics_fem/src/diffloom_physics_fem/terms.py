@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, spread
+from diffloom.dynamics import ElementTerm, broadcast
 from diffloom_physics_fem.rest_shape import RestShape
 
 
@@ -31,10 +31,10 @@ def tetrahedra(
     count = len(nodes)
     rows = activation.shape[0] if activation.dim() == 2 else 1
     material = (
-        ("shear_modulus", spread(shear_modulus, (count,))),
-        ("lame_modulus", spread(lame_modulus, (count,))),
-        ("damping", spread(damping, (count,))),
-        ("activation", spread(activation, (rows, count))),
+        ("shear_modulus", broadcast(shear_modulus, (count,))),
+        ("lame_modulus", broadcast(lame_modulus, (count,))),
+        ("damping", broadcast(damping, (count,))),
+        ("activation", broadcast(activation, (rows, count))),
     )
     if rest.metric.requires_grad or rest.inv_det.requires_grad:
         fitted = (("metric", rest.metric), ("inv_det", rest.inv_det))

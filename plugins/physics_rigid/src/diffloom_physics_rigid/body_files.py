@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffloom.deprecation import warn_renamed
 from diffloom.geometry.closed_mesh import check_closed, read_closed_mesh
 from diffloom.geometry.volume_integrals import Solid
 from diffloom.interfaces import InputError
@@ -19,7 +20,7 @@ from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
 from diffloom_physics_rigid.touch import read_contact, read_grid, read_spacing, round_points, spaced_points
 
 START = {
-    "position": 3, "orientation": 4, "velocity": 3, "spin": 3, "inertia": 6, "mass": 0, "density": 0,
+    "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "inertia": 6, "mass": 0, "density": 0,
     "contact_stiffness": 0, "contact_damping": 0, "friction_stiffness": 0, "friction": 0, "restitution": 0,
 }  # fmt: skip
 """Start values a body's table may hold, and how many numbers each takes (0: a single one)."""
@@ -49,6 +50,7 @@ def read_body(number: int, table: Mapping[str, Any]) -> Body:
     what = f"bodies[{number}]" + (f" {table['name']!r}" if "name" in table else "")
     if not isinstance(table, Mapping):
         raise InputError(f"{what}: got {table!r}; expected a table such as {{shape = 'box', size = [1, 1, 1]}}")
+    table = _with_present_names(what, table)
     try:
         shape = read_shape(table).scaled(read_scale(table.get("scale", 1.0)))
         start = read_start(table)
@@ -78,6 +80,13 @@ def read_body(number: int, table: Mapping[str, Any]) -> Body:
         colour=None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2])),
         start={**start, **start_mass(start, body)},
     )
+
+
+def _with_present_names(what: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "spin" not in table:
+        return table
+    warn_renamed(what, "spin", "angular_velocity", depth=5)
+    return {"angular_velocity" if key == "spin" else key: value for key, value in table.items()}
 
 
 def read_shape(table: Mapping[str, Any]) -> Shape:

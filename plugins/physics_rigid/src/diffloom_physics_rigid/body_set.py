@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import ContactPoints
-from diffloom.dynamics import Motion, NodeSet, spread
+from diffloom.dynamics import Motion, NodeSet, broadcast
 from diffloom.interfaces import InputError
 
 ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -67,7 +67,7 @@ def bodies(
         ),
         arrays=(
             ("inverse_mass", inverse_mass),
-            ("gravity", held(spread(gravity, (count, 3)))),
+            ("gravity", held(broadcast(gravity, (count, 3)))),
             ("inertia", inertia),
             ("inverse_inertia", held(six(torch.linalg.inv(symmetric(inertia))))),
         ),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.contact import unit_normal
 from diffloom.contact.point_clusters import ContactPoints
-from diffloom.dynamics import NodeTerm, spread
+from diffloom.dynamics import NodeTerm, broadcast
 
 CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")
 
@@ -27,8 +27,8 @@ def body_ground(points: ContactPoints, params: Mapping[str, Tensor], exempt: NDA
         adjoint=body_ground_force_adjoint,
         constants=(reach, *points.arrays[1:]),
         params=(
-            ("ground_normal", spread(unit_normal(params["ground_normal"]), (count, 3))),
-            ("ground_height", spread(params["ground_height"], (count,))),
-            *((name, spread(params[name], (count,))) for name in CONTACT),
+            ("ground_normal", broadcast(unit_normal(params["ground_normal"]), (count, 3))),
+            ("ground_height", broadcast(params["ground_height"], (count,))),
+            *((name, broadcast(params[name], (count,))) for name in CONTACT),
         ),
     )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import contact_points
-from diffloom.dynamics import Mechanics, NodeTerm, Term, spread
+from diffloom.dynamics import Mechanics, NodeTerm, Term, broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -54,7 +54,7 @@ class RigidModel(Model):
             "ground_height": -10.0,
             "push_force": 0.0,
             "velocity": 0.0,
-            "spin": 0.0,
+            "angular_velocity": 0.0,
             "position": ((-0.3, 0.15, 0.0), (-0.3, 1.2, 0.0), (0.5, 0.6, 0.2)),
         },
         free={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
@@ -89,7 +89,7 @@ class RigidModel(Model):
         return cls(
             bodies=[
                 {"shape": "box", "size": [0.5, 0.3, 0.4], "position": [-0.3, 0.1498, 0.0], "mass": 8.0,
-                 "velocity": [1.5, -0.01, 0.3], "spin": [0.01, 0.5, -0.02], "friction": 0.3,
+                 "velocity": [1.5, -0.01, 0.3], "angular_velocity": [0.01, 0.5, -0.02], "friction": 0.3,
                  "colour": [0.9, 0.4, 0.2], "name": "box"},
                 {"shape": "sphere", "radius": 0.12, "position": [-0.3, 0.4195, 0.0], "velocity": [1.5, -0.02, 0.3],
                  "mass": 2.0, "colour": [0.2, 0.5, 0.9], "name": "ball"},
@@ -113,21 +113,23 @@ class RigidModel(Model):
 
     def initial_state(self, params: Params) -> State:
         count = len(self.bodies)
-        turn = unit_quaternions(spread(params["orientation"], (count, 4)))
-        q = torch.cat([spread(params["position"], (count, 3)), turn], dim=1)
-        u = torch.cat([spread(params["velocity"], (count, 3)), spread(params["spin"], (count, 3))], dim=1)
+        turn = unit_quaternions(broadcast(params["orientation"], (count, 4)))
+        q = torch.cat([broadcast(params["position"], (count, 3)), turn], dim=1)
+        u = torch.cat(
+            [broadcast(params["velocity"], (count, 3)), broadcast(params["angular_velocity"], (count, 3))], dim=1
+        )
         return State(q, u)
 
     def masses(self, params: Params) -> Tensor:
         """(bodies,) [kg]: the mass given, or density x volume."""
         count = (len(self.bodies),)
         if "density" not in params:
-            return spread(params["mass"], count)
+            return broadcast(params["mass"], count)
         standard = self.spec("mass").default.to(params.dtype)
         if not torch.equal(params["mass"].detach().expand(count), standard):
             raise InputError("got both mass and density; give one of them")
         volumes = torch.tensor([body.volume for body in self.bodies], dtype=params.dtype)
-        return spread(params["density"], count) * volumes
+        return broadcast(params["density"], count) * volumes
 
     def derived(self, params: Params) -> Mapping[str, Tensor]:
         return {"mass": self.masses(params)}
@@ -136,7 +138,7 @@ class RigidModel(Model):
         """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass."""
         count = len(self.bodies)
         if "inertia" in params:
-            return spread(params["inertia"], (count, 6))
+            return broadcast(params["inertia"], (count, 6))
         each = torch.tensor(np.array([body.inertia / body.volume for body in self.bodies]), dtype=params.dtype)
         return self.masses(params)[:, None] * six(each)
 
@@ -157,7 +159,7 @@ class RigidModel(Model):
         count = len(self.pushes)
         force = point = torch.zeros((0, 3), dtype=params.dtype)
         if count:
-            force, point = spread(params["push_force"], (count, 3)), spread(params["push_point"], (count, 3))
+            force, point = broadcast(params["push_force"], (count, 3)), broadcast(params["push_point"], (count, 3))
         return body_pushes(self.pushes, force, point, len(self.bodies))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
@@ -175,7 +177,7 @@ class RigidModel(Model):
         """A step length [s] that follows the contact of every free body, from its mass, size and contact parameters."""
         given = self.params(torch.float64) if params is None else params
         count = len(self.bodies)
-        contact = [spread(given[name].detach().double(), (count,)).tolist() for name in CONTACT[:3]]
+        contact = [broadcast(given[name].detach().double(), (count,)).tolist() for name in CONTACT[:3]]
         masses = self.masses(given).detach().double().tolist()
         inertias = symmetric(self.inertias(given).detach().double()).numpy()
         steps = [

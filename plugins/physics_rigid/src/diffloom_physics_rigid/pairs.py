@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.contact.distance_grid import DistanceGrid, distance_grid
 from diffloom.contact.point_clusters import ContactPoints
-from diffloom.dynamics import NodeTerm, Stage, spread
+from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 from diffloom_physics_rigid.ground import CONTACT
@@ -125,8 +125,8 @@ def body_pairs(bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, pa
             *shapes.arrays,
         ),
         params=(
-            *((name, spread(params[name], (count,)) * share) for name in CONTACT[:3]),
-            (CONTACT[3], spread(params[CONTACT[3]], (count,))),
+            *((name, broadcast(params[name], (count,)) * share) for name in CONTACT[:3]),
+            (CONTACT[3], broadcast(params[CONTACT[3]], (count,))),
         ),
         work=(((count,), "int"), ((count,), "int"), ((count,), "float")),
         stages=(Stage(1, sort_bodies),),

@@ -37,7 +37,8 @@ def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
         ParamSpec("orientation", rows("orientation", (1.0, 0.0, 0.0, 0.0)), "", "start quaternion w, x, y, z, of any "
                   "length", ("bodies", 4)),
         ParamSpec("velocity", rows("velocity", zero), "m/s", "velocity of the centre at the start", ("bodies", 3)),
-        ParamSpec("spin", rows("spin", zero), "rad/s", "angular velocity at the start, world axes", ("bodies", 3)),
+        ParamSpec("angular_velocity", rows("angular_velocity", zero), "rad/s", "at the start, about world axes",
+                  ("bodies", 3), formerly=("spin",)),
         ParamSpec("mass", masses, "kg", "mass; the inertia follows it unless given", ("bodies",), POSITIVE),
         ParamSpec("density", None, "kg/m^3", "instead of mass: density x volume", ("bodies",), POSITIVE),
         ParamSpec("inertia", inertia, "kg m^2", "instead of the inertia that follows from mass and shape: xx, yy, zz, "

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from diffloom.contact import contact_specs, ground
-from diffloom.dynamics import Mechanics, Term, applied, frozen, particles, per_step, spread, springs
+from diffloom.dynamics import Mechanics, Term, applied, broadcast, frozen, particles, per_step, springs
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -109,11 +109,11 @@ class SpringsModel(Model):
 
     def initial_state(self, params: Params) -> State:
         shape = (len(self._start), 3)
-        return State(spread(params["position"], shape), spread(params["velocity"], shape))
+        return State(broadcast(params["position"], shape), broadcast(params["velocity"], shape))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         count = len(self._start)
-        law = particles(spread(params["mass"], (count,)), params["gravity"], self._fixed)
+        law = particles(broadcast(params["mass"], (count,)), params["gravity"], self._fixed)
         force = per_step("force", params, control, (count, 3))
         terms: list[Term] = [
             springs(self._pairs, params["stiffness"], params["damping"], params["rest_length"]),

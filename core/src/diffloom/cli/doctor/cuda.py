@@ -11,13 +11,13 @@ _COMPILERS = {"nvidia-cuda-nvrtc": "NVRTC", "nvidia-nvvm": "NVVM", "nvidia-cuda-
 
 def cuda() -> Section:
     """Whether kernels can run on a GPU here, and whether they can at least be compiled for one."""
-    looks = {
+    probes = {
         "driver": _driver,
         "PyTorch on CUDA": _torch_devices,
         "kernels on CUDA": _kernel_compilers,
         "compilers": _compilers,
     }
-    return Section("CUDA", tuple(guarded(subject, look) for subject, look in looks.items()))
+    return Section("CUDA", tuple(guarded(subject, probe) for subject, probe in probes.items()))
 
 
 _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"

@@ -41,9 +41,9 @@ def cause(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def guarded(subject: str, look: Callable[[], Finding]) -> Finding:
+def guarded(subject: str, probe: Callable[[], Finding]) -> Finding:
     """The finding of ``look``; when looking itself fails, that is the finding."""
     try:
-        return look()
+        return probe()
     except (Exception, SystemExit) as error:
         return Finding(subject, Health.BROKEN, cause(error))

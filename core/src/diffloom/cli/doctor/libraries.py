@@ -19,10 +19,10 @@ _LIBRARIES = {
 
 def libraries() -> Section:
     """All optional libraries."""
-    return Section("Optional libraries", tuple(_look(subject, *about) for subject, about in _LIBRARIES.items()))
+    return Section("Optional libraries", tuple(_library(subject, *about) for subject, about in _LIBRARIES.items()))
 
 
-def _look(subject: str, module: str, distribution: str, purpose: str) -> Finding:
+def _library(subject: str, module: str, distribution: str, purpose: str) -> Finding:
     try:
         if importlib.util.find_spec(module) is None:
             return Finding(subject, Health.ABSENT, f"not installed; it would bring {purpose}")

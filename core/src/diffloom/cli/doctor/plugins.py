@@ -4,7 +4,7 @@ import time
 from functools import partial
 
 from diffloom.cli.doctor.finding import Finding, Health, Section, guarded
-from diffloom.plugins import FactoryError, survey
+from diffloom.plugins import FactoryError, installed_registry
 from diffloom.plugins.entry import Entry
 from diffloom.plugins.report import PluginReport, PluginState
 
@@ -19,7 +19,7 @@ _HEALTH = {
 def plugins() -> Section:
     """Every plugin that did not load, and everything that the others offer, imported for a try."""
     findings: list[Finding] = []
-    for report in survey().plugins:
+    for report in installed_registry().plugins:
         if report.state is PluginState.LOADED:
             findings += [guarded(_label(entry), partial(_try, entry)) for entry in report.offers]
         else:

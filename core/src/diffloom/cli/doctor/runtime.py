@@ -20,9 +20,9 @@ _VARIABLES = (
 
 def runtime() -> Section:
     """Everything that any computation needs."""
-    looks = {"threads": _threads, "compiled code": _compiled_code}
+    probes = {"threads": _threads, "compiled code": _compiled_code}
     libraries = (_python(), _torch(), _numba())
-    return Section("Runtime", (*libraries, *(guarded(subject, look) for subject, look in looks.items())))
+    return Section("Runtime", (*libraries, *(guarded(subject, probe) for subject, probe in probes.items())))
 
 
 def _python() -> Finding:

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from diffloom.cli.explain.page import Page
-from diffloom.plugins import PluginError, survey
+from diffloom.plugins import PluginError, installed_registry
 from diffloom.plugins.entry import Entry
 from diffloom.plugins.import_path import import_object
 from diffloom.plugins.kinds import KINDS
@@ -63,7 +63,7 @@ def suggestion(name: str) -> str:
 
 def entries() -> Iterator[Entry]:
     """All that is registered."""
-    registry = survey()
+    registry = installed_registry()
     return (entry for kind in KINDS for entry in registry.entries(kind))
 
 

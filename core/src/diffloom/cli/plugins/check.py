@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diffloom.plugins import FactoryError, survey
+from diffloom.plugins import FactoryError, installed_registry
 from diffloom.plugins.entry import Entry
 from diffloom.plugins.kinds import INTEGRATORS, KINDS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS
 from diffloom.plugins.report import PluginReport, PluginState
@@ -46,7 +46,7 @@ def check(name: str, families: tuple[str, ...], verbose: bool, as_json: bool) ->
 
 def _find(name: str) -> tuple[PluginReport | None, tuple[Entry, ...]]:
     """The plugin of this name with all its offers, or just the offers of this name."""
-    registry = survey()
+    registry = installed_registry()
     for report in registry.plugins:
         if normalized(name) in (normalized(report.origin.plugin), normalized(report.origin.distribution)):
             return report, report.offers

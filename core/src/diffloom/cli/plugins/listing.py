@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diffloom.plugins import PLUGIN_API, survey
+from diffloom.plugins import PLUGIN_API, installed_registry
 from diffloom.plugins.entry import Entry
 from diffloom.plugins.kinds import KINDS
 from diffloom.plugins.report import PluginReport, PluginState
@@ -25,7 +25,7 @@ _COLOURS = {
 
 def show(as_json: bool) -> int:
     """Print the list; the exit code is 1 when strict mode is on and a plugin is broken or missing."""
-    reports = survey().plugins
+    reports = installed_registry().plugins
     if as_json:
         click.echo(json.dumps(as_data(reports), indent=2))
     else:

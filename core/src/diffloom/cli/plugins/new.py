@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from diffloom.plugins import survey
+from diffloom.plugins import installed_registry
 from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS, Kind
 
 SUFFIX = ".in"
@@ -102,7 +102,7 @@ def _checked(name: str, kind: Kind) -> str:
         raise click.ClickException(
             f"{name!r} cannot be a name: use lower case letters and digits, joined by '_', starting with a letter"
         )
-    registry = survey()
+    registry = installed_registry()
     if found in registry.names(kind):
         what = f"{'an' if kind.singular[0] in 'aeiou' else 'a'} {kind.singular}"
         owner = registry.entry(kind, found).origin

@@ -74,11 +74,11 @@ def wait_for_team(team, number):
     if team.shape[0] == 1:
         return
     for tile in range(team.shape[0]):
-        looks = 0
+        polls = 0
         while read_word(team, tile) < 2 * number + 2:
-            pause(looks)
-            looks += 1
-            if looks == _PATIENCE:
+            pause(polls)
+            polls += 1
+            if polls == _PATIENCE:
                 team[tile, _SLOW] = 1
 
 
@@ -100,7 +100,7 @@ def replace_word(team, tile, value):
     return held
 
 
-def pause(looks):
+def pause(polls):
     """Wait a moment; after many looks let other threads run, after very many sleep."""
 
 
@@ -137,7 +137,7 @@ def _replace(typingctx, team, tile, value):
 
 
 @intrinsic
-def _pause(typingctx, looks):
+def _pause(typingctx, polls):
     def codegen(context, builder, sig, args):
         nothing = ir.FunctionType(ir.VoidType(), [])
         if "x86" in builder.module.triple:
@@ -173,5 +173,5 @@ def _compiled_replace(team, tile, value):
 
 
 @overloaded(pause)
-def _compiled_pause(looks):
-    return lambda looks: _pause(looks)
+def _compiled_pause(polls):
+    return lambda polls: _pause(polls)

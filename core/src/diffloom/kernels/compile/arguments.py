@@ -60,7 +60,7 @@ class Bound:
         return self._host
 
 
-def look(args: Sequence[Any]) -> tuple[list[Any], Key]:
+def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
     """Arguments as compiled code takes them, and what that code depends on."""
     arrays: Arrays = []
     statics: list[Any] = []

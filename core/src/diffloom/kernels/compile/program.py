@@ -82,7 +82,7 @@ class Program:
         if target == "cuda":
             return self._run_on_gpu(pipeline, args)
         try:
-            host, key = arguments.look(args)
+            host, key = arguments.inspected(args)
         except arguments.OnGpu:
             if target == "auto":
                 return self._run_on_gpu(pipeline, args)

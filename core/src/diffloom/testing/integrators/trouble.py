@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from diffloom.dynamics import Mechanics, TorchTerm
-from diffloom.interfaces import NoGradient, OwnStep, SimulationError, State
+from diffloom.interfaces import CustomStep, NoGradient, SimulationError, State
 from diffloom.testing.checks import Skip, check, compared, require
 from diffloom.testing.integrators.runs import accepted, names
 from diffloom.testing.refusals import refused
@@ -37,9 +37,9 @@ def schedules(subject: IntegratorSubject, name: str) -> None:
 @check("trouble")
 def blow_up(subject: IntegratorSubject) -> str:
     """A motion that is no longer finite raises SimulationError instead of coming back as NaN."""
-    system: Mechanics | OwnStep = Mechanics(CHAIN.dynamics().nodes, (TorchTerm("blow_up", _explode),))  # type: ignore[attr-defined]
+    system: Mechanics | CustomStep = Mechanics(CHAIN.dynamics().nodes, (TorchTerm("blow_up", _explode),))  # type: ignore[attr-defined]
     if subject.integrator.refuses(system) is not None:
-        system = OwnStep(lambda k, dt, state: State(state.q / 0.0 * 0.0, state.u))
+        system = CustomStep(lambda k, dt, state: State(state.q / 0.0 * 0.0, state.u))
     if subject.integrator.refuses(system) is not None:
         raise Skip("it advances neither mechanics nor own steps")
     try:

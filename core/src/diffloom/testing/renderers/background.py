@@ -7,7 +7,7 @@ import dataclasses
 import torch
 
 from diffloom.testing.checks import Skip, check, require
-from diffloom.testing.renderers.pictures import draw, needs, offered, precision
+from diffloom.testing.renderers.images import draw, needs, offered, precision
 from diffloom.testing.scenes import FAR, SIZE, front, square
 from diffloom.testing.subjects import RendererSubject
 

@@ -10,7 +10,7 @@ import torch
 from diffloom.interfaces import Material
 from diffloom.testing.checks import Skip, check
 from diffloom.testing.refusals import refused
-from diffloom.testing.renderers.pictures import offered, precision
+from diffloom.testing.renderers.images import offered, precision
 from diffloom.testing.scenes import camera, gem
 from diffloom.testing.subjects import RendererSubject
 

@@ -8,14 +8,14 @@ import torch
 
 from diffloom.testing.checks import check, require
 from diffloom.testing.renderers.face_order import tolerance
-from diffloom.testing.renderers.pictures import draw, offered, precision
+from diffloom.testing.renderers.images import draw, offered, precision
 from diffloom.testing.scenes import camera, gem
 from diffloom.testing.subjects import RendererSubject
 
 
 @check("batch", offered)
 def one_by_one(subject: RendererSubject, output: str) -> str:
-    """Three frames drawn together are the same pictures as each drawn alone."""
+    """Three frames drawn together are the same images as each drawn alone."""
     dtype = precision(subject)
     surface = gem(3, dtype)
     together = draw(subject, surface, camera(dtype), output)

@@ -6,7 +6,7 @@ import torch
 
 from diffloom.interfaces import Capabilities, Renderer
 from diffloom.testing.checks import check, require
-from diffloom.testing.renderers.pictures import OUTPUTS
+from diffloom.testing.renderers.images import OUTPUTS
 from diffloom.testing.settings_objects import frozen
 from diffloom.testing.subjects import RendererSubject
 
@@ -23,7 +23,7 @@ def settings(subject: RendererSubject) -> None:
 
 @check("capabilities")
 def claims(subject: RendererSubject) -> str:
-    """Outputs, gradients, precisions and shadings are ones there are, and at least one picture can be had."""
+    """Outputs, gradients, precisions and shadings are ones there are, and at least one image can be had."""
     found = subject.renderer.capabilities
     require(isinstance(found, Capabilities), f"capabilities is {found!r}; expected Capabilities")
     known = {

@@ -1,4 +1,4 @@
-"""Empty scenes and degenerate faces: no crash, no NaN, in pictures and in gradients."""
+"""Empty scenes and degenerate faces: no crash, no NaN, in images and in gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError, Surface
 from diffloom.testing.checks import check, compared, require
 from diffloom.testing.comparing import finite
-from diffloom.testing.renderers.pictures import draw, offered, precision, smooth
+from diffloom.testing.renderers.images import draw, offered, precision, smooth
 from diffloom.testing.scenes import DISTANCE, FAR, front, gem, square
 from diffloom.testing.subjects import RendererSubject
 
@@ -55,7 +55,7 @@ UNSEEN: dict[str, Callable[[torch.dtype], Surface]] = {
     "behind the camera": lambda dtype: Surface(
         gem(1, dtype).vertices + 4.0 * _z(dtype) * DISTANCE, gem(1, dtype).faces
     ),
-    "beside the picture": lambda dtype: Surface(gem(1, dtype).vertices + 50.0 * _x(dtype), gem(1, dtype).faces),
+    "beside the image": lambda dtype: Surface(gem(1, dtype).vertices + 50.0 * _x(dtype), gem(1, dtype).faces),
 }
 
 
@@ -89,7 +89,7 @@ def drawn(subject: RendererSubject, base: Surface, output: str) -> tuple[Tensor,
 
 @check("degenerate", scenes)
 def finite_everywhere(subject: RendererSubject, scene: str) -> None:
-    """Pictures and gradients of degenerate faces are finite."""
+    """Images and gradients of degenerate faces are finite."""
     for output in smooth(subject):
         found, grad = drawn(subject, SCENES[scene](precision(subject)), output)
         finite(f"{output} of {scene}", found)

@@ -7,13 +7,13 @@ import torch
 from diffloom.interfaces import Surface
 from diffloom.testing.checks import check
 from diffloom.testing.comparing import same_bits
-from diffloom.testing.renderers.pictures import draw, precision, smooth
+from diffloom.testing.renderers.images import draw, precision, smooth
 from diffloom.testing.scenes import camera, gem
 from diffloom.testing.subjects import RendererSubject
 
 
-def picture_and_gradient(subject: RendererSubject, base: Surface, output: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """A picture, and the gradient of its weighted sum by the vertices."""
+def image_and_gradient(subject: RendererSubject, base: Surface, output: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """An image, and the gradient of its weighted sum by the vertices."""
     vertices = base.vertices.detach().clone().requires_grad_()
     found = draw(subject, Surface(vertices, base.faces, colours=base.colours), camera(base.vertices.dtype), output)
     if not found.requires_grad:
@@ -24,13 +24,13 @@ def picture_and_gradient(subject: RendererSubject, base: Surface, output: str) -
 
 @check("determinism", smooth)
 def repeats(subject: RendererSubject, output: str) -> None:
-    """A scene drawn before and after another one gives the same picture and gradient, bit for bit."""
+    """A scene drawn before and after another one gives the same image and gradient, bit for bit."""
     base = gem(2, precision(subject))
-    first = picture_and_gradient(subject, base, output)
-    picture_and_gradient(subject, Surface(1.2 * base.vertices, base.faces), output)
-    again = picture_and_gradient(subject, base, output)
-    same_bits(f"two pictures of one scene ({output})", first[0], again[0])
-    same_bits(f"gradients of two pictures of one scene ({output})", first[1], again[1])
+    first = image_and_gradient(subject, base, output)
+    image_and_gradient(subject, Surface(1.2 * base.vertices, base.faces), output)
+    again = image_and_gradient(subject, base, output)
+    same_bits(f"two images of one scene ({output})", first[0], again[0])
+    same_bits(f"gradients of two images of one scene ({output})", first[1], again[1])
 
 
 @check("determinism", smooth)

@@ -7,7 +7,7 @@ import torch
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import finite
 from diffloom.testing.refusals import refused
-from diffloom.testing.renderers.pictures import draw, offered, smooth
+from diffloom.testing.renderers.images import draw, offered, smooth
 from diffloom.testing.scenes import FAR, camera, gem
 from diffloom.testing.subjects import RendererSubject
 
@@ -31,7 +31,7 @@ def as_claimed(subject: RendererSubject, kind: str) -> None:
         require(found.dtype == dtype, f"{kind} in, {found.dtype} out")
         if "vertices" in subject.renderer.capabilities.gradients:
             (grad,) = torch.autograd.grad(found.sum(), vertices)
-            require(grad.dtype == dtype, f"the gradient of a picture in {kind} is {grad.dtype}")
+            require(grad.dtype == dtype, f"the gradient of an image in {kind} is {grad.dtype}")
             finite(f"the gradient in {kind}", grad)
         return
     refused(f"{kind}, which is not claimed,", lambda: draw(subject, surface, camera(dtype), output))

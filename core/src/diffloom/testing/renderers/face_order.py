@@ -1,4 +1,4 @@
-"""Pictures do not depend on the order of faces or vertices."""
+"""Images do not depend on the order of faces or vertices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 from diffloom.interfaces import Surface
 from diffloom.testing.checks import check, require
-from diffloom.testing.renderers.pictures import draw, offered, precision
+from diffloom.testing.renderers.images import draw, offered, precision
 from diffloom.testing.scenes import camera, gem
 from diffloom.testing.subjects import RendererSubject
 
@@ -18,7 +18,7 @@ def tolerance(dtype: torch.dtype) -> float:
 
 @check("face_order", offered)
 def faces(subject: RendererSubject, output: str) -> str:
-    """Faces in another order make the same picture; their numbers follow them."""
+    """Faces in another order make the same image; their numbers follow them."""
     dtype = precision(subject)
     base = gem(2, dtype)
     order = torch.tensor([5, 2, 7, 0, 3, 6, 1, 4])
@@ -33,7 +33,7 @@ def faces(subject: RendererSubject, output: str) -> str:
 
 @check("face_order", offered)
 def vertices(subject: RendererSubject, output: str) -> str:
-    """Vertices in another order, and faces that start at another corner, make the same picture."""
+    """Vertices in another order, and faces that start at another corner, make the same image."""
     dtype = precision(subject)
     base = gem(2, dtype)
     order = torch.tensor([3, 0, 5, 1, 4, 2])

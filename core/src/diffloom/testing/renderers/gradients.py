@@ -11,11 +11,11 @@ from diffloom.interfaces import Camera, PointLight, Surface
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import matched_gradients, worst
 from diffloom.testing.renderers.capabilities import GRADIENTS
-from diffloom.testing.renderers.pictures import draw, offered, smooth
+from diffloom.testing.renderers.images import draw, offered, smooth
 from diffloom.testing.scenes import camera, chequered, gem, lamps, lit
 from diffloom.testing.subjects import RendererSubject
 
-#: Edges that pass a pixel's centre between two pictures make differences jump: short ones first.
+#: Edges that pass a pixel's centre between two images make differences jump: short ones first.
 STEPS = (1e-6, 1e-7, 1e-5, 1e-4)
 TOLERANCE = 2e-5
 
@@ -64,9 +64,9 @@ def exact(subject: RendererSubject, pair: str) -> str:
         raise Skip("the renderer does not claim the shading 'lambert'")
     surface, view, inputs = scene_of(name)
 
-    def picture(**given: Tensor) -> Tensor:
-        look = {k: v for k, v in given.items() if k in ("vertices", "colours")}
-        drawn = replace(surface, **look)  # type: ignore[arg-type]
+    def image(**given: Tensor) -> Tensor:
+        appearance = {k: v for k, v in given.items() if k in ("vertices", "colours")}
+        drawn = replace(surface, **appearance)  # type: ignore[arg-type]
         if "texture" in given and surface.texture is not None:
             drawn = replace(drawn, texture=replace(surface.texture, image=given["texture"]))
         seen = replace(view, **{k: v for k, v in given.items() if k in ("eye", "rotation", "focal")})  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def exact(subject: RendererSubject, pair: str) -> str:
             lights = (first, PointLight(given["position"], given["diffuse"], 0.1), last)  # type: ignore[assignment]
         return draw(subject, drawn, seen, output, lights)
 
-    found = matched_gradients(picture, inputs, tolerance=TOLERANCE, steps=STEPS)
+    found = matched_gradients(image, inputs, tolerance=TOLERANCE, steps=STEPS)
     require(not all(c.silent for c in found), f"{output} does not depend on {name} at all, though it must")
     return worst(found)
 

@@ -12,7 +12,7 @@ from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import matched_gradients, same_bits, worst
 from diffloom.testing.refusals import refused
 from diffloom.testing.renderers.face_order import tolerance
-from diffloom.testing.renderers.pictures import draw, needs, precision
+from diffloom.testing.renderers.images import draw, needs, precision
 from diffloom.testing.scenes import camera, chequered, gem
 from diffloom.testing.subjects import RendererSubject
 

@@ -6,7 +6,7 @@ import torch
 
 from diffloom.interfaces import join
 from diffloom.testing.checks import check, require
-from diffloom.testing.renderers.pictures import draw, needs, offered, precision
+from diffloom.testing.renderers.images import draw, needs, offered, precision
 from diffloom.testing.scenes import SIZE, front, square
 from diffloom.testing.subjects import RendererSubject
 
@@ -49,7 +49,7 @@ def hiding(subject: RendererSubject) -> None:
     needs(subject, "rgba")
     dtype = precision(subject)
     near, far = square(2.0, 0.5, dtype), square(3.0, 0.9, dtype)
-    far = far.with_look(colours=torch.tensor([0.1, 0.2, 0.9], dtype=dtype))
+    far = far.with_appearance(colours=torch.tensor([0.1, 0.2, 0.9], dtype=dtype))
     for both in ([near, far], [far, near]):
         rgb = draw(subject, join(both), front(dtype))[0, SIZE[0] // 2, SIZE[1] // 2, :3].double()
         off = float((rgb - torch.tensor([0.8, 0.4, 0.2], dtype=torch.float64)).abs().max())

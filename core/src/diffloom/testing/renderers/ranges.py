@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import finite
-from diffloom.testing.renderers.pictures import draw, needs, offered, precision
+from diffloom.testing.renderers.images import draw, needs, offered, precision
 from diffloom.testing.scenes import FAR, NEAR, camera, gem, lamps, lit
 from diffloom.testing.subjects import RendererSubject
 
@@ -53,9 +53,9 @@ def light(subject: RendererSubject, shading: str) -> None:
     dtype = precision(subject)
     bright = draw(subject, lit(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype))[..., :3]
     dark = draw(subject, lit(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype)[:1])[..., :3]
-    finite("a lit picture", bright)
-    require(float(bright.min()) >= -SLACK, f"a lit picture has the colour {float(bright.min()):.3g}")
-    require(float(dark.sum()) < float(bright.sum()), "putting two lamps out does not make the picture darker")
+    finite("a lit image", bright)
+    require(float(bright.min()) >= -SLACK, f"a lit image has the colour {float(bright.min()):.3g}")
+    require(float(dark.sum()) < float(bright.sum()), "putting two lamps out does not make the image darker")
 
 
 CHECKS = (bounds, alpha, light)

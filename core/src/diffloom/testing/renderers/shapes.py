@@ -1,11 +1,11 @@
-"""Pictures have the shapes and types that Image promises."""
+"""Images have the shapes and types that Image promises."""
 
 from __future__ import annotations
 
 import torch
 
 from diffloom.testing.checks import check, require
-from diffloom.testing.renderers.pictures import OUTPUTS, draw, offered, precision
+from diffloom.testing.renderers.images import OUTPUTS, draw, offered, precision
 from diffloom.testing.scenes import SIZE, camera, gem
 from diffloom.testing.subjects import RendererSubject
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from diffloom_fitting.commands.options import experiment_options, load
+from diffloom_fitting.commands.options import Options, experiment_options
 
 
 @click.command(name="check-gradient")
@@ -14,8 +14,7 @@ from diffloom_fitting.commands.options import experiment_options, load
 @click.option("--tolerance", type=float, help="Largest relative error that passes.")
 @click.option("--entries", type=int, default=12, show_default=True, help="Unknowns or directions to check.")
 def check_gradient(
-    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None, step: float | None, tolerance: float | None, entries: int,
+    file: str, options: Options, step: float | None, tolerance: float | None, entries: int,
 ) -> None:  # fmt: skip
     """Compare the gradient of FILE's loss at its start with finite differences; exit code 1 when they disagree."""
     from rich.console import Console
@@ -24,7 +23,7 @@ def check_gradient(
     from diffloom_fitting import gradient_check
     from diffloom_fitting.files import build_experiment
 
-    experiment = build_experiment(load(file, settings, quick, renderer, target_renderer, seed))
+    experiment = build_experiment(options.load(file))
     found = gradient_check.check_gradient(
         experiment.objective(), experiment.start(), tolerance=tolerance, step=step, entries=entries,
         seed=experiment.seed,

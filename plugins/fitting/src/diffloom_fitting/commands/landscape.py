@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diffloom_fitting.commands.options import experiment_options, load
+from diffloom_fitting.commands.options import Options, experiment_options
 
 
 @click.command()
@@ -22,8 +22,7 @@ from diffloom_fitting.commands.options import experiment_options, load
 @click.option("--log", "spaced", is_flag=True, help="Space the grid by equal factors.")
 @click.option("--out", type=click.Path(), help="Folder (default: landscapes/<file's name>).")
 def landscape(
-    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None, over: tuple[str, ...], spaced: bool, out: str | None,
+    file: str, options: Options, over: tuple[str, ...], spaced: bool, out: str | None,
 ) -> None:  # fmt: skip
     """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it."""
     from rich.progress import track
@@ -35,7 +34,7 @@ def landscape(
     if len(over) > 2:
         raise click.UsageError(f"--over: got {len(over)} parameters; expected one or two")
     axes = [Axis.parse(text, spaced) for text in over]
-    experiment = build_experiment(load(file, settings, quick, renderer, target_renderer, seed))
+    experiment = build_experiment(options.load(file))
     found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
     folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem
     with explained(folder):

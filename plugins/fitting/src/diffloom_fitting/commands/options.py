@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from diffloom_fitting.files import Loaded
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line changes in an experiment file."""
+
+    settings: tuple[str, ...] = ()
+    quick: bool = False
+    variants: tuple[str, ...] = ()
+    renderer: str | None = None
+    target_renderer: str | None = None
+    seed: int | None = None
+
+    def load(self, file: str) -> Loaded:
+        """The checked file with these put in."""
+        from diffloom_fitting.files import load_file
+
+        changes = {"renderer.name": self.renderer, "target.renderer": self.target_renderer, "seed": self.seed}
+        given = {place: value for place, value in changes.items() if value is not None}
+        return load_file(file, settings=self.settings, changes=given, quick=self.quick, variants=self.variants)
 
 
-def experiment_options(command: Command) -> Command:
-    """FILE and the options that change what it says."""
+def experiment_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that change what an experiment file says; the command gets them as ``options``."""
+
+    @functools.wraps(command)
+    def collected(**given: Any) -> None:
+        found = Options(**{part.name: given.pop(part.name) for part in fields(Options)})
+        command(options=found, **given)
+
     for option in (
         click.option("--seed", type=int, help="Seed of every draw, instead of the file's."),
         click.option("--target-renderer", metavar="NAME", help="Synthesise the target with this renderer."),
         click.option("--renderer", metavar="NAME", help="Draw with this renderer instead of the file's."),
-        click.option("--quick", is_flag=True, help="The file's own reduced version, for a try."),
+        click.option("--variant", "variants", multiple=True, metavar="NAME", help="Put in the file's [variants.NAME]."),
+        click.option("--quick", is_flag=True, help="The file's own reduced version, for a try: [variants.quick]."),
         click.option(
             "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value, e.g. camera.size=[64,64]."
         ),
     ):
-        command = option(command)
-    return command
-
-
-def load(
-    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None,
-) -> Loaded:  # fmt: skip
-    """The checked file with the options put in."""
-    from diffloom_fitting.files import load_file
-
-    changes: dict[str, Any] = {}
-    if renderer is not None:
-        changes["renderer.name"] = renderer
-    if target_renderer is not None:
-        changes["target.renderer"] = target_renderer
-    if seed is not None:
-        changes["seed"] = seed
-    return load_file(file, settings=settings, changes=changes, quick=quick)
+        option(collected)
+    return collected

@@ -1,4 +1,4 @@
-"""`diffloom render`: one picture."""
+"""`diffloom render`: one image."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from pathlib import Path
 
 import click
 
-from diffloom_fitting.commands.options import experiment_options, load
+from diffloom_fitting.commands.options import Options, experiment_options
 
 
 @click.command()
 @click.argument("file", type=click.Path())
 @experiment_options
 @click.option("--time", "moment", type=float, default=0.0, show_default=True, help="When [s].")
-@click.option("--out", type=click.Path(), default="picture.png", show_default=True, help="The picture (png).")
+@click.option("--out", type=click.Path(), default="image.png", show_default=True, help="The image (png).")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
 @click.option("--view", "label", help="The label of the view, where there are several (default: the first).")
 @click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
 def render(
-    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None, moment: float, out: str, truth: bool, label: str | None, output: str,
+    file: str, options: Options, moment: float, out: str, truth: bool, label: str | None, output: str,
 ) -> None:  # fmt: skip
     """Draw the scene of FILE at one time."""
     import torch
@@ -30,14 +29,14 @@ def render(
     from diffloom_fitting.files.experiments import build_truth
     from diffloom_fitting.run_folder.writing import new_file
 
-    loaded = load(file, settings, quick, renderer, target_renderer, seed)
+    loaded = options.load(file)
     scene = build_scene(loaded)
     scene = scene if label is None else scene.seen_from(label)
     values = build_truth(loaded, scene) if truth else {}
     with torch.no_grad():
         # The start is always among the times: a rollout of no steps is no rollout.
         times = torch.tensor([0.0, moment] if moment > 0.0 else [0.0, scene.dt], dtype=torch.float64)
-        image = scene.film(values, times, (output,), NoGradient()).image
+        image = scene.render(values, times, (output,), NoGradient()).image
     assert image is not None
     shown = -1 if moment > 0.0 else 0
     if output == "rgba":

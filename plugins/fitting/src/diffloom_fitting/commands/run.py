@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diffloom_fitting.commands.options import experiment_options, load
+from diffloom_fitting.commands.options import Options, experiment_options
 
 if TYPE_CHECKING:
     from diffloom_fitting.experiment import Experiment
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
 @click.option("--resume", type=click.Path(), metavar="FOLDER", help="Go on with an interrupted run.")
 @click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
-@click.option("--report/--no-report", default=True, help="Write films, plots and the report.")
+@click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
 def run(
-    file: str | None, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None, out: str | None, resume: str | None, check: bool, report: bool,
+    file: str | None, options: Options, out: str | None, resume: str | None, check: bool, report: bool,
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video.
 
-    Shows the fit as it goes and writes a folder with the result, films, plots and a report. Ctrl-C keeps what was
+    Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
     found; --resume FOLDER goes on.
     """
     from diffloom_fitting.run_folder import RunFolder
@@ -36,13 +35,12 @@ def run(
     if (file is None) == (resume is None):
         raise click.UsageError("give an experiment FILE, or --resume FOLDER")
     if resume is not None:
-        changed = settings or quick or renderer or target_renderer or seed is not None or out
-        if changed:
+        if options != Options() or out:
             raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
         folder, experiment = RunFolder(Path(resume)), None
     else:
         assert file is not None
-        loaded = load(file, settings, quick, renderer, target_renderer, seed)
+        loaded = options.load(file)
         # Built before a folder is made, so that a bad file leaves nothing behind.
         from diffloom_fitting.files import build_experiment
 

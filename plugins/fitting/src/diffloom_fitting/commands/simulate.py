@@ -6,21 +6,20 @@ from pathlib import Path
 
 import click
 
-from diffloom_fitting.commands.options import experiment_options, load
+from diffloom_fitting.commands.options import Options, experiment_options
 
 
 @click.command()
 @click.argument("file", type=click.Path())
 @experiment_options
-@click.option("--out", type=click.Path(), help="Folder for film and states (default: simulated/<file's name>).")
+@click.option("--out", type=click.Path(), help="Folder for video and states (default: simulated/<file's name>).")
 @click.option("--rate", type=float, default=30.0, show_default=True, help="Frames a second.")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
-@click.option("--film/--no-film", default=True, help="Whether to draw, or to write states only.")
+@click.option("--video/--no-video", default=True, help="Whether to draw, or to write states only.")
 def simulate(
-    file: str, settings: tuple[str, ...], quick: bool, renderer: str | None, target_renderer: str | None,
-    seed: int | None, out: str | None, rate: float, truth: bool, film: bool,
+    file: str, options: Options, out: str | None, rate: float, truth: bool, video: bool,
 ) -> None:  # fmt: skip
-    """Simulate the scene of FILE and write film.mp4 (film-<label>.mp4 of each view) and states.npz (q, u, times)."""
+    """Simulate the scene of FILE and write video.mp4 (video-<label>.mp4 of each view) and states.npz (q, u, times)."""
     import time
 
     import torch
@@ -28,12 +27,12 @@ def simulate(
     from diffloom.interfaces import NoGradient
     from diffloom_fitting.files import build_scene
     from diffloom_fitting.files.experiments import build_truth
-    from diffloom_fitting.report.film import write_film
     from diffloom_fitting.report.states_file import write_states
+    from diffloom_fitting.report.video import write_video
     from diffloom_fitting.run_folder.writing import explained
     from diffloom_fitting.scene import sample_times
 
-    loaded = load(file, settings, quick, renderer, target_renderer, seed)
+    loaded = options.load(file)
     scene = build_scene(loaded)
     values = build_truth(loaded, scene) if truth else {}
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
@@ -45,14 +44,14 @@ def simulate(
         simulated = time.perf_counter()
         videos = {
             label: scene.seen_from(label).draw(trajectory, params, values, ("rgba",), sampling)[0].bytes()
-            for label in (scene.viewpoints if film else ())
+            for label in (scene.viewpoints if video else ())
         }
     drawn = time.perf_counter()
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     write_states(folder / "states.npz", trajectory)
     click.echo(f"simulated {scene.steps} steps in {simulated - begin:.2f} s: {folder / 'states.npz'}")
-    for label, video in videos.items():
-        place = folder / (f"film-{label}.mp4" if label else "film.mp4")
-        write_film(place, video[..., :3].numpy(), min(rate, 60.0))
+    for label, frames_drawn in videos.items():
+        place = folder / (f"video-{label}.mp4" if label else "video.mp4")
+        write_video(place, frames_drawn[..., :3].numpy(), min(rate, 60.0))
         click.echo(f"drew {frames} frames in {(drawn - simulated) / len(videos):.2f} s: {place}")

@@ -37,7 +37,7 @@ class Section:
 )  # fmt: skip
 @click.option(
     "--baseline", "baselines", multiple=True, metavar="NAME[:FIRST:END]",
-    help="One more section to compare with, for these seeds: state (true states instead of pictures), cma (a search "
+    help="One more section to compare with, for these seeds: state (true states instead of images), cma (a search "
     "without gradients, as many simulations as ours) or differences (instead of the adjoint).",
 )  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")

@@ -35,8 +35,8 @@ def shown(value: Tensor, deviation: Tensor | None = None) -> str:
         return measured(float(value), None if deviation is None else float(deviation))
     if value.numel() <= 4:
         parts = value.flatten().tolist()
-        spread = [None] * len(parts) if deviation is None else deviation.flatten().tolist()
-        return "(" + ", ".join(measured(v, d) for v, d in zip(parts, spread, strict=True)) + ")"
+        deviations = [None] * len(parts) if deviation is None else deviation.flatten().tolist()
+        return "(" + ", ".join(measured(v, d) for v, d in zip(parts, deviations, strict=True)) + ")"
     return f"mean {number(float(value.mean()), 4)}, {number(float(value.min()), 4)} to {number(float(value.max()), 4)}"
 
 
@@ -44,8 +44,8 @@ def shown_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
     """The same with each number of a short list on a line of its own."""
     if not 1 < value.numel() <= 4:
         return [shown(value, deviation)]
-    spread = [None] * value.numel() if deviation is None else deviation.flatten().tolist()
-    return [measured(v, d) for v, d in zip(value.flatten().tolist(), spread, strict=True)]
+    deviations = [None] * value.numel() if deviation is None else deviation.flatten().tolist()
+    return [measured(v, d) for v, d in zip(value.flatten().tolist(), deviations, strict=True)]
 
 
 def brief(value: Any) -> str:

@@ -37,8 +37,10 @@ def result_lines(result: Result) -> list[str]:
     ]
     if result.views:
         lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
-    if result.held_loss is not None and result.held_start is not None:
-        lines.append(f"on frames kept aside: {number(result.held_start, 4)} -> {number(result.held_loss, 4)}")
+    if result.holdout_loss is not None and result.holdout_start_loss is not None:
+        lines.append(
+            f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
+        )
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9:
         lines.append(sureness(result.uncertainty))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
@@ -54,7 +56,9 @@ def sureness(found: Uncertainty) -> str:
         told += f" that lasts and spreads as measured, which makes it up to {number(found.inflation, 2)} times wider"
     if found.unrest > 1.0:
         return told + f"; but the fit has not come to rest: its next step would be {number(found.unrest, 2)} times that"
-    return told + "; it assumes that what is left over is noise, alike all over the film, and not an error of the model"
+    return (
+        told + "; it assumes that what is left over is noise, alike all over the video, and not an error of the model"
+    )
 
 
 def gradient_lines(result: Result) -> list[str]:

@@ -27,7 +27,7 @@ from diffloom_fitting.files.quantities import quantity
 from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, TimeTable
 from diffloom_fitting.files.terms import with_terms
 from diffloom_fitting.files.values import Named, Table
-from diffloom_fitting.scene import CameraPlacement, Look, Orbit, Scene, Viewpoint, Waypoint
+from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Scene, Viewpoint, Waypoint
 from diffloom_fitting.scene.network import network_policy
 from diffloom_fitting.scene.viewpoint import Cameras
 
@@ -58,13 +58,13 @@ def _scene(loaded: Loaded) -> Scene:
     bare: Model = make("model", content.model.name, get_model(content.model.name), settings)
     model = with_terms(bare, content.terms, loaded.folder)
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
-    integrator, look, policy = content.time.integrator, content.look, content.policy
+    integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
     return Scene(
         model, build_renderer(loaded, content.renderer.name), _cameras(content),
         model.params(dtype, **values), content.time.dt, steps_of(content.time),
         None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
-        tuple(_light(light) for light in content.lights), Look(**look.model_dump()),
+        tuple(_light(light) for light in content.lights), Appearance(**appearance.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
         device=content.device,
     )  # fmt: skip

@@ -16,52 +16,52 @@ from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import TargetTable
 from diffloom_fitting.files.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, Targets, VideoReader, read_film, read_masks, synthesise
-from diffloom_fitting.targets.folder import read_picture
+from diffloom_fitting.targets import Target, Targets, VideoReader, read_masks, read_video, synthesise
+from diffloom_fitting.targets.folder import read_image
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
 
 
 def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tuple[AnyTarget, AnyTarget | None, Scene]:
     """The frames the loss sees and those kept aside, of each view where there are several; and the scene (with the
-    films' backgrounds, where asked for)."""
+    videos' backgrounds, where asked for)."""
     table, views = loaded.content.target, loaded.content.views
     if not views:
         if table is None:
-            raise InputError("target: this is missing; give a film, or [target] alone to synthesise one from [truth]")
+            raise InputError("target: this is missing; give a video, or [target] alone to synthesise one from [truth]")
         whole, scene = _target(loaded, scene, truth, table)
         return *choose_frames(whole, table.frames), scene
     used: dict[str, Target] = {}
-    held: dict[str, Target] = {}
+    holdout: dict[str, Target] = {}
     seen = dict(scene.viewpoints)
     for number, view in enumerate(views):
         own = common(table, view.target)
         try:
-            whole, filmed = _target(loaded, scene.seen_from(view.label), truth, own)
+            whole, recorded = _target(loaded, scene.seen_from(view.label), truth, own)
             used[view.label], aside = choose_frames(whole, own.frames)
         except InputError as error:
             raise InputError(f"views.{number} ({view.label}): {error}") from error
         if aside is not None:
-            held[view.label] = aside
-        seen[view.label] = replace(seen[view.label], background=filmed.background)
-    if held and len(held) < len(used):
-        missing = next(label for label in used if label not in held)
+            holdout[view.label] = aside
+        seen[view.label] = replace(seen[view.label], background=recorded.background)
+    if holdout and len(holdout) < len(used):
+        missing = next(label for label in used if label not in holdout)
         raise InputError(
-            f"views: {missing!r} keeps no frames aside and others do; set target.frames.held for all of them"
+            f"views: {missing!r} keeps no frames aside and others do; set target.frames.holdout for all of them"
         )
-    return Targets(used), Targets(held) if held else None, replace(scene, camera=seen)
+    return Targets(used), Targets(holdout) if holdout else None, replace(scene, camera=seen)
 
 
 def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
-    """The whole target of one camera, before frames are chosen, and the scene with the film's background."""
-    if table.film is None:
+    """The whole target of one camera, before frames are chosen, and the scene with the video's background."""
+    if table.video is None:
         for key in ("masks", "background", "reader"):
             if getattr(table, key) is not None:
-                raise InputError(f"target.{key}: only a film has one; give target.film")
+                raise InputError(f"target.{key}: only a video has one; give target.video")
         return _synthesised(loaded, scene, truth, table), scene
     if table.renderer is not None:
-        raise InputError("target.renderer: a film is not rendered; leave it out, or leave out target.film")
-    return _filmed(loaded.folder, scene, truth, table)
+        raise InputError("target.renderer: a video is not rendered; leave it out, or leave out target.video")
+    return _recorded(loaded.folder, scene, truth, table)
 
 
 def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | None]:
@@ -74,13 +74,13 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
     if not used:
         raise InputError(f"target.frames: no frame is left of {count}; start earlier than frame {table.first}")
     chosen = target.select(sorted(set(used)))
-    if table.held == "none":
+    if table.holdout == "none":
         return chosen, None
-    held = [i for i in range(count) if i not in used] if table.held == "rest" else list(table.held)
-    if len(held) > table.held_limit:
-        pick = torch.linspace(0, len(held) - 1, table.held_limit).round().long()
-        held = [held[int(i)] for i in pick]
-    return chosen, target.select(held) if held else None
+    holdout = [i for i in range(count) if i not in used] if table.holdout == "rest" else list(table.holdout)
+    if len(holdout) > table.holdout_limit:
+        pick = torch.linspace(0, len(holdout) - 1, table.holdout_limit).round().long()
+        holdout = [holdout[int(i)] for i in pick]
+    return chosen, target.select(holdout) if holdout else None
 
 
 def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
@@ -99,15 +99,15 @@ def _reader(named: Named | None) -> VideoReader | None:
     return made
 
 
-def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
-    assert table.film is not None
+def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
+    assert table.video is not None
     offset = scene.viewpoint.time_offset
     span = scene.steps * scene.dt - offset
     duration = span if table.duration is None else min(span, table.duration)
     if not duration > 0.0:
         raise InputError(f"time_offset: got {offset:g} s; the simulation ends before this video begins")
-    target = read_film(
-        folder / table.film, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
+    target = read_video(
+        folder / table.video, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
         dtype=scene.dtype, reader=_reader(table.reader),
     )  # fmt: skip
     if table.masks is not None:
@@ -123,7 +123,7 @@ def _filmed(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetT
         if table.background == "median":
             behind = target.frames.median(dim=0).values
         else:
-            picture = torch.from_numpy(read_picture(folder / table.background)).to(scene.dtype) / 255.0
-            behind = resize(picture, scene.size)
+            image = torch.from_numpy(read_image(folder / table.background)).to(scene.dtype) / 255.0
+            behind = resize(image, scene.size)
         scene = replace(scene, background=behind)
     return replace(target, truth=truth), scene

@@ -64,9 +64,9 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         raise InputError("unknowns: nothing is unknown; name at least one, such as [unknowns.mass]")
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
-    target, held, scene = build_targets(loaded, scene, truth)
+    target, holdout, scene = build_targets(loaded, scene, truth)
     truth = truth | _derived(scene, truth, content.unknowns)
-    target, held = with_truth(target, truth), None if held is None else with_truth(held, truth)
+    target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
         Unknown(
             name, _start(scene, name, table, truth, content.seed, 0), table.each,
@@ -78,7 +78,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     return Experiment(
         scene, target, unknowns, _loss(content.loss, "loss"),
         tuple(_stage(stage, f"stages.{n}", content.renderer.name) for n, stage in enumerate(content.stages)),
-        held, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
+        holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
     )  # fmt: skip
 
@@ -134,7 +134,7 @@ def _further_starts(
             else:
                 generator = generator_for(content.seed, f"starts {number} {slot.name}")
                 noise = torch.randn(slot.size, generator=generator, dtype=torch.float64).to(scene.dtype)
-                z = slot.space.encode(slot.start, slot.name).reshape(-1) + content.starts.spread * noise
+                z = slot.space.encode(slot.start, slot.name).reshape(-1) + content.starts.scatter * noise
                 values[slot.name] = slot.space.decode(z.reshape(slot.shape))
         starts.append(values)
     return tuple(starts)

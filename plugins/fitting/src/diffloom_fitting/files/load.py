@@ -11,11 +11,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
 from diffloom_fitting.files.draws import resolve_draws
 from diffloom_fitting.files.errors import explain
+from diffloom_fitting.files.old_names import present_place, with_present_names
 from diffloom_fitting.files.overrides import override, parse_setting
 from diffloom_fitting.files.schema import ExperimentFile, RendererTable
 from diffloom_fitting.files.terms import with_dotted_names
+
+#: The variant that is put in by itself, and the tables that say who draws.
+CROSS_RENDERER = "cross_renderer"
+_DRAWING = ("renderer", "target", "views")
 
 
 @dataclass(frozen=True)
@@ -29,13 +35,14 @@ class Loaded:
 
 
 def load_file(
-    path: str | Path, *, settings: Sequence[str] = (), changes: Mapping[str, Any] | None = None, quick: bool = False
-) -> Loaded:
+    path: str | Path, *, settings: Sequence[str] = (), changes: Mapping[str, Any] | None = None, quick: bool = False,
+    variants: Sequence[str] = (),
+) -> Loaded:  # fmt: skip
     """Read and check an experiment file.
 
-    settings: texts such as "camera.size=[64,64]". changes: the same as values by place. quick: put the file's own
-    [quick] table in first, a reduced version for a try. Its [foreign] table is put in when another renderer than the
-    fit's draws the film.
+    settings: texts such as "camera.size=[64,64]". changes: the same as values by place. variants: of
+    the file's [variants.*] tables, those to put in first, in this order; quick: the one called "quick", a reduced
+    version for a try. The one called "cross_renderer" is put in when another renderer than the fit's draws a video.
     """
     place = Path(path)
     try:
@@ -48,22 +55,23 @@ def load_file(
         raw: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
-    return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick)
+    return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants)
 
 
 def load_data(
     raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
-    changes: Mapping[str, Any] | None = None, quick: bool = False,
+    changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
 ) -> Loaded:  # fmt: skip
     """The same from data at hand."""
-    data = dict(raw)
-    short, foreign = _asides(data, name)
+    data = with_present_names(name, raw)
+    offered = _variants(data, name)
     try:
-        if quick:
-            data = override(data, short)
+        for variant in (*(["quick"] if quick else []), *variants):
+            data = override(data, _variant(offered, variant))
         wanted = {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
-        if foreign and _is_foreign(data, wanted):
-            data = override(data, foreign)
+        wanted = {present_place(name, place): value for place, value in wanted.items()}
+        if CROSS_RENDERER in offered and _crosses_renderers(data, wanted):
+            data = override(data, offered[CROSS_RENDERER])
         data = with_dotted_names(override(data, wanted))
         seed = data.get("seed", 0)
         data = resolve_draws(data, seed if isinstance(seed, int) else 0)
@@ -76,23 +84,35 @@ def load_data(
     return Loaded(content, data, folder, name)
 
 
-def _asides(data: dict[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The tables of changes that a file brings along, taken out of it: [quick] and [foreign]."""
-    found: list[Mapping[str, Any]] = []
-    for table in ("quick", "foreign"):
-        changes = data.pop(table, {})
+def _variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any]]:
+    """The tables of changes that a file brings along, taken out of it."""
+    found = data.pop("variants", {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{name}: variants: got {found!r}; expected tables of changes such as [variants.quick]")
+    for variant, changes in found.items():
         if not isinstance(changes, Mapping):
-            raise InputError(f'{name}: {table}: got {changes!r}; expected a table such as {{"camera.size" = [64, 64]}}')
-        found.append(changes)
-    return found
+            given = f"{name}: variants.{variant}: got {changes!r}"
+            raise InputError(f'{given}; expected a table such as {{"camera.size" = [64, 64]}}')
+    return dict(found)
 
 
-def _is_foreign(data: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
-    """Whether, with these changes, another renderer than the fit's draws the film."""
-    said = override(data, {place: value for place, value in changes.items() if place in ("target", "renderer")})
-    named = {}
-    for table, key, otherwise in (("target", "renderer", None), ("renderer", "name", RendererTable().name)):
-        found = said.get(table)
-        own = found.get(key, otherwise) if isinstance(found, Mapping) else otherwise
-        named[table] = changes.get(f"{table}.{key}", own)
-    return named["target"] is not None and named["target"] != named["renderer"]
+def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[str, Any]:
+    """One of a file's variants; "quick" may be absent, and then changes nothing."""
+    if wanted not in offered and wanted != "quick":
+        there = ", ".join(offered) or "none"
+        raise InputError(f"variants: got {wanted!r}; expected one of the file's own, {there}{nearest(wanted, offered)}")
+    return offered.get(wanted, {})
+
+
+def _crosses_renderers(data: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+    """Whether, with these changes, another renderer than the fit's draws the video, or that of one of the views."""
+    said = override(data, {place: value for place, value in changes.items() if place.split(".")[0] in _DRAWING})
+    fit = _named(said.get("renderer"), "name", RendererTable().name)
+    common = _named(said.get("target"), "renderer", None)
+    views = said.get("views") or [{}]
+    drawn = [_named(view.get("target"), "renderer", common) for view in views if isinstance(view, Mapping)]
+    return any(name not in (None, fit) for name in drawn)
+
+
+def _named(table: Any, key: str, otherwise: Any) -> Any:
+    return table.get(key, otherwise) if isinstance(table, Mapping) else otherwise

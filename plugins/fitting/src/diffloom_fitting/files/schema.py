@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from diffloom_fitting.files.values import FramesTable, Named, Number, ScheduleTable, StopTable, Table
 
 Vector = tuple[Number, Number, Number]
-Pictures = Literal["store_all", "checkpointed"]
+GradientPolicy = Literal["store_all", "checkpointed"]
 
 
 class TermTable(Table):
@@ -34,7 +34,7 @@ class TimeTable(Table):
     steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
     integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
-    gradient: Pictures = Field("store_all", description="keep every state, or recompute segments to save memory")
+    gradient: GradientPolicy = Field("store_all", description="keep every state, or recompute segments to save memory")
 
 
 class WaypointTable(Table):
@@ -57,17 +57,17 @@ class CameraTable(Table):
     azimuth: Number = Field(0.0, description="around the vertical [degrees]; 0 looks along -z")
     target: Vector = Field((0.0, 0.0, 0.0), description="where it looks [m]")
     fov: Number = Field(60.0, gt=0.0, lt=180.0, description="vertical field of view [degrees]")
-    size: tuple[int, int] = Field((256, 256), description="height and width of the pictures [px]")
+    size: tuple[int, int] = Field((256, 256), description="height and width of the images [px]")
     near: Number = Field(0.1, gt=0.0, description="nothing nearer is drawn [m]")
     far: Number = Field(100.0, gt=0.0, description="depths are normalised up to here [m]")
     path: list[WaypointTable] = Field([], description="waypoints of a camera that moves, at least two")
 
 
-class LookTable(Table):
+class AppearanceTable(Table):
     """How the surface is coloured."""
 
     colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
-    pattern: Literal["plain", "position", "stripes"] = Field("plain", description="laid over the colour")
+    pattern: Literal["uniform", "position", "stripes"] = Field("uniform", description="laid over the colour")
     shading: Literal["unlit", "lambert", "phong"] | None = Field(None, description="the model's own when absent")
     ambient: float = Field(1.0, ge=0.0, description="factor on ambient light")
     diffuse: float = Field(1.0, ge=0.0, description="factor on diffuse light")
@@ -99,23 +99,23 @@ class RendererTable(Table):
 
 
 class TargetTable(Table):
-    """What is to be matched: a film, or one synthesised with the values in [truth]."""
+    """What is to be matched: a video, or one synthesised with the values in [truth]."""
 
-    film: str | None = Field(None, description="mp4, gif or folder of pictures; absent: synthesised")
+    video: str | None = Field(None, description="mp4, gif or folder of images; absent: synthesised")
     reader: Named | None = Field(
         None,
-        description="a registered video reader and its settings; absent: by whether the film is a folder or a file",
+        description="a registered video reader and its settings; absent: by whether the video is a folder or a file",
     )
-    begin: float = Field(0.0, ge=0.0, description="time in the film that is the simulation's start [s]")
-    duration: float | None = Field(None, gt=0.0, description="how much of the film to read [s]")
-    every: int = Field(1, ge=1, description="read each n-th frame of the film")
+    begin: float = Field(0.0, ge=0.0, description="time in the video that is the simulation's start [s]")
+    duration: float | None = Field(None, gt=0.0, description="how much of the video to read [s]")
+    every: int = Field(1, ge=1, description="read each n-th frame of the video")
     rate: Number | None = Field(
-        None, gt=0.0, description="frames a second: of a folder, or of the synthesised film (absent: each step)"
+        None, gt=0.0, description="frames a second: of a folder, or of the synthesised video (absent: each step)"
     )
-    masks: str | None = Field(None, description="film or folder of masks, one per frame")
-    background: str | None = Field(None, description='"median" of the film, or a picture, shown behind the surface')
+    masks: str | None = Field(None, description="video or folder of masks, one per frame")
+    background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
-    levels: int | None = Field(None, ge=1, description="round the synthesised film to so many grey levels, e.g. 255")
+    levels: int | None = Field(None, ge=1, description="round the synthesised video to so many grey levels, e.g. 255")
     frames: FramesTable = Field(FramesTable(), description="which frames the loss sees")
 
 
@@ -177,7 +177,7 @@ class StartsTable(Table):
     """Several starts."""
 
     count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
-    spread: float = Field(0.5, ge=0.0, description="standard deviation of the scatter, in the searched space")
+    scatter: float = Field(0.5, ge=0.0, description="standard deviation of the start values, in the searched space")
     probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
     enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
 
@@ -204,7 +204,7 @@ class ExperimentFile(Table):
     time: TimeTable = Field(description="the clock of the physics")
     camera: CameraTable = Field(CameraTable(), description="the camera; with [[views]], what they have in common")
     views: list[ViewTable] = Field([], description="several cameras, each with its own target; absent: one, [camera]")
-    look: LookTable = LookTable()
+    appearance: AppearanceTable = AppearanceTable()
     lights: list[LightTable] = Field([], description="absent: the renderer's own")
     renderer: RendererTable = RendererTable()
     target: TargetTable | None = Field(None, description="absent in a file that is only simulated")

@@ -71,7 +71,7 @@ class FramesTable(Table):
     every: int = Field(1, ge=1, description="each n-th frame")
     first: int = Field(0, ge=0, description="the first frame used, counted from 0")
     use: list[int] | None = Field(None, description="these frames instead; negative ones count from the end")
-    held: Literal["rest", "none"] | list[int] = Field(
+    holdout: Literal["rest", "none"] | list[int] = Field(
         "rest", description="frames kept aside: the rest of them, none, or these"
     )
-    held_limit: int = Field(60, ge=1, description="at most so many frames are kept aside, spread evenly")
+    holdout_limit: int = Field(60, ge=1, description="at most so many frames are kept aside, spread evenly")

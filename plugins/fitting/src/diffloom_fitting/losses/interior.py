@@ -19,7 +19,7 @@ from diffloom_fitting.targets import Target
 class InteriorError(Loss):
     """Mean squared difference of colours over the pixels inside the target's outline.
 
-    For films that another renderer or a camera made: each softens outlines in its own way, and a fit that matches them
+    For videos that another renderer or a camera made: each softens outlines in its own way, and a fit that matches them
     errs by what the two differ; inside, both show the same colours. The pixels are chosen by the target alone, so that
     leaving them uncovered costs.
 
@@ -46,7 +46,7 @@ class InteriorError(Loss):
     def residuals(self, view: View, target: Target) -> Tensor:
         """(pixels inside, 3)."""
         if target.frames is None:
-            raise InputError("loss 'interior' compares pictures, and this target has none; use 'silhouette' or 'state'")
+            raise InputError("loss 'interior' compares images, and this target has none; use 'silhouette' or 'state'")
         assert view.image is not None
         assert view.image.rgba is not None
         inside = self.inside(target.coverage())

@@ -1,4 +1,4 @@
-"""Overlap of silhouettes."""
+"""IoU of silhouettes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from diffloom_fitting.targets import Target
 
 
 @dataclass(frozen=True)
-class Overlap(Loss):
+class IoU(Loss):
     """One minus intersection over union, averaged over frames. Coverage a seen and b wanted are fuzzy sets: the
     intersection is sum min(a, b), the union sum max(a, b), so the loss is 0 exactly when they agree (with products
     instead, soft edges would pull an outline away from its match). ``floor`` [px] keeps an empty frame finite."""

@@ -30,7 +30,7 @@ class Loss(ABC):
     def residuals(self, view: View, target: Target) -> Tensor | None:
         """Differences whose mean square is the loss; None when the loss is not a mean of squares.
 
-        Gauss-Newton and the uncertainty of what was found need them. Given as pictures, (frames, height, width) with or
+        Gauss-Newton and the uncertainty of what was found need them. Given as images, (frames, height, width) with or
         without channels, the uncertainty knows which of them are neighbours, and how they err together.
         """
 

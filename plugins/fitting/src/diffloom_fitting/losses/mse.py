@@ -25,7 +25,7 @@ class PixelError(Loss):
 
     def residuals(self, view: View, target: Target) -> Tensor:
         if target.frames is None:
-            raise InputError("loss 'mse' compares pictures, and this target has none; use 'silhouette' or 'state'")
+            raise InputError("loss 'mse' compares images, and this target has none; use 'silhouette' or 'state'")
         assert view.image is not None
         assert view.image.rgba is not None
         channels = 4 if self.coverage and target.frames.shape[-1] == 4 else 3

@@ -18,7 +18,7 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class MultiScale(Loss):
-    """Squared differences of pictures halved ``first`` times and then again, ``levels`` of them, weighing the same.
+    """Squared differences of images halved ``first`` times and then again, ``levels`` of them, weighing the same.
 
     of: "rgba" or "silhouette". An object that has not yet met its target's outline still feels it at a coarse level;
     with ``first`` above 0 only coarse levels count, whose slopes hold farther.

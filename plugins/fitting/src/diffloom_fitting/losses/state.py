@@ -23,5 +23,5 @@ class StateError(Loss):
 
     def residuals(self, view: View, target: Target) -> Tensor:
         if target.q is None:
-            raise InputError("loss 'state' compares states, and a film has none; synthesise the target or use 'mse'")
+            raise InputError("loss 'state' compares states, and a video has none; synthesise the target or use 'mse'")
         return view.q - target.q

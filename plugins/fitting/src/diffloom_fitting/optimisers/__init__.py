@@ -1,20 +1,20 @@
 """Optimisers: each a frozen dataclass of settings; all that changes lies in a `Progress`, so a fit can be resumed."""
 
 from diffloom_fitting.optimisers.adam import Adam
+from diffloom_fitting.optimisers.basin_hopping import BasinHopping
 from diffloom_fitting.optimisers.cma import CmaEs
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
-from diffloom_fitting.optimisers.hops import Hops
 from diffloom_fitting.optimisers.lbfgs import Lbfgs
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
 from diffloom_fitting.optimisers.sgd import Sgd
 
 __all__ = [
     "Adam",
+    "BasinHopping",
     "CmaEs",
     "FitError",
     "GaussNewton",
-    "Hops",
     "Lbfgs",
     "Optimiser",
     "Progress",

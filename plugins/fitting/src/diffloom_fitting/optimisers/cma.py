@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.attributes import restore, store
@@ -17,12 +18,13 @@ from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
 LIMIT = 200
 
 
+@renamed_arguments(spread="sigma")
 @dataclass(frozen=True)
 class CmaEs(Optimiser):
-    """One generation per iteration; the best place seen is kept. spread: first standard deviation in the searched
+    """One generation per iteration; the best place seen is kept. sigma: first standard deviation in the searched
     space. population: simulations per generation, 0 chooses by the number of unknowns."""
 
-    spread: float = 0.5
+    sigma: float = 0.5
     population: int = 0
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
@@ -34,7 +36,7 @@ class CmaEs(Optimiser):
         # cmaes wants two dimensions or more: a single unknown gets an idle companion.
         mean = np.zeros(max(2, z.numel()))
         mean[: z.numel()] = z.double().numpy()
-        search = CMA(mean=mean, sigma=self.spread, seed=seed, population_size=self.population or None)
+        search = CMA(mean=mean, sigma=self.sigma, seed=seed, population_size=self.population or None)
         return Progress(z.detach().clone(), seen.value, None, {"search": store(search)}, 1)
 
     def renew(self, objective: Objective, progress: Progress) -> Progress:

@@ -29,7 +29,7 @@ class GaussNewton(Optimiser):
     width: take gradient and curvature from central differences this wide in the searched space, which see across the
     small jumps that contact makes where the exact gradient sees only the slope between two of them.
     damping: at the start; it falls as steps succeed and grows as they fail. longest: damping also grows until no
-    entry of a step is longer than this in the searched space, so that what the pictures hardly show stays put while
+    entry of a step is longer than this in the searched space, so that what the images hardly show stays put while
     what they show moves. trials: dampings tried per iteration.
     """
 
@@ -78,7 +78,7 @@ class GaussNewton(Optimiser):
 
     def _model(self, progress: Progress, bend: Tensor, half: Tensor) -> Model:
         scale = torch.maximum(bend.diagonal(), progress.memory.get("scale", torch.zeros_like(half)))
-        # What the pictures hardly show must not be flung far: damping holds it as if it were shown a little.
+        # What the images hardly show must not be flung far: damping holds it as if it were shown a little.
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
         return Model(bend, scale, half)
 

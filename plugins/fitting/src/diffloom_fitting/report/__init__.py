@@ -1,4 +1,4 @@
-"""What a fit leaves for people: films, plots and one self-contained report."""
+"""What a fit leaves for people: videos, plots and one self-contained report."""
 
 from diffloom_fitting.report.report import write_report
 

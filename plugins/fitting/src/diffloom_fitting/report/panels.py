@@ -1,4 +1,4 @@
-"""Target, guess and fit side by side, as a film and as a strip."""
+"""Target, guess and fit side by side, as a video and as a strip."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor
 
 from diffloom.interfaces import NoGradient
 from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.report.film import Frames
+from diffloom_fitting.report.video import Frames
 
 PANEL = 240  # a panel is at least this high [px]
-MOST = 90  # frames in a film
+MOST = 90  # frames in a video
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Frames (frames, height, width, 3) bytes of each, at ``times`` [s]; target is None when it has no pictures."""
+    """Frames (frames, height, width, 3) bytes of each, at ``times`` [s]; target is None when it has no images."""
 
     times: NDArray[np.float64]
     target: Frames | None
@@ -38,7 +38,7 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
         for point in (experiment.start(0), z):
             with torch.no_grad():
                 values = experiment.layout.decode(point)
-                image = scene.film(values, times + view.time_offset, ("rgba",), NoGradient()).image
+                image = scene.render(values, times + view.time_offset, ("rgba",), NoGradient()).image
             assert image is not None
             drawn.append(image.bytes()[..., :3].numpy())
         found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1])
@@ -46,22 +46,22 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
 
 
 def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
-    held = None if experiment.held is None else experiment.held.by_view().get(label)
-    parts = [experiment.target.by_view()[label], *([] if held is None else [held])]
+    holdout = None if experiment.holdout is None else experiment.holdout.by_view().get(label)
+    parts = [experiment.target.by_view()[label], *([] if holdout is None else [holdout])]
     times = torch.cat([part.times for part in parts])
     order = times.argsort()
     if len(order) > MOST:
         order = order[torch.linspace(0, len(order) - 1, MOST).round().long()]
-    pictures = [part.frames if part.frames is not None else part.masks for part in parts]
-    if any(p is None for p in pictures):
+    images = [part.frames if part.frames is not None else part.masks for part in parts]
+    if any(p is None for p in images):
         return times[order], None
-    frames = torch.cat([p if p.dim() == 4 else p[..., None].expand(*p.shape, 3) for p in pictures if p is not None])
+    frames = torch.cat([p if p.dim() == 4 else p[..., None].expand(*p.shape, 3) for p in images if p is not None])
     shown = (frames[order][..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
     return times[order], shown.numpy()
 
 
 def side_by_side(panels: Panels, label: str = "") -> Frames:
-    """One film of labelled panels; label: of the view."""
+    """One video of labelled panels; label: of the view."""
     named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
     return np.concatenate(columns, axis=2)

@@ -16,9 +16,9 @@ from diffloom_fitting.console.numbers import memory, number, percent, pretty_uni
 from diffloom_fitting.console.tables import result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
-from diffloom_fitting.report.film import film_rate, write_film
 from diffloom_fitting.report.panels import Panels, render_panels, side_by_side, strip
 from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_plots
+from diffloom_fitting.report.video import frame_rate, write_video
 from diffloom_fitting.result import Result
 from diffloom_fitting.run_folder.versions import versions
 from diffloom_fitting.run_folder.writing import write_bytes, write_text
@@ -26,7 +26,7 @@ from diffloom_fitting.stopwatch import PARTS
 
 
 def write_report(folder: Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None) -> Path:
-    """Write film, strip, plots and report.html into ``folder``; returns the report's path."""
+    """Write video, strip, plots and report.html into ``folder``; returns the report's path."""
     seen = [
         _write_view(folder, experiment, result, label, p) for label, p in render_panels(experiment, result.z).items()
     ]
@@ -54,23 +54,23 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
 
 
 def _write_view(folder: Path, experiment: Experiment, result: Result, label: str, panels: Panels) -> dict[str, Any]:
-    """Write film and strip of one view, film-<label>.mp4 and strip-<label>.png where it has a label; returns what the
+    """Write video and strip of one view, video-<label>.mp4 and strip-<label>.png where it has a label; returns what the
     page says of it."""
     ending = f"-{label}" if label else ""
-    film, still = folder / f"film{ending}.mp4", folder / f"strip{ending}.png"
-    write_film(film, side_by_side(panels, label), film_rate(panels.times))
+    video, still = folder / f"video{ending}.mp4", folder / f"strip{ending}.png"
+    write_video(video, side_by_side(panels, label), frame_rate(panels.times))
     image = io.BytesIO()
     Image.fromarray(strip(panels, label)).save(image, format="PNG")
     write_bytes(still, image.getvalue())
     target = experiment.target.by_view()[label]
-    held = None if experiment.held is None else experiment.held.by_view().get(label)
+    holdout = None if experiment.holdout is None else experiment.holdout.by_view().get(label)
     return {
         "label": label,
-        "film": _embedded(film, "video/mp4"),
+        "video": _embedded(video, "video/mp4"),
         "strip": _embedded(still, "image/png"),
         "source": Path(target.source).name,
         "frames": len(target),
-        "held": 0 if held is None else len(held),
+        "holdout": 0 if holdout is None else len(holdout),
         "loss": number(result.views[label], 3) if label in result.views else "",
         "offset": experiment.scene.viewpoints[label].time_offset,
     }
@@ -96,8 +96,8 @@ def cards(result: Result) -> list[tuple[str, str]]:
         (seconds(result.seconds_per_iteration), "per iteration"),
         (memory(result.memory), "peak memory"),
     ]
-    if result.held_loss is not None:
-        found.insert(1, (number(result.held_loss, 3), "loss on frames kept aside"))
+    if result.holdout_loss is not None:
+        found.insert(1, (number(result.holdout_loss, 3), "loss on frames kept aside"))
     return found
 
 

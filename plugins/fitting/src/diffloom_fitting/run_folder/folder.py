@@ -18,7 +18,7 @@ from diffloom_fitting.run_folder.writing import FolderError, explained, write_te
 @dataclass(frozen=True)
 class RunFolder:
     """A run's files. config.json: the checked file with all changes and draws; versions.json; history.jsonl: one line
-    per iteration; checkpoint.pt: to go on from; then result.json, films, plots and report.html."""
+    per iteration; checkpoint.pt: to go on from; then result.json, videos, plots and report.html."""
 
     path: Path
 

@@ -1,7 +1,7 @@
 """A scene: a model that moves, a camera that looks, a renderer that draws, and the clock they share."""
 
+from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
-from diffloom_fitting.scene.look import Look
 from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
@@ -10,8 +10,8 @@ from diffloom_fitting.scene.scene import Scene, View
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [
+    "Appearance",
     "CameraPlacement",
-    "Look",
     "Orbit",
     "Policy",
     "Sampling",

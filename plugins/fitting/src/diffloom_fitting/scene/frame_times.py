@@ -1,4 +1,4 @@
-"""Which physics steps a picture at a given time needs: film and physics run at rates of their own."""
+"""Which physics steps an image at a given time needs: video and physics run at rates of their own."""
 
 from __future__ import annotations
 

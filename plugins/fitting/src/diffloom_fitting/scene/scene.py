@@ -1,4 +1,4 @@
-"""The scene itself: from values to moving pictures."""
+"""The scene itself: from values to moving images."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import (
     Control,
     Gradient,
@@ -24,9 +25,9 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.interfaces.errors import nearest
+from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.device import check_device, moved
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
-from diffloom_fitting.scene.look import Look
 from diffloom_fitting.scene.placement import camera_of
 from diffloom_fitting.scene.policy import Policy
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
@@ -36,7 +37,7 @@ CONTROL = "control."
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of a scene at some times: pictures (None when not asked for), states and drawn vertices."""
+    """What is seen of a scene at some times: images (None when not asked for), states and drawn vertices."""
 
     image: Image | None
     q: Tensor
@@ -44,16 +45,17 @@ class View:
     times: Tensor
 
 
+@renamed_arguments(look="appearance")
 @dataclass(frozen=True)
 class Scene:
-    """A model, how it starts and moves, and how it is filmed.
+    """A model, how it starts and moves, and how it is recorded.
 
     params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
     steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, a
     ``Tracked`` one, or several by label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0),
     time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth" names its place. lights: none means
-    the renderer's own. background: (height, width, 3) picture behind the surface, or None for the renderer's colour;
-    pictures show the surface laid over it. integrator: the model's default if None. gradient: how rollouts are
+    the renderer's own. background: (height, width, 3) image behind the surface, or None for the renderer's colour;
+    images show the surface laid over it. integrator: the model's default if None. gradient: how rollouts are
     differentiated. control: inputs per step. policy: a network that makes them instead. label: of the one camera of
     ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
     the CPU.
@@ -68,7 +70,7 @@ class Scene:
     integrator: str | Integrator | None = None
     gradient: Gradient = field(default_factory=StoreAll)
     lights: tuple[Light, ...] = ()
-    look: Look = field(default_factory=Look)
+    appearance: Appearance = field(default_factory=Appearance)
     background: Tensor | None = None
     control: Control = field(default_factory=Control)
     policy: Policy | None = None
@@ -90,7 +92,7 @@ class Scene:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width of its pictures [px]."""
+        """Height and width of its images [px]."""
         return self.viewpoint.size
 
     @cached_property
@@ -150,19 +152,19 @@ class Scene:
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
         sampling: Sampling | None = None,
     ) -> tuple[Image, Tensor]:  # fmt: skip
-        """Pictures of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
-        several, and the vertices drawn, (frames, vertices, 3) [m]. Pictures are handed over on the CPU."""
+        """Images of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
+        several, and the vertices drawn, (frames, vertices, 3) [m]. Images are handed over on the CPU."""
         surface = self.model.surface(trajectory, params)
         # Patterns are laid on with the known values, so that they stay put while a pose is sought.
         rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
         times = trajectory.times
         if sampling is not None:
             surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times)
-        dressed = self.look.dress(surface, rest, values.get("look.colour"))
+        coloured = self.appearance.apply(surface, rest, values.get("appearance.colour"))
         view, prefix = self.viewpoint, camera_prefix(next(iter(self.viewpoints)))
         places = {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
         camera = moved(camera_of(view.camera, self.dtype, places, times - view.time_offset), self.device)
-        image = moved(on_black(self.renderer).render(dressed, camera, self.lights, outputs), "cpu")
+        image = moved(on_black(self.renderer).render(coloured, camera, self.lights, outputs), "cpu")
         if image.rgba is not None:
             image = replace(image, rgba=over(image.rgba, self.behind))
         return image, surface.vertices
@@ -175,7 +177,7 @@ class Scene:
                 return image
         return torch.tensor(self.renderer.background, dtype=self.dtype)
 
-    def film(
+    def render(
         self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
         gradient: Gradient | None = None,
     ) -> View:  # fmt: skip
@@ -209,7 +211,7 @@ def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
 
 
 def on_black(renderer: Renderer) -> Renderer:
-    """The same renderer with a black background, over which a picture can be laid."""
+    """The same renderer with a black background, over which an image can be laid."""
     black = (0.0, 0.0, 0.0)
     if tuple(renderer.background) == black:
         return renderer
@@ -217,7 +219,7 @@ def on_black(renderer: Renderer) -> Renderer:
 
 
 def over(rgba: Tensor, background: Tensor) -> Tensor:
-    """``rgba`` drawn on black, laid over a picture (height, width, 3) or a colour (3,).
+    """``rgba`` drawn on black, laid over an image (height, width, 3) or a colour (3,).
 
     The colour counts as much as the surface covers: a soft rasteriser paints all that it touches in full, so that
     without this a pixel would switch when an outline comes near it.

@@ -21,7 +21,7 @@ BASELINES = {
 def as_baseline(experiment: Experiment, name: str, budget: int | None = None) -> Experiment:
     """The experiment changed into one of ``BASELINES``.
 
-    state: the same engine and search, shown true states instead of pictures. cma: a search without gradients for the
+    state: the same engine and search, shown true states instead of images. cma: a search without gradients for the
     same loss from the same start, one value for what the first stage ties together, until it has simulated ``budget``
     times. differences: every gradient from forward differences instead of the adjoint.
     """
@@ -44,5 +44,5 @@ def _search(experiment: Experiment, budget: int) -> Stage:
     size = experiment.layout.size if tie is None else tie.size
     # Hansen's usual population for so many unknowns, and for two at least, which the search itself pads to.
     population = 4 + int(3.0 * math.log(max(2, size)))
-    search = CmaEs(spread=1.0, population=population)
+    search = CmaEs(sigma=1.0, population=population)
     return replace(tied, optimiser=search, iterations=max(1, budget // population))

@@ -21,7 +21,7 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
         lines += [note, ""]
     first = pairs[0][1][0]
     lines += [
-        f"Pictures {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
+        f"Images {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
         "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
         "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
         "that of guessing their mean. Seconds are of one processor core; memory is the "
@@ -101,7 +101,7 @@ def _records(label: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _record(label: str, o: Outcome, guessed: dict[str, float]) -> Outcome:
-    kept = ("seed", "loss", "start_loss", "held_loss", "reason", "iterations", "evaluations", "seconds",
+    kept = ("seed", "loss", "start_loss", "holdout_loss", "reason", "iterations", "evaluations", "seconds",
             "processor_seconds", "seconds_by_part", "peak_memory_bytes")  # fmt: skip
     estimates = [
         {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _many(e[k])}

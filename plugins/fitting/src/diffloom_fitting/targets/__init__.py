@@ -1,6 +1,6 @@
-"""What a fit is to match: films and masks from files, or a film synthesised with true values."""
+"""What a fit is to match: videos and masks from files, or a video synthesised with true values."""
 
-from diffloom_fitting.targets.files import read_film
+from diffloom_fitting.targets.files import read_video
 from diffloom_fitting.targets.masks import read_masks
 from diffloom_fitting.targets.readers import ImageFolder, VideoFile, VideoReader
 from diffloom_fitting.targets.several import Targets
@@ -13,8 +13,8 @@ __all__ = [
     "Targets",
     "VideoFile",
     "VideoReader",
-    "read_film",
     "read_masks",
+    "read_video",
     "synthesise",
     "synthesise_views",
 ]

@@ -1,4 +1,4 @@
-"""A folder of pictures as a film."""
+"""A folder of images as a video."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from diffloom.interfaces import InputError
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 
 
-def pictures_in(folder: Path) -> list[Path]:
-    """Its pictures, frame2 before frame10; InputError when there are none."""
+def images_in(folder: Path) -> list[Path]:
+    """Its images, frame2 before frame10; InputError when there are none."""
     found = [p for p in folder.iterdir() if p.suffix.lower() in ENDINGS]
     if not found:
-        raise InputError(f"folder {str(folder)!r}: no pictures in it; expected files ending in {', '.join(ENDINGS)}")
+        raise InputError(f"folder {str(folder)!r}: no images in it; expected files ending in {', '.join(ENDINGS)}")
     return sorted(found, key=lambda p: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", p.name)])
 
 
-def read_picture(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
+def read_image(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
     """(height, width, 3) bytes, or (height, width) for mode "L"."""
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as picture:
-            return np.asarray(picture.convert(mode), dtype=np.uint8).copy()
+        with Image.open(path) as image:
+            return np.asarray(image.convert(mode), dtype=np.uint8).copy()
     except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"picture {str(path)!r}: cannot be read ({error}); it may be damaged") from error
+        raise InputError(f"image {str(path)!r}: cannot be read ({error}); it may be damaged") from error
 
 
 def read_folder(folder: Path, rate: float | None) -> Iterator[tuple[float, NDArray[np.uint8]]]:
-    """Time [s] and rgb bytes of each picture."""
+    """Time [s] and rgb bytes of each image."""
     if rate is None or not rate > 0.0:
         raise InputError(
-            f"folder {str(folder)!r}: pictures have no times; say how many there are per second, e.g. rate = 30"
+            f"folder {str(folder)!r}: images have no times; say how many there are per second, e.g. rate = 30"
         )
     shape: tuple[int, ...] | None = None
-    for number, path in enumerate(pictures_in(folder)):
-        picture = read_picture(path)
-        if shape is not None and picture.shape != shape:
+    for number, path in enumerate(images_in(folder)):
+        image = read_image(path)
+        if shape is not None and image.shape != shape:
             raise InputError(
-                f"folder {str(folder)!r}: {path.name} is {picture.shape[1]}x{picture.shape[0]} pixels, the ones before "
+                f"folder {str(folder)!r}: {path.name} is {image.shape[1]}x{image.shape[0]} pixels, the ones before "
                 f"{shape[1]}x{shape[0]}; expected one size"
             )
-        shape = picture.shape
-        yield number / rate, picture
+        shape = image.shape
+        yield number / rate, image

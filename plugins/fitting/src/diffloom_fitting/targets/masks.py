@@ -8,21 +8,21 @@ from pathlib import Path
 import torch
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets.files import read_film
-from diffloom_fitting.targets.folder import pictures_in, read_picture
+from diffloom_fitting.targets.files import read_video
+from diffloom_fitting.targets.folder import images_in, read_image
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.target import Target
 
 
 def read_masks(target: Target, path: str | Path, *, dtype: torch.dtype = torch.float32) -> Target:
-    """``target`` with masks, from a film or a folder of grey pictures, one per frame of the target; white is object."""
+    """``target`` with masks, from a video or a folder of grey images, one per frame of the target; white is object."""
     place = Path(path)
     if not place.exists():
         raise InputError(f"masks {str(path)!r}: no such file or folder")
     if place.is_dir():
-        found = [torch.from_numpy(read_picture(p, "L")).to(dtype)[..., None] / 255.0 for p in pictures_in(place)]
+        found = [torch.from_numpy(read_image(p, "L")).to(dtype)[..., None] / 255.0 for p in images_in(place)]
     else:
-        frames = read_film(place, dtype=dtype).frames
+        frames = read_video(place, dtype=dtype).frames
         assert frames is not None
         found = [frame.mean(dim=-1, keepdim=True) for frame in frames]
     if len(found) != len(target):

@@ -50,7 +50,7 @@ class VideoFile(VideoReader):
         try:
             with av.open(str(path)) as container:
                 if not container.streams.video:
-                    raise InputError(f"film {path.name!r}: the file has no video in it; expected mp4, gif or similar")
+                    raise InputError(f"video {path.name!r}: the file has no video in it; expected mp4, gif or similar")
                 stream = container.streams.video[0]
                 first: float | None = None
                 for number, frame in enumerate(container.decode(stream)):
@@ -59,7 +59,7 @@ class VideoFile(VideoReader):
                     yield time - first, np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
         except av.FFmpegError as error:
             raise InputError(
-                f"film {path.name!r}: cannot be read as a video ({error.strerror or error}); it may be damaged or cut "
+                f"video {path.name!r}: cannot be read as a video ({error.strerror or error}); it may be damaged or cut "
                 "off. Try playing it, convert it to mp4, or name the reader that its format needs"
             ) from error
 
@@ -69,7 +69,7 @@ def _time(frame: Any, number: int, stream: Any) -> float:
     if frame.pts is not None and frame.time_base is not None:
         return float(frame.pts * frame.time_base)
     if not stream.average_rate:
-        raise InputError("the film has neither time stamps nor a frame rate; extract its frames into a folder")
+        raise InputError("the video has neither time stamps nor a frame rate; extract its frames into a folder")
     return float(number / stream.average_rate)
 
 

@@ -21,10 +21,10 @@ def synthesise(
     scene: Scene, truth: Mapping[str, object], times: Tensor | None = None, *, rate: float | None = None,
     levels: int | None = None,
 ) -> Target:  # fmt: skip
-    """The film of ``scene`` with the ``truth`` put in: pictures with coverage, masks and states.
+    """The video of ``scene`` with the ``truth`` put in: images with coverage, masks and states.
 
     truth: true values by name, in their units. times: (frames,) [s]; or rate: frames a second; every step when neither
-    is given. levels: 255 rounds the pictures as an 8-bit film would; None keeps them exact. To draw the target with
+    is given. levels: 255 rounds the images as an 8-bit video would; None keeps them exact. To draw the target with
     another renderer than the fit's, pass ``scene.with_renderer(other)``. Times are those of the video, which
     differ from the simulation's by the camera's time offset. For several cameras see ``synthesise_views``.
     """
@@ -38,7 +38,7 @@ def synthesise(
         times = _video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
     values = true_values(scene, truth)
     with torch.no_grad():
-        view = scene.film(values, times + offset, ("rgba",), NoGradient())
+        view = scene.render(values, times + offset, ("rgba",), NoGradient())
     assert view.image is not None
     assert view.image.rgba is not None
     frames = view.image.rgba

@@ -1,4 +1,4 @@
-"""A target: pictures with the times at which they were taken."""
+"""A target: images with the times at which they were taken."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Target:
 
     times: (frames,) [s] since the simulation's start; of the video, where a ``Viewpoint`` says how the two differ.
     frames: (frames, height, width, 3 or 4), 0..1; the fourth
-    channel is coverage, which only a synthesised film has. masks: (frames, height, width), 1 where the object is.
+    channel is coverage, which only a synthesised video has. masks: (frames, height, width), 1 where the object is.
     q: (frames, nodes, dq), true states, for the state loss. truth: true values where they are known.
-    step: size of a grey level, 1/255 for 8-bit films and 0 for exact ones. source: where it came from, for people.
+    step: size of a grey level, 1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people.
     """
 
     times: Tensor
@@ -44,8 +44,8 @@ class Target:
     @property
     def size(self) -> tuple[int, int] | None:
         """Height and width [px], or None when there are only states."""
-        pictures = self.frames if self.frames is not None else self.masks
-        return None if pictures is None else (int(pictures.shape[1]), int(pictures.shape[2]))
+        images = self.frames if self.frames is not None else self.masks
+        return None if images is None else (int(images.shape[1]), int(images.shape[2]))
 
     def select(self, index: Sequence[int]) -> Target:
         """Only some frames, by position; negative ones count from the end."""
@@ -86,7 +86,7 @@ class Target:
         if self.frames is not None and self.frames.shape[-1] == 4:
             return self.frames[..., 3]
         raise InputError(
-            "this target has no masks and its film no coverage channel; give masks (target.masks) or use loss 'mse'"
+            "this target has no masks and its video no coverage channel; give masks (target.masks) or use loss 'mse'"
         )
 
 

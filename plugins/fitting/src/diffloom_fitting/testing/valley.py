@@ -12,10 +12,10 @@ from diffloom.interfaces import (
     Camera,
     Capabilities,
     Control,
+    CustomStep,
     Image,
     Light,
     Model,
-    OwnStep,
     Params,
     ParamSpec,
     Renderer,
@@ -40,7 +40,7 @@ class Thrown(Model):
     """A point thrown under gravity with linear drag. cliff: gravity [m/s^2] from which on the simulation fails."""
 
     cliff: float = float("inf")
-    default_integrator = "own_step"
+    default_integrator = "custom_step"
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
@@ -56,7 +56,7 @@ class Thrown(Model):
     def initial_state(self, params: Params) -> State:
         return State(torch.zeros((1, 3), dtype=params.dtype), torch.tensor([[2.0, 3.0, 0.5]], dtype=params.dtype))
 
-    def dynamics(self, params: Params, control: Control) -> OwnStep:
+    def dynamics(self, params: Params, control: Control) -> CustomStep:
         down = torch.tensor([0.0, -1.0, 0.0], dtype=params.dtype)
 
         def step(k: int, dt: float, state: State) -> State:
@@ -65,7 +65,7 @@ class Thrown(Model):
             u = state.u + dt * (params["gravity"] * down - params["drag"] * state.u)
             return State(state.q + dt * u, u, state.time + dt)
 
-        return OwnStep(step, tuple(params.values()))
+        return CustomStep(step, tuple(params.values()))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         corners = torch.eye(3, dtype=trajectory.q.dtype)
@@ -92,7 +92,7 @@ def valley(dtype: torch.dtype = torch.float64, cliff: float = float("inf")) -> O
     scene = Scene(model, Blind(), Orbit(size=(4, 4)), model.params(dtype), DT, STEPS)
     times = DT * torch.arange(1, STEPS + 1, dtype=torch.float64)
     truth = {name: torch.tensor(value, dtype=dtype) for name, value in TRUTH.items()}
-    q = scene.film(truth, times, outputs=()).q.detach()
+    q = scene.render(truth, times, outputs=()).q.detach()
     layout = resolve([Unknown(name, value) for name, value in START.items()], scene)
     return Objective(replace(scene, model=Thrown(cliff)), Target(times, q=q), StateError(), layout)
 

@@ -34,7 +34,7 @@ def seekable(scene: Scene) -> list[str]:
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
     camera = list(_camera_specs(scene))
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
-    return own + camera + ["look.colour"] + control + (["policy"] if scene.policy is not None else [])
+    return own + camera + ["appearance.colour"] + control + (["policy"] if scene.policy is not None else [])
 
 
 def _slot(unknown: Unknown, scene: Scene) -> Slot:
@@ -76,8 +76,8 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
     allowed = seekable(scene)
     if name not in allowed:
         raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
-    if name == "look.colour":
-        colour = scene.look.colour
+    if name == "appearance.colour":
+        colour = scene.appearance.colour
         return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
     if name.startswith("camera."):
         spec = _camera_specs(scene)[name]

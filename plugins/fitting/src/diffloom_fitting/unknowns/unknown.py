@@ -11,10 +11,10 @@ from diffloom_fitting.unknowns.spaces import Bounds
 
 @dataclass(frozen=True)
 class Unknown:
-    """A parameter of the model, or of the picture, that a fit is to find.
+    """A parameter of the model, or of the image, that a fit is to find.
 
     name: a parameter of the model; or "camera.distance", "camera.elevation", "camera.azimuth", "camera.fov",
-        "camera.target", "look.colour".
+        "camera.target", "appearance.colour".
     start: where the search begins: a number, list or tensor in the parameter's unit; None takes the scene's value.
     each: False seeks values of start's own shape (a number is shared by all elements), True one value per element.
     only: rows of the parameter that are sought; the others keep the scene's values. None seeks all.

@@ -1,7 +1,7 @@
-"""Make docs/images/demo.png from a run of `diffloom demo`: the film, the first guess and the fit, each as one long
+"""Make docs/images/demo.png from a run of `diffloom demo`: the video, the first guess and the fit, each as one long
 exposure of the whole flight.
 
-Run from anywhere:  python plugins/fitting/scripts/make_demo_picture.py runs/demo
+Run from anywhere:  python plugins/fitting/scripts/make_demo_image.py runs/demo
 """
 
 import json
@@ -13,7 +13,7 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from diffloom_fitting.files import build_scene, load_file
-from diffloom_fitting.targets import read_film
+from diffloom_fitting.targets import read_video
 
 ROOT = Path(__file__).parents[3]
 DEMO = Path(__file__).parents[1] / "src" / "diffloom_fitting" / "demo"
@@ -23,22 +23,22 @@ INK, SOFT, BACK = (236, 240, 246), (152, 164, 182), (10, 13, 20)
 
 
 def main(run: Path) -> None:
-    """Draw the three panels and write the picture."""
+    """Draw the three panels and write the image."""
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
     loaded = load_file(DEMO / "demo.toml", changes={"camera.size": [TALL, WIDE], "renderer.softras.sigma": 5e-5})
     scene = build_scene(loaded)
-    film = read_film(DEMO / "clip.mp4", dtype=torch.float64)
-    moments = torch.linspace(0, len(film) - 1, EXPOSURES).round().long()
-    seen = [Image.fromarray(f).resize((WIDE, TALL), Image.Resampling.BICUBIC) for f in _bytes(film.frames[moments])]
+    video = read_video(DEMO / "clip.mp4", dtype=torch.float64)
+    moments = torch.linspace(0, len(video) - 1, EXPOSURES).round().long()
+    seen = [Image.fromarray(f).resize((WIDE, TALL), Image.Resampling.BICUBIC) for f in _bytes(video.frames[moments])]
     truth = [
         "made with " + _told(result["estimates"][0], "truth"),
         *(_told(e, "truth") for e in result["estimates"][1:]),
     ]
-    panels = [_panel("the film, all that is given", truth, np.stack([np.asarray(picture) for picture in seen]))]
+    panels = [_panel("the video, all that is given", truth, np.stack([np.asarray(image) for image in seen]))]
     for title, kind in (("first guess", "start"), ("found", "found")):
         values = {e["name"]: torch.tensor(e[kind], dtype=torch.float64) for e in result["estimates"]}
         with torch.no_grad():
-            view = scene.film(values, film.times[moments])
+            view = scene.render(values, video.times[moments])
         told = [_told(e, kind) for e in result["estimates"]]
         head = title if kind == "start" else f"{title} in {result['iterations']} iterations"
         panels.append(_panel(head, told, _bytes(view.image.rgba)))

@@ -33,7 +33,7 @@ def precision(subject: RendererSubject) -> torch.dtype:
 def draw(
     subject: RendererSubject, surface: Surface, camera: Camera, output: str = "rgba", lights: Sequence[Light] = ()
 ) -> Tensor:
-    """One output of a picture."""
+    """One output of an image."""
     image = subject.renderer.render(surface, camera, lights, outputs=(output,))
     found: Tensor | None = getattr(image, output)
     if found is None:

@@ -10,20 +10,20 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, Material, Surface
 
-Pattern = Literal["plain", "position", "stripes"]
+Pattern = Literal["uniform", "position", "stripes"]
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """Colour and shading laid over what the model shows.
 
-    colour: rgb 0..1, or None for the model's own. pattern: "plain"; "position" colours each vertex by its place in the
-    first frame, which shows turning and stretching; "stripes" alternates bands along the longest side.
+    colour: rgb 0..1, or None for the model's own. pattern: "uniform"; "position" colours each vertex by its place in
+    the first frame, which shows turning and stretching; "stripes" alternates bands along the longest side.
     shading: "unlit", "lambert", "phong", or None for the model's own; the other fields are Material's.
     """
 
     colour: tuple[float, float, float] | None = None
-    pattern: Pattern = "plain"
+    pattern: Pattern = "uniform"
     shading: Literal["unlit", "lambert", "phong"] | None = None
     ambient: float = 1.0
     diffuse: float = 1.0
@@ -31,10 +31,10 @@ class Look:
     shininess: float = 64.0
 
     def __post_init__(self) -> None:
-        if self.pattern not in ("plain", "position", "stripes"):
-            raise InputError(f"look.pattern: got {self.pattern!r}; expected one of plain, position, stripes")
+        if self.pattern not in ("uniform", "position", "stripes"):
+            raise InputError(f"appearance.pattern: got {self.pattern!r}; expected one of uniform, position, stripes")
 
-    def dress(self, surface: Surface, rest: Tensor, colour: Tensor | None = None) -> Surface:
+    def apply(self, surface: Surface, rest: Tensor, colour: Tensor | None = None) -> Surface:
         """``surface`` with this look. rest: (vertices, 3), where the pattern is laid on. colour: (3,), when sought."""
         material = surface.material
         if self.shading is not None:
@@ -42,19 +42,19 @@ class Look:
         base = colour
         if base is None and self.colour is not None:
             base = torch.tensor(self.colour, dtype=surface.vertices.dtype)
-        if self.pattern == "plain" and base is None:
-            return surface.with_look(
+        if self.pattern == "uniform" and base is None:
+            return surface.with_appearance(
                 colours=surface.colours, colour_per=surface.colour_per, texture=surface.texture, material=material
             )
         if base is None:
             base = torch.ones(3, dtype=surface.vertices.dtype)
         colours = (base * _pattern(self.pattern, rest)).to(surface.vertices.device)
-        return surface.with_look(colours=colours, material=material)
+        return surface.with_appearance(colours=colours, material=material)
 
 
 def _pattern(kind: str, rest: Tensor) -> Tensor:
-    """(vertices, 3) factors 0..1, or (3,) ones for a plain surface."""
-    if kind == "plain":
+    """(vertices, 3) factors 0..1, or (3,) ones for a uniform surface."""
+    if kind == "uniform":
         return torch.ones(3, dtype=rest.dtype)
     low, high = rest.min(dim=0).values, rest.max(dim=0).values
     extent = high - low

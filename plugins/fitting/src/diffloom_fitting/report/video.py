@@ -1,4 +1,4 @@
-"""Films of frames."""
+"""Videos of frames."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from diffloom_fitting.run_folder.writing import new_file
 Frames = NDArray[np.uint8]
 
 
-def write_film(path: Path, frames: Frames, rate: float) -> None:
+def write_video(path: Path, frames: Frames, rate: float) -> None:
     """Write (frames, height, width, 3) bytes as an mp4 that any browser plays, or a gif when the name ends so.
 
     rate: frames a second. Odd sizes get a black row or column, which H.264 needs.
     """
     if frames.ndim != 4 or frames.shape[-1] != 3 or frames.shape[0] == 0:
-        raise InputError(f"write_film: got frames of shape {frames.shape}; expected (frames, height, width, 3)")
+        raise InputError(f"write_video: got frames of shape {frames.shape}; expected (frames, height, width, 3)")
     if path.suffix.lower() == ".gif":
         _write_gif(path, frames, rate)
         return
@@ -32,20 +32,20 @@ def write_film(path: Path, frames: Frames, rate: float) -> None:
         stream.height, stream.width = even.shape[1], even.shape[2]
         stream.pix_fmt = "yuv420p"
         stream.options = {"crf": "16", "preset": "medium", "threads": "1"}
-        for picture in even:
-            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
+        for image in even:
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")))
         out.mux(stream.encode())
 
 
 def _write_gif(path: Path, frames: Frames, rate: float) -> None:
     from PIL import Image
 
-    pictures = [Image.fromarray(frame) for frame in frames]
+    images = [Image.fromarray(frame) for frame in frames]
     with new_file(path) as beside:
-        pictures[0].save(beside, save_all=True, append_images=pictures[1:], duration=1000.0 / rate, loop=0)
+        images[0].save(beside, save_all=True, append_images=images[1:], duration=1000.0 / rate, loop=0)
 
 
-def film_rate(times: NDArray[np.float64]) -> float:
+def frame_rate(times: NDArray[np.float64]) -> float:
     """Frames a second at which frames taken at ``times`` [s] play in true time, kept between 4 and 60."""
     if len(times) < 2:
         return 4.0

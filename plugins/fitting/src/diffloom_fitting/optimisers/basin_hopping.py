@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from diffloom.deprecation import renamed_arguments
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
 
 
+@renamed_arguments(spread="step_size")
 @dataclass(frozen=True)
-class Hops(Optimiser):
+class BasinHopping(Optimiser):
     """For losses that are smooth in small cells with jumps between them, as contact makes them: a vertex touches the
     ground a step earlier or later. Within the right cell Gauss-Newton is exact; the leaps find the cell.
 
     One iteration is one leap from the best place, normal in the searched space, followed by ``steps`` Gauss-Newton
-    steps, fewer when they lead nowhere. spread: largest standard deviation of a leap; each draws its own, down to a
+    steps, fewer when they lead nowhere. step_size: largest standard deviation of a leap; each draws its own, down to a
     hundredth of that, and each unknown its share of it, down to a tenth, evenly in the logarithm. patience: after two
     steps a leap is given up while its loss is above this many times the best one.
     """
 
-    spread: float = 0.1
+    step_size: float = 0.1
     steps: int = 5
     patience: float = 10.0
 
@@ -39,7 +41,7 @@ class Hops(Optimiser):
         scales = 10.0 ** (-2.0 * drawn[0] - drawn[1:])
         noise = torch.randn(size, generator=generator, dtype=torch.float64)
         # The first descent is from the place itself.
-        leap = rate * self.spread * scales * noise * (1.0 if leaps else 0.0)
+        leap = rate * self.step_size * scales * noise * (1.0 if leaps else 0.0)
         found = self._descend(objective, progress.z + leap.to(progress.z.dtype), progress)
         better = found if found.value < progress.value else progress
         return replace(

@@ -1,4 +1,4 @@
-"""What pictures must be, whatever the scene."""
+"""What images must be, whatever the scene."""
 
 import dataclasses
 
@@ -21,13 +21,13 @@ def threads():
     _chosen.clear()
 
 
-def ball(sphere, frames=1, level=2, dtype=D, **look):
+def ball(sphere, frames=1, level=2, dtype=D, **appearance):
     vertices, faces = sphere(level)
     moved = [0.7 * vertices + 0.1 * k for k in range(frames)]
-    return Surface(torch.stack(moved).to(dtype), faces, material=Material("phong"), **look)
+    return Surface(torch.stack(moved).to(dtype), faces, material=Material("phong"), **appearance)
 
 
-def test_the_picture_of_a_ball(sphere, camera):
+def test_the_image_of_a_ball(sphere, camera):
     image = SoftRasRenderer(sigma=1e-5, background=(0.1, 0.2, 0.3)).render(ball(sphere), camera(size=(40, 56)), (), ALL)
     assert image.rgba.shape == (1, 40, 56, 4)
     assert image.depth.shape == image.silhouette.shape == image.face_index.shape == (1, 40, 56)
@@ -68,7 +68,7 @@ def test_outputs_do_not_depend_on_each_other(sphere, camera):
 def test_the_order_of_faces_does_not_matter(sphere, camera, dtype, most):
     """With a limit ties in depth are broken by order, at pixels outside where several faces end in one corner."""
     surface = ball(sphere, dtype=dtype)
-    surface = surface.with_look(colours=torch.rand(surface.vertices.shape[1:], dtype=dtype))
+    surface = surface.with_appearance(colours=torch.rand(surface.vertices.shape[1:], dtype=dtype))
     order = torch.randperm(len(surface.faces), generator=torch.Generator().manual_seed(3))
     shuffled = dataclasses.replace(surface, faces=surface.faces[order].roll(1, dims=1))
     renderer = SoftRasRenderer(faces_per_pixel=most)
@@ -98,21 +98,21 @@ def test_frames_together_are_frames_one_by_one(sphere, camera):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_threads_do_not_change_a_bit(sphere, camera, threads, dtype):
-    look = Texture(torch.rand((16, 16, 3), dtype=dtype), torch.rand((66, 2), dtype=dtype))
-    surface, seen = ball(sphere, 2, dtype=dtype, texture=look), camera(2, dtype, size=(40, 56))
+    appearance = Texture(torch.rand((16, 16, 3), dtype=dtype), torch.rand((66, 2), dtype=dtype))
+    surface, seen = ball(sphere, 2, dtype=dtype, texture=appearance), camera(2, dtype, size=(40, 56))
 
     def run(target):
         renderer = SoftRasRenderer(target=target, faces_per_pixel=12)
-        inputs = [surface.vertices, look.image, look.uv, seen.rotation, seen.eye, seen.focal]
+        inputs = [surface.vertices, appearance.image, appearance.uv, seen.rotation, seen.eye, seen.focal]
         inputs = [t.clone().requires_grad_() for t in inputs]
         moved = dataclasses.replace(
-            surface, vertices=inputs[0], texture=dataclasses.replace(look, image=inputs[1], uv=inputs[2])
+            surface, vertices=inputs[0], texture=dataclasses.replace(appearance, image=inputs[1], uv=inputs[2])
         )
         view = dataclasses.replace(seen, rotation=inputs[3], eye=inputs[4], focal=inputs[5])
         image = renderer.render(moved, view, outputs=ALL)
         (image.rgba.square().sum() + image.depth.sum()).backward()
-        pictures = [image.rgba, image.silhouette, image.depth, image.face_index]
-        return [t.detach().numpy().tobytes() for t in (*pictures, *(t.grad for t in inputs))]
+        images = [image.rgba, image.silhouette, image.depth, image.face_index]
+        return [t.detach().numpy().tobytes() for t in (*images, *(t.grad for t in inputs))]
 
     reference = run("serial")
     for count in (1, 2):
@@ -186,7 +186,7 @@ def test_the_inner_edge_of_a_cut_face_does_not_show():
     assert image.silhouette[0, 0].max() < 1e-3
 
 
-def test_everything_behind_the_camera_is_an_empty_picture(sphere, camera):
+def test_everything_behind_the_camera_is_an_empty_image(sphere, camera):
     surface = ball(sphere)
     behind = dataclasses.replace(surface, vertices=(surface.vertices + 20.0).requires_grad_())
     image = SoftRasRenderer(background=(1.0, 1.0, 1.0)).render(behind, camera(), outputs=ALL)
@@ -198,7 +198,7 @@ def test_everything_behind_the_camera_is_an_empty_picture(sphere, camera):
     assert (behind.vertices.grad == 0).all()
 
 
-def test_out_of_the_picture_is_an_empty_picture(sphere, camera):
+def test_out_of_the_image_is_an_empty_image(sphere, camera):
     surface = ball(sphere)
     image = SoftRasRenderer().render(
         dataclasses.replace(surface, vertices=surface.vertices + 50.0 * camera().rotation[0]), camera()

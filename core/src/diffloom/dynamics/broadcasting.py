@@ -39,7 +39,7 @@ def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
     return total.reshape(shape)
 
 
-def spread(value: Tensor, shape: Sequence[int]) -> Tensor:
+def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
     """``value`` expanded to ``shape``, in memory of its own, differentiable.
 
     The gradient of a shared value is the sum over its copies, in an order that does not depend on the number of

@@ -13,12 +13,12 @@ from diffloom.dynamics.rollout import segment_length
 from diffloom.dynamics.trajectories import check_schedule
 from diffloom.interfaces import (
     Checkpointed,
+    CustomStep,
     Dynamics,
     Gradient,
     InputError,
     Integrator,
     NoGradient,
-    OwnStep,
     SimulationError,
     State,
     Trajectory,
@@ -26,19 +26,19 @@ from diffloom.interfaces import (
 
 
 @dataclass(frozen=True)
-class OwnStepping(Integrator):
+class CustomStepping(Integrator):
     """Calls the model's own step. Gradients go through autograd, checkpointed by segments when asked."""
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        if isinstance(dynamics, OwnStep):
+        if isinstance(dynamics, CustomStep):
             return None
-        return f"own_step runs models that bring a step of their own; this one brings {dynamics.kind!r}"
+        return f"custom_step runs models that bring a step of their own; this one brings {dynamics.kind!r}"
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
         reason = self.refuses(dynamics)
-        if reason is not None or not isinstance(dynamics, OwnStep):
+        if reason is not None or not isinstance(dynamics, CustomStep):
             raise InputError(str(reason))
         check_schedule(dt, steps, save)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(gradient, NoGradient)):
@@ -53,7 +53,7 @@ class OwnStepping(Integrator):
 
 
 def _run(
-    dynamics: OwnStep, state: State, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    dynamics: CustomStep, state: State, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
 ) -> tuple[Tensor, Tensor]:
     size = (state.q.numel() + state.u.numel()) * state.q.element_size()
     length = segment_length(gradient, steps, size)
