@@ -43,10 +43,10 @@ def test_compiled_and_plain_springs_agree(net):
         return path, grads
 
     path, grads = run(True)
-    twin, twin_grads = run(False)
-    assert float((path.q - twin.q).abs().max()) <= 1e-12
-    assert float((path.u - twin.u).abs().max()) <= 1e-12 * max(1.0, float(twin.u.abs().max()))
-    for a, b in zip(grads, twin_grads, strict=True):
+    expected, expected_grads = run(False)
+    assert float((path.q - expected.q).abs().max()) <= 1e-12
+    assert float((path.u - expected.u).abs().max()) <= 1e-12 * max(1.0, float(expected.u.abs().max()))
+    for a, b in zip(grads, expected_grads, strict=True):
         assert float((a - b).norm()) <= 1e-10 * float(b.norm())
 
 
@@ -62,7 +62,7 @@ def ground_force(q, u, at):
 
 
 def test_adjoints_are_the_transposes_of_the_plain_jacobians(net):
-    """<J a, b> = <a, J^T b>: J from forward differentiation of the plain twin, J^T from the compiled adjoint."""
+    """<J a, b> = <a, J^T b>: J from forward differentiation of PyTorch code, J^T from the compiled adjoint."""
     at = net.inputs
     system = net.system()
     kept = Mechanics(system.nodes, system.terms[:2])

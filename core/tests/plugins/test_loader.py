@@ -98,11 +98,11 @@ def test_of_two_that_offer_one_name_the_first_stays_and_both_are_named(toy, cand
 
 
 def test_two_plugins_of_one_name_are_refused_too(toy, candidate):
-    first = candidate(toy("diffloom_register_models", "one"), "twin", "first-dist")
-    second = candidate(toy("diffloom_register_models", "two"), "twin", "second-dist")
+    first = candidate(toy("diffloom_register_models", "one"), "double", "first-dist")
+    second = candidate(toy("diffloom_register_models", "two"), "double", "second-dist")
     registry = load_plugins(ALL, [first, second])
     assert registry.models() == ("one",)
-    assert "both first-dist 1.2 and second-dist 1.2 call their plugin 'twin'" in registry.plugins[-1].reason
+    assert "both first-dist 1.2 and second-dist 1.2 call their plugin 'double'" in registry.plugins[-1].reason
 
 
 def test_the_core_comes_first_and_cannot_be_displaced_or_switched_off(toy, candidate, capsys):

@@ -1,4 +1,4 @@
-"""The kernels' lighting and sampling against their PyTorch twins, values and cotangents, as lanes and as scalars."""
+"""The kernels' lighting and sampling against the same in PyTorch, values and cotangents, as lanes and as scalars."""
 
 import numpy as np
 import pytest

@@ -382,7 +382,7 @@ BROKEN = {
         given(nan_gradient_for_flat_faces),
         "degenerate.finite_everywhere[a body in one point]",
     ),
-    "things behind the camera": (given(mirrored_behind), "degenerate.nothing_to_see[behind the camera]"),
+    "things behind the camera": (given(mirrored_behind), "degenerate.nothing_in_view[behind the camera]"),
     "a crash without faces": (FragileToEmptiness, "degenerate.no_faces"),
     "anything taken: outputs": (Lenient, "bad_input.unknown_output"),
     "anything taken: NaN": (Lenient, "bad_input.not_finite"),

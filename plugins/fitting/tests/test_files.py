@@ -172,12 +172,12 @@ def test_a_scene_needs_no_target(toy_file):
         build_experiment(load_file(toy_file))
 
 
-FOREIGN = """
+CROSS_RENDERER = """
 [variants.cross_renderer]
-[[foreign.stages]]
+[[variants.cross_renderer.stages]]
 optimiser = "gauss_newton"
 iterations = 5
-[foreign.stages.loss]
+[variants.cross_renderer.stages.loss]
 name = "interior"
 level = 0.3
 scale = { first = 0.1, last = 1e-3, shape = "exponential" }
@@ -186,7 +186,7 @@ scale = { first = 0.1, last = 1e-3, shape = "exponential" }
 
 
 def test_what_another_renderers_video_changes(toy_file):
-    changed(toy_file, "[variants.quick]\n", FOREIGN.lstrip())
+    changed(toy_file, "[variants.quick]\n", CROSS_RENDERER.lstrip())
     own = load_file(toy_file, changes={"target.renderer": "spots"})
     assert own.content.stages[0].iterations == 12
     other = load_file(toy_file, changes={"target.renderer": "soft_spots"}, settings=["stages.0.iterations=3"])

@@ -1,7 +1,8 @@
 """Runs one scene in MuJoCo: reads JSON from standard input, writes the states as JSON. Needs only mujoco and numpy.
 
-The scene: {"half": [x, y, z] or "radius": r, "mass": m, "position", "orientation", "velocity",
-"angular_velocity", "friction", "dt", "steps", "every", "integrator", "ground"}. MuJoCo's free joint has its angular velocity in the body's axes.
+The scene: {"half": [x, y, z] or "radius": r, "mass": m, "position", "orientation", "velocity", "angular_velocity",
+"friction", "dt", "steps", "every", "integrator", "ground"}. MuJoCo's free joint has its angular velocity in the body's
+axes.
 """
 
 import json

@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 
 
-class _Spread(torch.autograd.Function):
+class _Broadcast(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
         ctx.source = value.shape
@@ -48,7 +48,7 @@ def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
     try:
         if not (value.requires_grad and torch.is_grad_enabled()):
             return _copies(value, tuple(shape))
-        result: Tensor = _Spread.apply(value, tuple(shape))  # type: ignore[no-untyped-call]
+        result: Tensor = _Broadcast.apply(value, tuple(shape))  # type: ignore[no-untyped-call]
     except RuntimeError as cause:
         raise InputError(f"cannot expand shape {tuple(value.shape)} to {tuple(shape)}") from cause
     return result

@@ -109,6 +109,8 @@ def with_present_names(owner: str, specs: tuple[ParamSpec, ...], values: Mapping
     for name, value in values.items():
         if name in present:
             warn_renamed(owner, name, present[name], depth=5)
+            if present[name] in values:
+                raise InputError(f"{owner}: got both {name!r} and {present[name]!r}, its present name; give one")
         found[present.get(name, name)] = value
     return found
 

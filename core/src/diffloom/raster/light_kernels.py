@@ -1,4 +1,4 @@
-"""Light on a run of surface points, and the adjoint: the kernels' twin of diffloom.raster.light.
+"""Light on a run of surface points, and the adjoint: the same law as diffloom.raster.light.
 
 lights: see records.Lights.
 """

@@ -14,7 +14,7 @@ from diffloom.interfaces import CustomStep, Dynamics, State
 
 #: A chain of three masses and two springs, hung up at its first mass.
 PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)
-HELD = np.array([True, False, False])
+PINNED = np.array([True, False, False])
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class System:
     """A system made from named tensors.
 
     make(inputs) -> dynamics; start: the state. inputs: everything bound in, differentiable. period: a time in which
-    much happens [s]. free: whether no outer force acts and nothing is held.
+    much happens [s]. free: whether no outer force acts and nothing is pinned.
     """
 
     name: str
@@ -55,8 +55,8 @@ def _chain_inputs() -> dict[str, Tensor]:
     }
 
 
-def _chain(inputs: dict[str, Tensor], held: bool = True) -> Mechanics:
-    law = particles(inputs["mass"], inputs["gravity"], HELD if held else None)
+def _chain(inputs: dict[str, Tensor], pinned: bool = True) -> Mechanics:
+    law = particles(inputs["mass"], inputs["gravity"], PINNED if pinned else None)
     return Mechanics(law, (springs(PAIRS, inputs["stiffness"], inputs["damping"], inputs["rest_length"]),))
 
 
@@ -86,7 +86,7 @@ DRAGGED = System(
 )
 FLYING = System(
     "flying chain",
-    lambda inputs: _chain(inputs, held=False),
+    lambda inputs: _chain(inputs, pinned=False),
     State(PLACES, SPEEDS + 0.2),
     {**_chain_inputs(), "gravity": _t(0.0, 0.0, 0.0)},
     0.5,

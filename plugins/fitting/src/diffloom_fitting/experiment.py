@@ -27,11 +27,11 @@ class Experiment:
     """Everything a fit needs.
 
     target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
-    kept aside, to judge the result. unknowns: what is sought. stages: one after another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0
-    each start gets that many iterations of the first stage and only the best goes on, else all are fitted and the
-    best is kept; a start that ends with a loss below ``enough`` makes the others
-    needless. prior: a further term of the loss, values by name -> scalar. seed: for every draw. differences: gradients
-    from differences instead of the adjoint, for comparison.
+    kept aside, to judge the result. unknowns: what is sought. stages: one after another, each from where the last one
+    ended. starts: further starts, values by name; with ``probe`` > 0 each start gets that many iterations of the first
+    stage and only the best goes on, else all are fitted and the best is kept; a start that ends with a loss below
+    ``enough`` makes the others needless. prior: a further term of the loss, values by name -> scalar. seed: for every
+    draw. differences: gradients from differences instead of the adjoint, for comparison.
     """
 
     scene: Scene

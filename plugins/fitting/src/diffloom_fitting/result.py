@@ -49,9 +49,9 @@ class Result:
     """The outcome of a fit.
 
     z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
-    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not asked for).
-    seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by the user.
-    views: the loss of each view by its label, where there are several.
+    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not
+    asked for). seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by
+    the user. views: the loss of each view by its label, where there are several.
     """
 
     estimates: tuple[Estimate, ...]

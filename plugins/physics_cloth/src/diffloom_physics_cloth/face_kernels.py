@@ -2,7 +2,15 @@
 
 from diffloom.kernels import add3, cross3, device, fma3, ld3, mul3, neg3, store_corners, sub3
 from diffloom_physics_cloth.air_kernels import air_force, air_force_adjoint
-from diffloom_physics_cloth.metric_kernels import add_spread, metric, products, pull, pull_adjoint, push, spread_over
+from diffloom_physics_cloth.metric_kernels import (
+    add_products_gradient,
+    metric,
+    products,
+    products_gradient,
+    pull,
+    pull_adjoint,
+    push,
+)
 from diffloom_physics_cloth.shell_kernels import area_of, shell_stress, shell_stress_adjoint
 
 
@@ -31,7 +39,7 @@ def face_force(e, clock, x, u, nodes, rest, mu, lam, damping, activation, out):
     C = pull(b, metric(d1, d2))
     E = pull(b, products(d1, d2, w1, w2))
     S = shell_stress(C, E, J, inverse, mu[e], lam[e], damping[e], activation[row, e])
-    g1, g2 = spread_over(d1, d2, push(b, S))
+    g1, g2 = products_gradient(d1, d2, push(b, S))
     store_corners(out, e, (add3(g1, g2), neg3(g1), neg3(g2)))
 
 
@@ -50,7 +58,7 @@ def airy_face_force(
     C = pull(b, metric(d1, d2))
     E = pull(b, products(d1, d2, w1, w2))
     S = shell_stress(C, E, J, inverse, mu[e], lam[e], damping[e], activation[row, e])
-    g1, g2 = spread_over(d1, d2, push(b, S))
+    g1, g2 = products_gradient(d1, d2, push(b, S))
     v = relative_wind(e, clock, u0, w1, w2, wind_x, wind_y, wind_z)
     f = mul3(air_force(n, inverse * (b[0] * b[2]), v, drag[e], lift[e]), R(1.0 / 3.0))
     store_corners(out, e, (add3(add3(g1, g2), f), sub3(f, g1), sub3(f, g2)))
@@ -80,9 +88,9 @@ def shell_adjoint(
         pull(b, c), pull(b, r), J, inverse, mu[e], lam[e], damping[e], activation[row, e], pull(b, q)
     )
     k = push(b, a_E)
-    a1, a2 = spread_over(d1, d2, push(b, twice_C))
-    a1, a2 = add_spread(a1, a2, w1, w2, k)
-    a1, a2 = add_spread(a1, a2, y1, y2, push(b, S))
+    a1, a2 = products_gradient(d1, d2, push(b, twice_C))
+    a1, a2 = add_products_gradient(a1, a2, w1, w2, k)
+    a1, a2 = add_products_gradient(a1, a2, y1, y2, push(b, S))
     half_c = mul3(c, rest.dtype.type(0.5))  # against twice_C, which serves the edges, where c is quadratic
     a_b = add3(add3(pull_adjoint(b, half_c, twice_C), pull_adjoint(b, r, a_E)), pull_adjoint(b, q, S))
     adj_rest[e, 0] += a_b[0]
@@ -92,7 +100,7 @@ def shell_adjoint(
     adj_lam[e] += a_lam
     adj_damping[e] += a_damping
     adj_activation[row, e] += a_activation
-    v1, v2 = spread_over(d1, d2, k)
+    v1, v2 = products_gradient(d1, d2, k)
     return a1, a2, v1, v2
 
 

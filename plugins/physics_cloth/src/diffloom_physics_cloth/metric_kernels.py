@@ -50,12 +50,12 @@ def pull_adjoint(b, x, s):
 
 
 @device
-def spread_over(a1, a2, k):
+def products_gradient(a1, a2, k):
     """The pair (k0 a1 + k1 a2, k1 a1 + k2 a2): gradient of sum k products(d1, d2, a1, a2) with respect to d1, d2."""
     return fma3(a1, k[0], mul3(a2, k[1])), fma3(a1, k[1], mul3(a2, k[2]))
 
 
 @device
-def add_spread(c1, c2, a1, a2, k):
-    """spread_over(a1, a2, k), added to the pair c1, c2."""
+def add_products_gradient(c1, c2, a1, a2, k):
+    """products_gradient(a1, a2, k), added to the pair c1, c2."""
     return fma3(a1, k[0], fma3(a2, k[1], c1)), fma3(a1, k[1], fma3(a2, k[2], c2))

@@ -22,7 +22,7 @@ def near(a, b, reach):
 
 
 @device
-def foreign(i, j0, j1, j2):
+def not_a_corner(i, j0, j1, j2):
     """Whether vertex i is none of the corners."""
     return i != j0 and i != j1 and i != j2
 
@@ -49,7 +49,7 @@ def push_corners(f, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells
         b = bucket(cell, buckets)
         for s in range(starts[0, b], starts[0, b + 1]):
             i = order[s]
-            if in_cell(cells, i, cell) and foreign(i, j0, j1, j2) and near(ld3(x, i), m, r):
+            if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), m, r):
                 g, w = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
                 s0 = sub3(s0, mul3(g, w[0]))
                 s1 = sub3(s1, mul3(g, w[1]))
@@ -82,7 +82,7 @@ def push_vertex(i, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells,
                 j0 = faces[f, 0]
                 j1 = faces[f, 1]
                 j2 = faces[f, 2]
-                if foreign(i, j0, j1, j2):
+                if not_a_corner(i, j0, j1, j2):
                     g, _ = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
                     total = add3(total, g)
     return total
@@ -115,7 +115,7 @@ def push_corners_adjoint(
         b = bucket(cell, buckets)
         for s in range(starts[0, b], starts[0, b + 1]):
             i = order[s]
-            if in_cell(cells, i, cell) and foreign(i, j0, j1, j2) and near(ld3(x, i), c, r):
+            if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), c, r):
                 w, m, gap, A, B, _, _ = touch_force_adjoint(
                     clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
                 )
@@ -162,7 +162,7 @@ def push_vertex_adjoint(
                 j0 = faces[f, 0]
                 j1 = faces[f, 1]
                 j2 = faces[f, 2]
-                if foreign(i, j0, j1, j2):
+                if not_a_corner(i, j0, j1, j2):
                     _, _, _, A, B, a_e, a_d = touch_force_adjoint(
                         clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
                     )

@@ -45,7 +45,7 @@ def bodies(
     free = ~torch.as_tensor(fixed, device=mass.device)
     inverse_mass = torch.where(free, 1.0 / mass, torch.zeros_like(mass))
 
-    def held(rows: Tensor) -> Tensor:
+    def unless_fixed(rows: Tensor) -> Tensor:
         """Zero for bodies that never move: no force accelerates them."""
         return rows if not fixed.any() else torch.where(free[:, None], rows, torch.zeros_like(rows))
 
@@ -67,9 +67,9 @@ def bodies(
         ),
         arrays=(
             ("inverse_mass", inverse_mass),
-            ("gravity", held(broadcast(gravity, (count, 3)))),
+            ("gravity", unless_fixed(broadcast(gravity, (count, 3)))),
             ("inertia", inertia),
-            ("inverse_inertia", held(six(torch.linalg.inv(symmetric(inertia))))),
+            ("inverse_inertia", unless_fixed(six(torch.linalg.inv(symmetric(inertia))))),
         ),
         # What never moves need not be tested for contact.
         contact_points=None if points is None else replace(points, reach=np.where(fixed, -np.inf, points.reach)),

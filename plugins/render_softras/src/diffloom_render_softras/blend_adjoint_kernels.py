@@ -34,7 +34,7 @@ def load_cotangents(frame, row, here, adj_planes, adj_depth):
 
 
 @device
-def add_spread(sums, q, adj):
+def add_weighted(sums, q, adj):
     """Nine sums plus the cotangents of three rows mixed with q."""
     return (
         sums[0] + q[0] * adj[0], sums[1] + q[0] * adj[1], sums[2] + q[0] * adj[2],
@@ -131,15 +131,15 @@ def blend_adjoint(
                 lit, adj_own, adj_position, adj_normal, adj_q = shaded_adjoint(
                     i, colour, q, point_at, frame, lighting, adj_own, wants.table, adjoint.table
                 )
-                positions = add_spread(positions, q, adj_position)
-                normals = add_spread(normals, q, adj_normal)
+                positions = add_weighted(positions, q, adj_position)
+                normals = add_weighted(normals, q, adj_normal)
             adj_p, adj_z = weight_adjoint(
                 t, frame, row, here, p, fall, z, weighs, lit, mesh, fade, background, coverage, images, g, gd
             )
             adj_d = adj_d - adj_p * p * (one - p) * blur.sharpness
             if wants.colour:
                 adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, surfacing)
-                values = add_spread(values, q, adj_value)
+                values = add_weighted(values, q, adj_value)
                 adj_q = add3(adj_q, by_value)
             w = weights_adjoint(outline, t, x, y, a, b, c, q, scale, adj_q, adj_z, R(perspective))
             places = add9(places, (w[0], w[1], w[6], w[2], w[3], w[7], w[4], w[5], w[8]))

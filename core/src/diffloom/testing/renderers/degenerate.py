@@ -97,7 +97,7 @@ def finite_everywhere(subject: RendererSubject, scene: str) -> None:
 
 
 @check("degenerate", unseen)
-def nothing_to_see(subject: RendererSubject, scene: str) -> None:
+def nothing_in_view(subject: RendererSubject, scene: str) -> None:
     """A body out of sight leaves the background alone, and its gradient is zero."""
     for output in offered(subject):
         found, grad = drawn(subject, UNSEEN[scene](precision(subject)), output)
@@ -123,4 +123,4 @@ def no_faces(subject: RendererSubject) -> str:
     return "drawn as background"
 
 
-CHECKS = (finite_everywhere, nothing_to_see, no_faces)
+CHECKS = (finite_everywhere, nothing_in_view, no_faces)

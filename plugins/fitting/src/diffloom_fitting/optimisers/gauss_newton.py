@@ -78,7 +78,7 @@ class GaussNewton(Optimiser):
 
     def _model(self, progress: Progress, bend: Tensor, half: Tensor) -> Model:
         scale = torch.maximum(bend.diagonal(), progress.memory.get("scale", torch.zeros_like(half)))
-        # What the images hardly show must not be flung far: damping holds it as if it were shown a little.
+        # An unknown that hardly shows would take huge steps: damping bounds them as if it showed a little.
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
         return Model(bend, scale, half)
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import torch
 
 from diffloom_fitting.loop import FitState
-from diffloom_fitting.run_folder.plain import from_plain, to_plain
+from diffloom_fitting.run_folder.state_data import from_data, to_data
 from diffloom_fitting.run_folder.writing import FolderError, write_bytes
 
 
 def write_checkpoint(path: Path, state: FitState) -> None:
     """Write the state; the former checkpoint stays whole until this one is."""
     buffer = io.BytesIO()
-    torch.save(to_plain(state), buffer)
+    torch.save(to_data(state), buffer)
     write_bytes(path, buffer.getvalue())
 
 
@@ -25,7 +25,7 @@ def read_checkpoint(path: Path) -> FitState:
     if not path.exists():
         raise FolderError(f"{str(path.parent)!r} holds no checkpoint to go on from; run without --resume")
     try:
-        found = from_plain(torch.load(path, weights_only=True))
+        found = from_data(torch.load(path, weights_only=True))
     except (OSError, EOFError, RuntimeError, pickle.UnpicklingError, KeyError, TypeError) as error:
         raise FolderError(f"checkpoint {str(path)!r} is damaged; run without --resume") from error
     if not isinstance(found, FitState):

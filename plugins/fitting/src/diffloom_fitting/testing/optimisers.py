@@ -14,7 +14,7 @@ from diffloom.testing.comparing import same_bits
 from diffloom.testing.settings_objects import equal_copies, frozen
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
-from diffloom_fitting.run_folder.plain import from_plain, to_plain
+from diffloom_fitting.run_folder.state_data import from_data, to_data
 from diffloom_fitting.testing.subjects import OptimiserSubject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
 
@@ -110,13 +110,13 @@ def checkpoint(subject: OptimiserSubject) -> None:
     objective = valley()
     half = advanced(subject, objective, begun(subject, objective), 3)
     try:
-        kept = to_plain(half)
+        kept = to_data(half)
     except TypeError as error:
         raise Failure(f"Progress.memory: {error}; keep numbers, texts, tensors, lists and dicts of these") from error
     buffer = io.BytesIO()
     torch.save(kept, buffer)
     buffer.seek(0)
-    resumed = from_plain(torch.load(buffer, weights_only=True))
+    resumed = from_data(torch.load(buffer, weights_only=True))
     whole = advanced(subject, objective, half, 3)
     same_progress("with and without a pause", whole, advanced(subject, objective, resumed, 3))
 

@@ -14,30 +14,30 @@ KINDS = {"state": FitState, "progress": Progress, "outcome": Outcome}
 PLAIN = (bool, int, float, str, bytes, type(None))
 
 
-def to_plain(value: Any) -> Any:
+def to_data(value: Any) -> Any:
     """Dataclasses become marked dicts, tuples marked lists; tensors and numbers stay."""
     for name, kind in KINDS.items():
         if isinstance(value, kind):
-            return {"kind": name, "fields": {f.name: to_plain(getattr(value, f.name)) for f in fields(kind)}}
+            return {"kind": name, "fields": {f.name: to_data(getattr(value, f.name)) for f in fields(kind)}}
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):
-        return {"kind": "dict", "items": {key: to_plain(item) for key, item in value.items()}}
+        return {"kind": "dict", "items": {key: to_data(item) for key, item in value.items()}}
     if isinstance(value, (tuple, list)):
-        return {"kind": type(value).__name__, "items": [to_plain(item) for item in value]}
+        return {"kind": type(value).__name__, "items": [to_data(item) for item in value]}
     if isinstance(value, PLAIN):
         return value
     raise TypeError(f"a checkpoint cannot hold {type(value).__name__}")
 
 
-def from_plain(value: Any) -> Any:
-    """The inverse of `to_plain`."""
+def from_data(value: Any) -> Any:
+    """The inverse of `to_data`."""
     if not isinstance(value, dict):
         return value
     kind = value["kind"]
     if kind in KINDS:
-        return KINDS[kind](**{name: from_plain(item) for name, item in value["fields"].items()})
+        return KINDS[kind](**{name: from_data(item) for name, item in value["fields"].items()})
     if kind == "dict":
-        return {key: from_plain(item) for key, item in value["items"].items()}
-    rows = [from_plain(item) for item in value["items"]]
+        return {key: from_data(item) for key, item in value["items"].items()}
+    rows = [from_data(item) for item in value["items"]]
     return tuple(rows) if kind == "tuple" else rows
