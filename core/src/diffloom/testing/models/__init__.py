@@ -1,32 +1,13 @@
 """The checks of a physical model, one file per family."""
 
 from diffloom.testing.checks import Check
-from diffloom.testing.models import (
-    bad_input,
-    controls,
-    copying,
-    declarations,
-    determinism,
-    dot_product,
-    gradients,
-    integrators,
-    invariance,
-    precision,
-    rest,
-    surface,
-)
+from diffloom.testing.models import gradients, integrators, interface, invariance, repeatability, surface
 
 CHECKS: tuple[Check, ...] = (
-    *declarations.CHECKS,
-    *bad_input.CHECKS,
-    *rest.CHECKS,
+    *interface.CHECKS,
     *invariance.CHECKS,
     *gradients.CHECKS,
-    *controls.CHECKS,
-    *dot_product.CHECKS,
-    *determinism.CHECKS,
-    *precision.CHECKS,
+    *repeatability.CHECKS,
     *integrators.CHECKS,
     *surface.CHECKS,
-    *copying.CHECKS,
 )
