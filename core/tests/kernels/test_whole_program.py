@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -23,6 +24,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 
 from diffloom.cli.doctor.runtime import TRIED_NUMBA
 from diffloom.kernels import Program, device, launch
+from diffloom.kernels.backends import whole_program
 from diffloom.kernels.backends.whole_program import DeviceFunction
 
 COMPILER_ARGUMENTS = ["self", "typingctx", "targetctx", "library", "args", "return_type", "flags", "locals"]
@@ -186,3 +188,16 @@ def test_private_fields_of_numba():
     ):
         assert hasattr(owner, name), f"{type(owner).__name__}.{name}: {LOOK}"
     assert len(codegen._module_pass_manager()) == 2, LOOK
+
+
+def test_passes_that_are_left_out_are_passes_of_numba():
+    """A pass that numba has renamed would quietly run again."""
+    from numba.core.compiler import DefaultPassBuilder
+
+    class State:
+        func_ir = None
+        flags = type("Flags", (), {"no_rewrites": False, "auto_parallel": type("Off", (), {"enabled": False})})
+        reload_init: ClassVar[list[object]] = []
+
+    passes = {each._name for each, _ in DefaultPassBuilder.define_nopython_pipeline(State()).passes}
+    assert passes >= whole_program._UNUSED | whole_program._FOR_CLOSURES, LOOK

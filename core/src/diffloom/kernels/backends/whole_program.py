@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 from llvmlite import binding as llvm
@@ -21,6 +22,7 @@ from llvmlite import ir
 from numba import njit
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 
 
@@ -136,7 +138,26 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
 
     def define_pipelines(self) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        return super().define_pipelines()
+        self.state.type_annotation = None
+        inner = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
+        return [_without(_UNUSED if inner else _UNUSED | _FOR_CLOSURES, each) for each in super().define_pipelines()]
+
+
+#: Passes of numba's that find nothing to do in device code. Each goes through every function, and most have all that
+#: is known of it worked out anew.
+_UNUSED = frozenset({
+    "with_lifting", "Rewrite dynamic raises", "inline_inlinables", "find_literally", "literal_unroll",
+    "LiteralPropagation", "inline_overloads", "nopython_rewrites", "nopython_supported_feature_validation",
+    "annotate_types", "dump_parfor_diagnostics",
+})  # fmt: skip
+_FOR_CLOSURES = frozenset({"inline_closure_likes", "make_function_op_code_to_jit_function"})
+
+
+def _without(names: frozenset[str], passes: PassManager) -> PassManager:
+    kept = PassManager(passes.pipeline_name)
+    kept.passes = [(each, why) for each, why in passes.passes if each._name not in names]
+    kept.finalize()
+    return kept
 
 
 class DeviceCompiler(_LibraryCompiler):
