@@ -196,7 +196,11 @@ def test_passes_that_are_left_out_are_passes_of_numba():
 
     class State:
         func_ir = None
-        flags = type("Flags", (), {"no_rewrites": False, "auto_parallel": type("Off", (), {"enabled": False})})
+        flags = type(
+            "Flags",
+            (),
+            {"no_rewrites": False, "enable_ssa": True, "auto_parallel": type("Off", (), {"enabled": False})},
+        )
         reload_init: ClassVar[list[object]] = []
 
     passes = {each._name for each, _ in DefaultPassBuilder.define_nopython_pipeline(State()).passes}
