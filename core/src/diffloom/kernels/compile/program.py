@@ -129,7 +129,7 @@ class Program:
             given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
         )
         text, names, stem = self.generated(pipeline, "cpu", given, "assembly")
-        with cpu.loaded(stem, text, {**cpu.namespace(cache=False), **names}) as module:
+        with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
             return cpu.assembly(module, pipeline, (*TEAM_KINDS, *map(type_of, given)))
 
     def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
