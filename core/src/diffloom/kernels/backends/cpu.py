@@ -79,10 +79,12 @@ def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str)
     """
     function = getattr(module, entry)
     path = Path(str(module.__file__)).with_suffix(".code")
-    if (stored := _load(function, path)) is not None:
+    stored: Callable[..., Any] | None = _load(function, path)
+    if stored is not None:
         return stored
     with locked(path):
-        if (stored := _load(function, path)) is not None:  # compiled by another process meanwhile
+        stored = _load(function, path)
+        if stored is not None:  # compiled by another process meanwhile
             return stored
         notice(f"compiling {title} (once; kept in {path.parent})")
         function.compile(kinds)
