@@ -121,7 +121,7 @@ def test_rounding_does_not_decide_between_faces_that_lie_on_each_other():
 
 @pytest.mark.parametrize("sharpness", [1e-2, 1e-4, 1e-6])
 def test_the_mask_has_the_gradient_of_what_it_shows_at_any_sharpness(sharpness):
-    """Where a pixel's distance counts for nothing beside 1 the mask is held at its most, and so is its gradient at 0."""
+    """Where 1 - p is held at its least the mask no longer changes, so its gradient is 0 there."""
     from diffloom.raster import soft_mask
 
     generator = torch.Generator().manual_seed(5)

@@ -76,9 +76,11 @@ def test_values_put_into_params_are_checked_when_they_are_used():
     model = ToyChain.example()
     params = model.params(torch.float64)
     name = next(s.name for s in model.specs if s.bounds[0] is not None)
-    for value, said in ((torch.tensor(-1.0), "at least"), (torch.tensor(float("nan")), "finite"),
-                        (torch.zeros(7, 7), "got shape"), (torch.tensor(1.0).float(), "where the rest is")):  # fmt: skip
-        wrong = value if said == "where the rest is" else value.double()
+    wrongs = {
+        "at least": torch.tensor(-1.0, dtype=REAL), "finite": torch.tensor(float("nan"), dtype=REAL),
+        "got shape": torch.zeros((7, 7), dtype=REAL), "where the rest is": torch.tensor(1.0),
+    }  # fmt: skip
+    for said, wrong in wrongs.items():
         with pytest.raises(InputError, match=said):
             simulate(model, params.replace(**{name: wrong}), dt=1e-3, steps=1)
         with pytest.raises(SimulationError):  # what a fit takes for a trial to reject

@@ -20,6 +20,18 @@ def doubled(a, out):
 
 program = Program("test_safe", (doubled,))
 """
+WIDTHS = """
+import sys
+import numpy as np
+from safe_kernels import program
+
+for width in map(int, sys.argv[1:]):
+    a = np.arange(4.0 * width).reshape(4, width)
+    out = np.zeros_like(a)
+    program.run("doubled", a, out, target="serial")
+    assert np.array_equal(out, 2 * a)
+print("RESULT 0.0 2.0 4.0")
+"""
 MAIN = """
 import numpy as np
 from safe_kernels import program
@@ -29,6 +41,9 @@ out = np.zeros_like(a)
 program.run("doubled", a, out, target="serial")
 print("RESULT", *out)
 """
+ROWS = """
+    for k in range(a.shape[1]):
+        out[i, k] = a[i, k] + a[i, k]"""
 POSIX = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of files are POSIX")
 
 
@@ -40,11 +55,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(project: Path, cache: Path | None, **environment: str | None) -> subprocess.CompletedProcess:
+def run(
+    project: Path, cache: Path | None, arguments: tuple[str, ...] = (), **environment: str | None
+) -> subprocess.CompletedProcess:
     settings = {**os.environ, "DIFFLOOM_QUIET": "", "PYTHONDONTWRITEBYTECODE": "1", **environment}
     settings["DIFFLOOM_CACHE_DIR"] = None if cache is None else str(cache)
     return subprocess.run(
-        [sys.executable, str(project / "main.py")],
+        [sys.executable, str(project / "main.py"), *arguments],
         env={name: value for name, value in settings.items() if value is not None},
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
@@ -85,11 +102,23 @@ def _flipped(content: bytes) -> bytes:
     ids=["truncated", "flipped", "empty", "zeros", "longer"],
 )
 def test_damaged_code_is_compiled_anew_and_replaced(project, filled, damage):
-    assert not compiled(run(project, filled))
     for path in code_files(filled):
         path.write_bytes(damage(path.read_bytes()))
     assert compiled(run(project, filled))
     assert not compiled(run(project, filled))
+
+
+def test_code_is_not_taken_for_that_of_other_types(project, tmp_path):
+    """Arrays of rows of three are a type of their own to the compiler and look like any others in print."""
+    (project / "main.py").write_text(WIDTHS)
+    (project / "safe_kernels.py").write_text(KERNELS.replace("out[i] = a[i] + a[i]", ROWS.strip()))
+    try:
+        for width in ("3", "2", "3"):
+            done = run(project, tmp_path / "cache", arguments=(width,))
+            assert done.returncode == 0, done.stderr
+    finally:
+        (project / "main.py").write_text(MAIN)
+        (project / "safe_kernels.py").write_text(KERNELS)
 
 
 class Payload:

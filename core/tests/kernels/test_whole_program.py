@@ -1,10 +1,11 @@
 """Programs compiled as one piece, and the private parts of numba that this stands on.
 
 If a test of names or fields fails after an upgrade of numba: everything private is used in backends/whole_program.py,
-in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare them with numba/core/codegen.py (what
-code libraries do in `finalize` and `serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its
-library) and numba/core/dispatcher.py. Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in
-cli/doctor/runtime.py and raise the bound in core/pyproject.toml.
+in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare them with
+numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`), numba/core/compiler.py
+(how a pipeline finds its library, how results are taken apart) and numba/core/dispatcher.py. Then run all of
+core/tests/kernels, and add the release to TRIED_NUMBA in cli/doctor/runtime.py and raise the bound in
+core/pyproject.toml.
 """
 
 import inspect

@@ -121,7 +121,7 @@ def test_threads_do_not_change_a_bit(sphere, camera, threads, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("most", [1, 4, 9])
 def test_the_nearest_faces_are_those_found_by_sorting(dtype, most):
-    """Parallel sheets at known depths, in a shuffled order: the limit keeps the nearest of them, and all equals of the last."""
+    """Parallel sheets at known depths, in a shuffled order: the limit keeps the nearest and equals of the last."""
     depths = torch.tensor([3.0, 1.5, 2.5, 2.0, 1.5, 2.0, 1.0, 2.75], dtype=dtype)
     corners = torch.tensor([[-9.0, -9.0], [9.0, -9.0], [0.0, 9.0]], dtype=dtype)
     vertices = torch.cat([torch.cat([corners * d, -d.expand(3, 1)], dim=1) for d in depths])

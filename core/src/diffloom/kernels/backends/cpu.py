@@ -6,6 +6,7 @@ import contextlib
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -22,6 +23,9 @@ from ..language import DEVICE_OPTIONS, device
 from ..simd import element_at, lane_count, run_at
 from . import team_kernels as team
 from .whole_program import EntryCompiler, runnable
+
+#: Where a compile result that was taken apart has its signature.
+_SIGNATURE = list(signature(CompileResult._rebuild).parameters).index("signature") - 1
 
 _PASS = {**DEVICE_OPTIONS, "forceinline": False}
 
@@ -79,11 +83,11 @@ def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str)
     """
     function = getattr(module, entry)
     path = Path(str(module.__file__)).with_suffix(".code")
-    stored: Callable[..., Any] | None = _load(function, path)
+    stored: Callable[..., Any] | None = _load(function, path, kinds)
     if stored is not None:
         return stored
     with locked(path):
-        stored = _load(function, path)
+        stored = _load(function, path, kinds)
         if stored is not None:  # compiled by another process meanwhile
             return stored
         notice(f"compiling {title} (once; kept in {path.parent})")
@@ -102,7 +106,7 @@ def assembly(module: ModuleType, entry: str, kinds: tuple[Any, ...]) -> str:
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]
-def _load(function: Any, path: Path) -> Callable[..., Any] | None:
+def _load(function: Any, path: Path, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
     """Compiled code from disk, or None if there is none that can be used.
 
     numba's own cache would first load all it knows about compiling, which takes longer than everything else here
@@ -112,7 +116,10 @@ def _load(function: Any, path: Path) -> Callable[..., Any] | None:
     if payload is None:
         return None
     try:
-        found = CompileResult._rebuild(function.targetctx, *pickle.loads(payload))
+        parts = pickle.loads(payload)
+        if parts[_SIGNATURE].args != kinds:  # code for other arguments would take ours for something else
+            return None
+        found = CompileResult._rebuild(function.targetctx, *parts)
     except Exception:  # whole, but not what this numba can use: compile anew
         return None
     return cast("Callable[..., Any]", found.entry_point)
