@@ -181,7 +181,7 @@ def test_private_fields_of_numba():
         (library, "_final_module"),
         (library, "_linking_libraries"),
         (library, "_finalized"),
-        (library, "has_dynamic_globals"),
     ):
         assert hasattr(owner, name), f"{type(owner).__name__}.{name}: {LOOK}"
+    assert hasattr(type(library), "has_dynamic_globals"), LOOK
     assert len(codegen._module_pass_manager()) == 2, LOOK

@@ -17,8 +17,8 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.commands.run import run
 from diffloom_fitting.run_folder import RunFolder, read_history, writing
 
-FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "video.mp4", "strip.png",
-         "loss.svg", "parameters.svg", "report.html"}  # fmt: skip
+FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "previous_checkpoint.pt", "result.json",
+         "video.mp4", "strip.png", "loss.svg", "parameters.svg", "report.html"}  # fmt: skip
 
 
 @pytest.fixture

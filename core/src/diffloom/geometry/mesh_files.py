@@ -48,21 +48,21 @@ def read_triangles(path: Path) -> Any:
     return mesh
 
 
-def read_limited(path: Path, most: int = MOST_BYTES) -> bytes:
-    """A file's content; InputError when it is missing, no plain file, or larger than ``most`` bytes."""
+def read_limited(path: Path) -> bytes:
+    """A file's content; InputError when it is missing, no plain file, or too large."""
     if not path.is_file():
         raise InputError(f"mesh {str(path)!r}: there is no such file (looked in {path.resolve().parent})")
-    check_size(path, most)
+    check_size(path)
     try:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"mesh {str(path)!r}: cannot be read ({error.strerror or error})") from error
 
 
-def check_size(path: Path, most: int = MOST_BYTES) -> None:
+def check_size(path: Path) -> None:
     """Raise unless a file is small enough to be read whole."""
-    if path.is_file() and path.stat().st_size > most:
-        raise InputError(f"mesh {path.name!r}: it is larger than {most / 2**20:.0f} MB; simplify the mesh first")
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        raise InputError(f"mesh {path.name!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB; simplify the mesh first")
 
 
 def _check_claims(kind: str, content: bytes) -> None:

@@ -70,13 +70,13 @@ class VideoFile(VideoReader):
                     first = time if first is None else first
                     check_pixels(f"video {path.name!r}", frame.width, frame.height)
                     yield time - first, np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
-        except (av.FFmpegError, ValueError, OverflowError, MemoryError) as error:
-            if isinstance(error, InputError):
-                raise
+        except InputError:
+            raise
+        except Exception as error:  # a damaged file may lack anything, a decoder included
             told = getattr(error, "strerror", None) or error
             raise InputError(
-                f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try playing it, "
-                "convert it to mp4, or name the reader that its format needs"
+                f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
+                "playing it, convert it to mp4, or name the reader that its format needs"
             ) from error
 
 
