@@ -72,6 +72,11 @@ def code_files(cache: Path) -> list[Path]:
     return [path for path in cache.rglob("*") if path.is_file() and path.suffix not in (".py", ".lock")]
 
 
+def all_files(cache: Path) -> list[Path]:
+    """The same with the generated sources beside it."""
+    return [path for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
 def compiled(done: subprocess.CompletedProcess) -> bool:
     assert done.returncode == 0, done.stderr
     assert "RESULT 0.0 2.0 4.0" in done.stdout
@@ -102,7 +107,7 @@ def _flipped(content: bytes) -> bytes:
     ids=["truncated", "flipped", "empty", "zeros", "longer"],
 )
 def test_damaged_code_is_compiled_anew_and_replaced(project, filled, damage):
-    for path in code_files(filled):
+    for path in all_files(filled):
         path.write_bytes(damage(path.read_bytes()))
     assert compiled(run(project, filled))
     assert not compiled(run(project, filled))

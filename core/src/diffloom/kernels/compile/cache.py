@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import linecache
 import os
 import stat
 import tempfile
@@ -85,9 +86,19 @@ def _refuse_what_others_write(folder: Path) -> None:
 
 
 def write_once(path: Path, text: str) -> None:
-    """Make ``path`` hold ``text``; safe when several processes do so at once. The name tells the content."""
-    if not path.exists():
-        write_file(path, text.encode())
+    """Make ``path`` hold ``text``; safe when several processes do so at once.
+
+    numba asks for the source of what it compiles by the name of its file: it is given the text itself, so that a file
+    that is damaged or could not be written does not matter.
+    """
+    content = text.encode()
+    try:
+        same = path.read_bytes() == content
+    except OSError:
+        same = False
+    if not same:
+        write_file(path, content)
+    linecache.cache[str(path)] = (len(content), None, text.splitlines(keepends=True), str(path))
 
 
 @contextlib.contextmanager
