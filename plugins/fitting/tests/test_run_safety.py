@@ -1,6 +1,7 @@
 """Damaged and made-up run folders: refused by name, with what to do, and never a traceback or a silent yes."""
 
 import dataclasses
+import errno
 import io
 import json
 import os
@@ -10,6 +11,8 @@ import sys
 
 import pytest
 import torch
+from test_files import TOY
+from test_run import bits, invoke
 
 from diffloom_fitting.loop import FitState, Outcome, Record
 from diffloom_fitting.optimisers import Progress
@@ -192,3 +195,49 @@ def test_tampered_outcomes_of_a_sweep_are_run_again(tmp_path):
         kept.write_text(content)
         assert read_outcome(kept) is None
     assert read_outcome(tmp_path / "nowhere.json") is None
+
+
+@pytest.fixture
+def toy(tmp_path, toy_registry, monkeypatch):
+    (tmp_path / "toy.toml").write_text(TOY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("until", [1, 3])
+def test_a_disk_that_fills_up_stops_the_run_with_its_state_kept(toy, monkeypatch, until):
+    """At the first checkpoint, which leaves nothing to go on from but the beginning, and later."""
+    common = ("toy.toml", "--no-check", "--no-report")
+    invoke(*common, "--out", "whole")
+    real, seen = os.fsync, []
+
+    def full(handle):
+        seen.append(handle)
+        if len(seen) == until:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FolderError, match="the disk is full; free some space"):
+        invoke(*common, "--out", "part", code=1)
+    assert not [path for path in (toy / "part").iterdir() if path.name.startswith(".")]
+    monkeypatch.setattr(os, "fsync", real)
+    invoke("--resume", "part", "--no-report")
+    assert bits(toy / "whole") == bits(toy / "part")
+
+
+def test_titles_and_names_are_text_and_no_markup(toy):
+    (toy / "bad.toml").write_text(TOY.replace("A thrown triangle", "[/bad] [red]red[link=x]"))
+    assert "[/bad] [red]red[link=x]" in invoke("bad.toml", "--quick", "--no-report")
+
+
+def test_a_resumed_run_uses_the_threads_it_began_with(toy):
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        invoke("toy.toml", "--quick", "--no-report", "--out", "run")
+        torch.set_num_threads(2)
+        invoke("--resume", "run", "--no-report")
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)

@@ -27,7 +27,10 @@ def read_solid(path: str | Path, *, edge_length: float = 0.05) -> TetMesh:
     optional extra. edge_length: wanted edge of these, as a fraction of the surface's bounding-box diagonal.
     The mesh is not checked yet: see ``diffloom.geometry.tet_checks.check_tetmesh``.
     """
-    place = Path(path).expanduser()
+    try:
+        place = Path(path).expanduser()
+    except RuntimeError:  # "~" of nobody: a name like any other
+        place = Path(path)
     if not place.exists():
         raise InputError(f"mesh file {str(path)!r} does not exist; expected {', '.join(_TET_READERS)} or a surface")
     reader = _TET_READERS.get(place.suffix.lower())

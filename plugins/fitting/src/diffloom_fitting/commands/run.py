@@ -66,8 +66,11 @@ def carry_out(
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.report import write_report
     from diffloom_fitting.report.results_file import write_result
+    from diffloom_fitting.run_folder.versions import use_threads_of
 
     loaded = folder.config()
+    if resumed:
+        use_threads_of(folder.path)
     if experiment is None:
         experiment = build_experiment(loaded)
     state, history = folder.resume() if resumed else (None, [])

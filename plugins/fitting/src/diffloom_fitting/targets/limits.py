@@ -9,7 +9,7 @@ from diffloom.interfaces import InputError
 #: Most pixels of an image or a frame: some 8000 x 8000.
 MOST_PIXELS = 2**26
 #: Most frames that are decoded, kept or not, and most memory that kept frames may take [bytes].
-MOST_FRAMES, MOST_MEMORY = 200_000, 8 * 2**30
+MOST_FRAMES, MOST_MEMORY = 200_000, 4 * 2**30
 #: Longest time that reading one video may take [s].
 MOST_SECONDS = 1800.0
 
