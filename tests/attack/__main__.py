@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -22,17 +23,17 @@ sys.path.insert(0, str(HERE))
 
 from tape import Tape, simpler  # noqa: E402
 
-#: Attacks by name: module and function, and how many a worker does before the next takes over.
+#: Attacks by name: module and function, how many a worker does, and how many workers there are in a round.
 ATTACKS = {
-    "physics gradient": ("physics_attacks", "gradient", 20),
-    "physics extremes": ("physics_attacks", "extremes", 20),
-    "render gradient": ("render_attacks", "gradient", 20),
-    "render invariances": ("render_attacks", "invariances", 20),
-    "render extremes": ("render_attacks", "extremes", 20),
-    "misused terms": ("misuse_attacks", "terms", 1),
-    "misused rollouts": ("misuse_attacks", "rollouts", 1),
-    "damaged files": ("file_attacks", "reading", 40),
-    "damaged cache": ("file_attacks", "cache", 2),
+    "physics gradient": ("physics_attacks", "gradient", 8, 1),
+    "physics extremes": ("physics_attacks", "extremes", 16, 1),
+    "render gradient": ("render_attacks", "gradient", 16, 1),
+    "render invariances": ("render_attacks", "invariances", 24, 1),
+    "render extremes": ("render_attacks", "extremes", 32, 1),
+    "misused terms": ("misuse_attacks", "terms", 1, 8),
+    "misused rollouts": ("misuse_attacks", "rollouts", 1, 8),
+    "damaged files": ("file_attacks", "reading", 100, 1),
+    "damaged cache": ("file_attacks", "cache", 1, 1),
 }
 #: Longest that one attack may take [s]: the first of a kind compiles.
 LONGEST = 300.0
@@ -47,7 +48,7 @@ def work(name: str, seeds: list[int], tape: list[float] | None) -> None:
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    module, function, _ = ATTACKS[name]
+    module, function = ATTACKS[name][:2]
     for seed in seeds:
         told: dict[str, object] = {"seed": seed}
         print(json.dumps({**told, "begin": True}), flush=True)
@@ -94,6 +95,16 @@ def attack(name: str, seeds: list[int], tape: list[float] | None = None, longest
     if at is not None:
         found.append({"seed": at, "failure": fault or f"the process died (code {code}): {noise}"})
     return found
+
+
+def one_round(name: str, seed: int, count: int | None) -> Iterator[dict]:
+    """Outcomes of the workers of one round, from ``seed`` on; of ``count`` attacks instead where that is given."""
+    _, _, batch, workers = ATTACKS[name]
+    left = batch * workers if count is None else count
+    while left > 0:
+        found = attack(name, list(range(seed, seed + min(batch, left))))
+        yield from found
+        seed, left = seed + max(1, len(found)), left - max(1, len(found))
 
 
 def shrunk(name: str, failure: dict, seconds: float) -> dict:
@@ -144,8 +155,7 @@ def campaign(names: list[str], first: int, seconds: float, count: int | None) ->
         for name in names:
             if time.monotonic() > end and count is None:
                 break
-            batch = ATTACKS[name][2] if count is None else count
-            for told in attack(name, list(range(seed[name], seed[name] + batch))):
+            for told in one_round(name, seed[name], count):
                 seed[name] = told["seed"] + 1
                 outcome = "FAILED" if "failure" in told else str(told["outcome"]).split(":")[0].split(" ")[-1]
                 done[name][outcome] += 1

@@ -37,7 +37,7 @@ def test_a_process_that_dies_and_an_error_are_failures_and_not_the_end(tmp_path)
         text = (HERE / name).read_text()
         begin, end = text.find("ATTACKS = {"), text.find("}\n#: Longest")
         if name == "__main__.py":
-            table = '"wrong": ("wrong_attacks", "wrong", 4)'
+            table = '"wrong": ("wrong_attacks", "wrong", 4, 1)'
             text = text[:begin] + "ATTACKS = {" + table + text[end:].replace("LONGEST = 300.0", "LONGEST = 4.0")
         (tmp_path / name).write_text(text)
     (tmp_path / "wrong_attacks.py").write_text(
