@@ -24,15 +24,15 @@ from diffloom.plugins import get_renderer
 D = torch.float64
 
 
-def soup(tape: Tape, dtype: torch.dtype = D) -> Surface:
-    """Triangles here and there before the camera, some of them thin, some in one place."""
+def soup(tape: Tape, dtype: torch.dtype = D, degenerate: bool = True) -> Surface:
+    """Triangles here and there before the camera; degenerate: some of them thin, some in one place."""
     random = torch.Generator().manual_seed(tape.seed())
     count = tape.whole(1, 12)
     middle = torch.rand((count, 1, 3), generator=random, dtype=D) - 0.5
     corners = middle + tape.real(0.05, 1.0) * (torch.rand((count, 3, 3), generator=random, dtype=D) - 0.5)
-    if tape.choice([False, True]):
+    if degenerate and tape.choice([False, True]):
         corners[:, 2] = corners[:, 1] + tape.choice([1e-3, 1e-9, 0.0]) * corners[:, 2]
-    if tape.choice([False, True]) and count > 1:
+    if degenerate and tape.choice([False, True]) and count > 1:
         corners[1] = corners[0]
     vertices = corners.reshape(1, -1, 3).to(dtype)
     faces = torch.arange(3 * count).reshape(-1, 3)
@@ -75,8 +75,8 @@ def invariances(tape: Tape) -> str:
 
 
 def gradient(tape: Tape) -> str:
-    """The gradient of a soft image agrees with differences."""
-    surface, seen = soup(tape), camera(tape)
+    """The gradient of a soft image agrees with differences; faces without area, which are not drawn, have none."""
+    surface, seen = soup(tape, degenerate=False), camera(tape)
     draw = get_renderer("softras")(sigma=tape.choice([1e-2, 1e-3]), gamma=tape.choice([1e-1, 1e-2]))
     lights = [AmbientLight(0.4), PointLight((0.5, 2.0, 2.0), 0.6, 0.3)]
     output = tape.choice(["silhouette", "rgba"])
@@ -96,7 +96,7 @@ def extremes(tape: Tape) -> str:
     dtype = tape.choice([D, torch.float32])
     name, draw = renderer(tape)
     surface, seen = soup(tape, dtype), camera(tape, dtype)
-    value = tape.choice(EXTREMES)
+    value = float(torch.tensor(tape.choice(EXTREMES), dtype=D).to(dtype))
     lights: list = []
     where = tape.choice(["vertex", "vertices", "colours", "focal", "eye", "light", "material", "texture", "uv", "near"])
     try:
