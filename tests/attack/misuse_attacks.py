@@ -43,7 +43,7 @@ def indices(tape: Tape, count: int, rows: int, columns: int) -> np.ndarray:
     made = random.integers(0, max(count, 1), (rows, tape.choice([columns] * 6 + [0, 1, 3, 9])))
     made = made.astype(tape.choice([np.int32] * 6 + [np.int64, np.float64, np.uint8]))
     if tape.unit() > 0.7 and made.size:
-        made.flat[0] = tape.choice([count, count + 100, 2**30, 200])
+        made.flat[0] = np.array(tape.choice([count, count + 100, 2**30, 200])).astype(made.dtype)
     return made
 
 
