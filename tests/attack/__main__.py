@@ -164,6 +164,7 @@ def campaign(names: list[str], first: int, seconds: float, count: int | None) ->
                     failures.append((name, told))
         if count is not None:
             break
+        print(f"so far: {', '.join(f'{sum(c.values())} {name}' for name, c in done.items())}", flush=True)
     for name, outcomes in done.items():
         print(f"{name}: {sum(outcomes.values())} ({', '.join(f'{n} {what}' for what, n in outcomes.most_common())})")
     for name, told in failures[:5]:
