@@ -58,7 +58,9 @@ def gradient(tape: Tape) -> str:
     for spec in specs:
         value = base[spec.name].detach().clone()
         noise = torch.rand(value.shape, generator=torch.Generator().manual_seed(tape.seed()), dtype=torch.float64)
-        values[spec.name] = value * (1.0 + tape.real(0.0, 0.2) * (2.0 * noise - 1.0))
+        changed = value * (1.0 + tape.real(0.0, 0.2) * (2.0 * noise - 1.0))
+        # Zero is where laws have their kinks: contact that is just touched, bodies that just rest.
+        values[spec.name] = torch.where(value == 0.0, 1e-3 * (0.1 + noise), changed)
 
     def path(**given: torch.Tensor) -> torch.Tensor:
         found = simulate(

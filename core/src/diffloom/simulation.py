@@ -53,6 +53,8 @@ def simulate(
             )
     chosen = model.default_integrator if integrator is None else integrator
     scheme = get_integrator(chosen)() if isinstance(chosen, str) else chosen
+    if not isinstance(scheme, Integrator):
+        raise InputError(f"integrator: got {integrator!r}; expected a name such as 'semi_implicit', or an Integrator")
     start = state if state is not None else model.initial_state(given)
     dynamics = model.dynamics(given, inputs)
     reason = scheme.refuses(dynamics)

@@ -72,6 +72,11 @@ def test_steps_are_whole_numbers(change):
         simulate(ToyChain.example(), **{"dt": 0.01, "steps": 2, **change})
 
 
+def test_integrators_are_integrators():
+    with pytest.raises(InputError, match="integrator: got 3; expected a name"):
+        simulate(ToyChain.example(), dt=0.01, steps=1, integrator=3)
+
+
 def test_values_put_into_params_are_checked_when_they_are_used():
     model = ToyChain.example()
     params = model.params(torch.float64)
