@@ -84,7 +84,7 @@ class WithTerms(Model):
         for term in self.terms:
             given = {k: v for k, v in values.items() if k.startswith(f"{term}.")}
             made |= make_params(term, self._own_specs(term), self.axes, given, dtype)
-        return Params(made, dtype)
+        return Params(made, dtype, frozenset(made))
 
     def derived(self, params: Params) -> Mapping[str, torch.Tensor]:
         return self.model.derived(self._models(params))

@@ -16,6 +16,7 @@ from diffloom.interfaces import (
     StoreAll,
     Trajectory,
 )
+from diffloom.interfaces.errors import whole_number
 
 
 def simulate(
@@ -41,6 +42,8 @@ def simulate(
     from diffloom.plugins import get_integrator
 
     given = params if params is not None else model.params()
+    given.check(type(model).__name__, model.specs, model.axes)
+    steps = whole_number("steps", steps)
     inputs = (control or Control()).check_steps(steps)
     for name in inputs:
         if not any(s.name == name and s.per_step for s in model.specs):
@@ -50,6 +53,8 @@ def simulate(
             )
     chosen = model.default_integrator if integrator is None else integrator
     scheme = get_integrator(chosen)() if isinstance(chosen, str) else chosen
+    if not isinstance(scheme, Integrator):
+        raise InputError(f"integrator: got {integrator!r}; expected a name such as 'semi_implicit', or an Integrator")
     start = state if state is not None else model.initial_state(given)
     dynamics = model.dynamics(given, inputs)
     reason = scheme.refuses(dynamics)
@@ -82,7 +87,7 @@ def saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> 
     if every is not None and chosen is not None:
         raise InputError("simulate: got both save_every and save; give one of them")
     if chosen is not None:
-        return tuple(int(k) for k in chosen)
-    if every is not None and every < 1:
+        return tuple(whole_number("save", k) for k in chosen)
+    if every is not None and whole_number("save_every", every) < 1:
         raise InputError(f"save_every: got {every}; expected 1 or more steps")
     return tuple(range(0, steps + 1, every or 1))

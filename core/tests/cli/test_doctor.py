@@ -1,6 +1,9 @@
 import importlib
 import json
+import os
 import sys
+
+import pytest
 
 from diffloom.cli.doctor import cuda, examine, libraries, runtime
 from diffloom.plugins.entry import Origin
@@ -95,3 +98,12 @@ def test_thread_settings_are_shown(monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     (threads,) = [finding for finding in runtime.runtime().findings if finding.subject == "threads"]
     assert "NUMBA_NUM_THREADS=2" in threads.detail
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of files are POSIX")
+def test_a_folder_of_compiled_code_that_others_may_write_to_is_told(monkeypatch, tmp_path):
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("DIFFLOOM_CACHE_DIR", str(tmp_path))
+    found = runtime._compiled_code()
+    assert found.health == "fatal"
+    assert "others may write" in found.detail and "DIFFLOOM_CACHE_DIR" in found.advice

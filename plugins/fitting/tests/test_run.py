@@ -17,8 +17,8 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.commands.run import run
 from diffloom_fitting.run_folder import RunFolder, read_history, writing
 
-FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "video.mp4", "strip.png",
-         "loss.svg", "parameters.svg", "report.html"}  # fmt: skip
+FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "previous_checkpoint.pt", "result.json",
+         "video.mp4", "strip.png", "loss.svg", "parameters.svg", "report.html"}  # fmt: skip
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_what_cannot_be_resumed_is_explained(toy):
         invoke("--resume", "nowhere", code=1)
     invoke("toy.toml", "--quick", "--no-report", "--out", "damaged")
     (toy / "damaged" / "checkpoint.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(InputError, match=r"damaged.*run without --resume"):
+    with pytest.raises(InputError, match=r"checkpoint .* is damaged.*the one before it, of iteration \d+, is whole"):
         invoke("--resume", "damaged", code=1)
     assert "other options cannot be given" in invoke("--resume", "damaged", "--quick", code=2)
     assert "give an experiment FILE" in invoke(code=2)

@@ -50,7 +50,7 @@ def test_a_missing_file_is_told_before_anything_runs(tmp_path):
 
 
 def programs(cache):
-    return sorted(path.name for path in cache.rglob("*.nbc"))
+    return sorted(path.name for path in cache.rglob("*.code"))
 
 
 def test_a_job_leaves_its_programs_for_others(tmp_path, monkeypatch):

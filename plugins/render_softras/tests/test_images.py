@@ -66,7 +66,7 @@ def test_outputs_do_not_depend_on_each_other(sphere, camera):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("most", [None, 5])
 def test_the_order_of_faces_does_not_matter(sphere, camera, dtype, most):
-    """With a limit ties in depth are broken by order, at pixels outside where several faces end in one corner."""
+    """Not with a limit either: faces as deep as the last that counts, as where several meet in a corner, count too."""
     surface = ball(sphere, dtype=dtype)
     surface = surface.with_appearance(colours=torch.rand(surface.vertices.shape[1:], dtype=dtype))
     order = torch.randperm(len(surface.faces), generator=torch.Generator().manual_seed(3))
@@ -74,10 +74,7 @@ def test_the_order_of_faces_does_not_matter(sphere, camera, dtype, most):
     renderer = SoftRasRenderer(faces_per_pixel=most)
     one, two = (renderer.render(s, camera(dtype=dtype), outputs=("rgba", "depth")) for s in (surface, shuffled))
     difference = torch.cat([(one.rgba - two.rgba).abs(), (one.depth - two.depth).abs()[..., None]], dim=-1).amax(-1)
-    if most is None:
-        assert difference.max() < (3e-5 if dtype == torch.float32 else 1e-12)
-    else:
-        assert (difference < 1e-4).double().mean() > 0.9
+    assert difference.max() < (3e-5 if dtype == torch.float32 else 1e-12)
 
 
 def test_frames_together_are_frames_one_by_one(sphere, camera):
@@ -124,7 +121,7 @@ def test_threads_do_not_change_a_bit(sphere, camera, threads, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("most", [1, 4, 9])
 def test_the_nearest_faces_are_those_found_by_sorting(dtype, most):
-    """Parallel sheets at known depths, in a shuffled order: the limit keeps the nearest of them, ties by index."""
+    """Parallel sheets at known depths, in a shuffled order: the limit keeps the nearest and equals of the last."""
     depths = torch.tensor([3.0, 1.5, 2.5, 2.0, 1.5, 2.0, 1.0, 2.75], dtype=dtype)
     corners = torch.tensor([[-9.0, -9.0], [9.0, -9.0], [0.0, 9.0]], dtype=dtype)
     vertices = torch.cat([torch.cat([corners * d, -d.expand(3, 1)], dim=1) for d in depths])
@@ -140,7 +137,7 @@ def test_the_nearest_faces_are_those_found_by_sorting(dtype, most):
         near=0.5,
     )
     image = SoftRasRenderer(faces_per_pixel=most, gamma=1e4).render(surface, camera)
-    kept = np.lexsort((np.arange(len(depths)), depths.numpy()))[:most]
+    kept = np.flatnonzero(depths.numpy() <= np.sort(depths.numpy())[: most or None][-1])
     # A huge gamma weighs all kept faces alike, and the background as much.
     want = float(shades[kept.copy()].sum() / (len(kept) + 1))
     assert torch.allclose(image.rgb[0, 3:5, 3:5], torch.full((2, 2, 3), want, dtype=dtype), atol=1e-4)

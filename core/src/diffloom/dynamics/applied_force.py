@@ -5,10 +5,12 @@ from __future__ import annotations
 from torch import Tensor
 
 from diffloom.dynamics.terms import NodeTerm
+from diffloom.interfaces.errors import check_shape
 
 
 def applied(force: Tensor, name: str = "applied") -> NodeTerm:
     """force: (1 or steps, particles, 3) [N], differentiable."""
+    check_shape("force", force, ("1 or steps", "particles", 3))
     from diffloom.dynamics.applied_kernels import applied_force, applied_force_adjoint
 
     return NodeTerm(

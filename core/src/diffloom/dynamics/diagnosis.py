@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 import torch
 
+from diffloom.dynamics.rollout import BadGradient
 from diffloom.dynamics.stepper import MakeStepper, Segment, Tensors
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm
@@ -28,19 +30,41 @@ def explain_failure(
         k, state = at, here
     sets = len(start[0])
     stepper = make([t.detach() for t in system.tensors], [])
-    while k <= save[-1]:
-        hold = tuple(t.new_empty((CHUNK + 1, *t.shape)) for t in state)
+    while k < save[-1]:
+        count = min(CHUNK, save[-1] - k)  # no further: what changes from step to step has no rows beyond
+        hold = tuple(t.new_empty((count + 1, *t.shape)) for t in state)
         for rows, value in zip(hold, state, strict=True):
             rows[0] = value
         stepper.advance(Segment(k, hold[:sets], hold[sets:]))
-        for j in range(1, CHUNK + 1):
+        for j in range(1, count + 1):
             bad = tuple(t[j] for t in hold)
             if not _finite(bad):
                 raise SimulationError(_message(system, tuple(t[j - 1] for t in hold), bad, k + j, dt))
-        k, state = k + CHUNK, tuple(t[CHUNK].clone() for t in hold)
+        k, state = k + count, tuple(t[count].clone() for t in hold)
     raise SimulationError(
         "the saved states are not finite, but running again from the last good one gave finite states"
     )
+
+
+def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], NoReturn]:
+    """What a backward pass calls when a gradient is not finite; raises SimulationError that names the step."""
+
+    def explain(found: BadGradient) -> NoReturn:
+        if found.step is None:
+            raise SimulationError(
+                f"the loss has no finite gradient with respect to the saved states: what it sent back for frame "
+                f"{found.frame} is NaN or infinite. Look for a division by 0, a root or a logarithm of 0 in the loss."
+            )
+        count = len(system.sets)
+        speeds = [float(u.double().abs().max()) if u.numel() else 0.0 for u in found.state[count:]]
+        raise SimulationError(
+            f"the gradient is not finite from step {found.step + 1} (t = {(found.step + 1) * dt:.6g} s) backwards, "
+            f"although the saved states are: its velocities reach {max(speeds):.3g}. The motion diverges or is "
+            f"singular there. Try a smaller dt than {dt:.3g} s, fewer steps, more damping, or "
+            "integrator='backward_euler'."
+        )
+
+    return explain
 
 
 def _finite(state: Tensors) -> bool:

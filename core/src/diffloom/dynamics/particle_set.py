@@ -24,6 +24,8 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
         raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
     if bool((mass.detach() < 0).any()):
         raise InputError(f"mass: got {float(mass.detach().min()):g} kg; expected masses of 0 (held) or more")
+    if fixed is not None and np.shape(fixed) != tuple(mass.shape):
+        raise InputError(f"fixed: got shape {np.shape(fixed)}; expected {tuple(mass.shape)} flags, one per particle")
     free = (mass.detach() > 0) & torch.isfinite(mass.detach())
     if fixed is not None:
         free = free & ~torch.as_tensor(fixed, device=mass.device)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import whole_number
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ def pushes(windows: Sequence[Push], force: Tensor, count: int, name: str = "push
     """
     from diffloom.dynamics.push_kernels import window_force, window_force_adjoint
 
-    nodes = np.array([w.node for w in windows], dtype=np.int64)
+    nodes = np.array([whole_number("Push.node", w.node) for w in windows], dtype=np.int64)
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < count:
-        raise InputError(f"pushes: node {nodes.max()} was given; expected 0 to {count - 1}")
+        raise InputError(f"pushes: nodes {nodes.min()} to {nodes.max()} were given; expected 0 to {count - 1}")
     if tuple(force.shape) != (len(windows), 3):
         raise InputError(
             f"pushes: force has shape {tuple(force.shape)}; expected ({len(windows)}, 3), one row a window"
@@ -55,4 +56,5 @@ def pushes(windows: Sequence[Push], force: Tensor, count: int, name: str = "push
         ),
         params=(("force", force),),
         shared=("force",),
+        count=count,
     )  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -48,11 +49,18 @@ def state_bytes(state: Tensors) -> int:
     return sum(t.numel() * t.element_size() for t in state)
 
 
+#: Raises with the reason.
+Explain = Callable[["BadGradient"], NoReturn]
+
+
 class Plan:
     """What to run: steps, which states to save, and how to keep the rest."""
 
-    def __init__(self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient) -> None:
-        self.make, self.steps, self.save, self.gradient = make, steps, save, gradient
+    def __init__(
+        self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient, explain: Explain
+    ) -> None:
+        """explain: raises with the reason when gradients are not finite."""
+        self.make, self.steps, self.save, self.gradient, self.explain = make, steps, save, gradient, explain
 
     def segments(self, state_bytes: int) -> list[tuple[int, int]]:
         """(first step, number of steps) of each segment."""
@@ -107,7 +115,10 @@ class _Rollout(torch.autograd.Function):
         frames.inject(plan.steps, adj[:sets], adj[sets:])
         if plan.steps:
             _run_back(stepper, plan, ctx.segments, kept, frames, adj)
-        return (None, None, *adj, *stepper.gradients())
+        gradients = stepper.gradients()
+        if not all(finite(t) for t in (*adj, *gradients) if t is not None):
+            plan.explain(_walk_back(plan, ctx.segments, kept, frames, given))
+        return (None, None, *adj, *gradients)
 
 
 def _run(stepper: Stepper, plan: Plan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors) -> Tensors:
@@ -169,6 +180,47 @@ def _run_back(
         segment = Segment(k0, part[:sets], part[sets:])
         stepper.advance(segment)
         stepper.pull_back(segment, frames, adj[:sets], adj[sets:])
+
+
+@dataclass(frozen=True)
+class BadGradient:
+    """Where a backward pass stopped being finite: in ``step``, from 0 on, whose state at the start was ``state``; or,
+    with None, in the cotangent of the saved frame ``frame`` that was handed in."""
+
+    step: int | None
+    state: Tensors
+    frame: int = 0
+
+
+def _walk_back(
+    plan: Plan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
+) -> BadGradient:
+    """Go through a backward pass again, a step at a time, up to the first that is not finite."""
+    sets = len(frames.q)
+    for frame in range(len(plan.save)):
+        if not all(finite(t[frame]) for t in (*frames.q, *frames.u)):
+            return BadGradient(None, (), frame)
+    stepper = plan.make(given[2 * sets :], [t.requires_grad for t in given[2 * sets :]])
+    adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
+    frames.inject(plan.steps, adj[:sets], adj[sets:])
+    for number, (k0, count) in reversed(list(enumerate(segments))):
+        if isinstance(plan.gradient, StoreAll):
+            states = tuple(t[k0 : k0 + count + 1] for t in kept)
+        else:
+            states = tuple(t.new_empty((count + 1, *t.shape[1:])) for t in kept)
+            _copy([t[number] for t in kept], [t[0] for t in states])
+            stepper.advance(Segment(k0, states[:sets], states[sets:]))
+        for j in range(count - 1, -1, -1):
+            pair = tuple(t[j : j + 2] for t in states)
+            stepper.pull_back(Segment(k0 + j, pair[:sets], pair[sets:]), frames, adj[:sets], adj[sets:])
+            if not all(finite(t) for t in (*adj, *stepper.gradients()) if t is not None):
+                return BadGradient(k0 + j, tuple(t[j] for t in states))
+    return BadGradient(0, given[: 2 * sets])
+
+
+def finite(value: Tensor) -> bool:
+    """Whether all numbers are finite; those that are may still add up to infinity, so only trouble is looked at."""
+    return math.isfinite(value.sum().item()) or bool(torch.isfinite(value).all())
 
 
 def run_rollout(plan: Plan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import ElementTerm
+from diffloom.interfaces import InputError
 
 
 def springs(
@@ -25,6 +26,8 @@ def springs(
     """
     from diffloom.dynamics.spring_kernels import spring_force, spring_force_adjoint
 
+    if nodes.ndim != 2 or nodes.shape[1] != 2:
+        raise InputError(f"term {name!r}: nodes has shape {nodes.shape}; expected (springs, 2), the two ends of each")
     count = (len(nodes),)
     return ElementTerm(
         name,

@@ -86,6 +86,7 @@ class NodeTerm:
 
     Every parameter has a row for each node of the set, (nodes, ...); those listed in ``per_step`` have one such array a
     step, or one for all, (1 or steps, nodes, ...); those listed in ``shared`` have whatever rows the bodies ask for.
+    count: of the nodes it was made for, where its constants depend on that; it is refused on a set of another size.
 
     force(i, clock, q, u, *constants, *params, *work) returns the du numbers of the force on node i.
     adjoint(i, clock, q, u, *constants, *params, *work, adj_f, *adj_params) adds to its parameter rows and returns
@@ -114,9 +115,12 @@ class NodeTerm:
     only: NDArray[np.bool_] | None = None
     reads: str | None = None
     shared: tuple[str, ...] = ()
+    count: int | None = None
 
     def check_nodes(self, count: int) -> None:
         """Raise unless its arrays fit a set of ``count`` nodes."""
+        if self.count is not None and self.count != count:
+            raise InputError(f"term {self.name!r}: it was made for {self.count} nodes and is added to {count}")
         for name, value in self.params:
             if name in self.per_step or name not in self.shared:
                 check_rows(self.name, name, value, count, "nodes", steps=name in self.per_step)

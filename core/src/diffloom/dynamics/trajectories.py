@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from diffloom.dynamics.diagnosis import explain_failure
+from diffloom.dynamics.diagnosis import explain_failure, explain_gradient
 from diffloom.dynamics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
 from diffloom.dynamics.implicit import ImplicitScheme, ImplicitStepper
 from diffloom.dynamics.rollout import Plan, run_rollout
@@ -16,6 +17,7 @@ from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
+from diffloom.interfaces.errors import whole_number
 
 
 def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
@@ -59,7 +61,7 @@ def implicit_rollout(
     scheme: ImplicitScheme, dynamics: Dynamics, state: State, *, steps: int, save: tuple[int, ...], gradient: Gradient
 ) -> Trajectory:
     """A rollout of any mechanical system by an implicit scheme."""
-    system = _mechanics(dynamics)
+    system, scheme = _mechanics(dynamics), replace(scheme, dt=checked_step(scheme.dt))
 
     def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
         return ImplicitStepper(system, tensors, scheme)
@@ -91,7 +93,9 @@ def roll(
     q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
     if not (torch.is_grad_enabled() and any(t.requires_grad for t in (*q, *u, *tensors))):
         gradient = NoGradient()
-    saved_q, saved_u = run_rollout(Plan(make, steps, save, gradient), q, u, tensors)
+    # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.
+    plan = Plan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
+    saved_q, saved_u = run_rollout(plan, q, u, tensors)
     times = state.time + dt * torch.tensor(save, dtype=torch.float64)
     if not all(bool(torch.isfinite(t.detach()).all()) for t in (*saved_q, *saved_u)):
         explain_failure(system, make, (q, u), (saved_q, saved_u), dt, save)
@@ -109,7 +113,7 @@ def checked_step(dt: float) -> float:
 def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
     """Raise unless step length, number and saved steps make sense."""
     checked_step(dt)
-    if steps < 0:
+    if whole_number("steps", steps) < 0:
         raise InputError(f"steps: got {steps}; expected 0 or more")
     if list(save) != sorted(set(save)) or (save and not 0 <= save[0] <= save[-1] <= steps):
         raise InputError(f"save: got {save}; expected increasing step counts between 0 and {steps}")
@@ -145,4 +149,7 @@ def check_state(system: Mechanics, state: State) -> None:
         dtype = nodes.arrays[0][1].dtype
         if q.dtype != dtype:
             raise InputError(f"state is {q.dtype} but the parameters are {dtype}; make both with the same dtype")
+        device = nodes.arrays[0][1].device
+        if q.device != device or u.device != device:
+            raise InputError(f"state is on {q.device} and {u.device}, the parameters on {device}; move one of them")
     state.check_finite()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from diffloom.geometry.mesh_files import read_triangles
 from diffloom.geometry.triangle_checks import Faces, Points, check_triangles, named
 from diffloom.geometry.triangle_edges import Edges, find_edges
 from diffloom.geometry.volume_integrals import signed_volumes
@@ -87,23 +88,11 @@ def face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
 
 
 def read_closed_mesh(path: str | Path) -> tuple[Points, Faces]:
-    """Vertices (V, 3) and faces (F, 3) of a closed mesh in any file trimesh reads (OBJ, PLY, STL, GLB, OFF, ...).
+    """Vertices (V, 3) and faces (F, 3) of a closed mesh in an OBJ, PLY, STL, OFF, GLB or glTF file.
 
     Vertices at the same place are merged first: STL knows no shared vertices, and texture seams split them.
     """
-    import trimesh
-
-    place = Path(path)
-    if not place.is_file():
-        raise InputError(f"mesh {str(path)!r}: there is no such file (looked in {place.resolve().parent})")
-    try:
-        mesh = trimesh.load_mesh(place, process=False)
-    except (ValueError, KeyError, IndexError, NotImplementedError, ImportError) as cause:
-        raise InputError(
-            f"mesh {str(path)!r}: trimesh cannot read it ({cause}); convert it to OBJ, PLY, STL or GLB"
-        ) from cause
-    if not len(mesh.faces):
-        raise InputError(f"mesh {str(path)!r}: the file holds no triangles; expected a closed surface")
+    mesh = read_triangles(Path(path))
     mesh.merge_vertices(merge_tex=True, merge_norm=True)
     mesh.remove_unreferenced_vertices()
     return check_closed(f"mesh {str(path)!r}", mesh.vertices, mesh.faces)

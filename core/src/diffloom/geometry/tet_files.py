@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from diffloom.geometry.mesh_files import check_size
 from diffloom.geometry.msh import read_msh
 from diffloom.geometry.node_ele import read_node_ele
 from diffloom.geometry.tet_text import read_tet
@@ -26,12 +27,21 @@ def read_solid(path: str | Path, *, edge_length: float = 0.05) -> TetMesh:
     optional extra. edge_length: wanted edge of these, as a fraction of the surface's bounding-box diagonal.
     The mesh is not checked yet: see ``diffloom.geometry.tet_checks.check_tetmesh``.
     """
-    place = Path(path).expanduser()
+    try:
+        place = Path(path).expanduser()
+    except RuntimeError:  # "~" of nobody: a name like any other
+        place = Path(path)
     if not place.exists():
         raise InputError(f"mesh file {str(path)!r} does not exist; expected {', '.join(_TET_READERS)} or a surface")
     reader = _TET_READERS.get(place.suffix.lower())
     if reader is not None:
-        return reader(place)
+        check_size(place)
+        try:
+            return reader(place)
+        except InputError:
+            raise
+        except Exception as cause:
+            raise InputError(f"{place.name} cannot be read: {str(cause)[:200] or type(cause).__name__}") from cause
     from diffloom.geometry.tet_fill import fill_surface
 
     return fill_surface(place, edge_length=edge_length)

@@ -12,6 +12,7 @@ import numpy as np
 import trimesh
 from scipy.spatial import cKDTree
 
+from diffloom.geometry.mesh_files import read_triangles
 from diffloom.geometry.tet_surface import boundary_faces
 from diffloom.geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, oriented
 from diffloom.interfaces.errors import InputError
@@ -30,7 +31,7 @@ def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
     if not 0.0 < edge_length < 1.0:
         raise InputError(f"{path.name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")
     tetwild = _tetwild(path)
-    source = _load(path)
+    source = read_triangles(path)
     closed = trimesh.Trimesh(source.vertices, source.faces, process=False)
     closed.merge_vertices(merge_tex=True, merge_norm=True)
     if not closed.is_watertight:
@@ -99,13 +100,3 @@ def _tetwild(path: Path) -> Any:
             f"{path.name} is a surface, and filling it with tetrahedra needs pytetwild ({cause}): install it with "
             "pip install 'diffloom-physics-fem[tetwild]', or give a tetrahedral mesh (.tet, .msh, .node/.ele)"
         ) from cause
-
-
-def _load(path: Path) -> Any:
-    try:
-        mesh = trimesh.load(path, force="mesh", process=False)
-    except Exception as cause:
-        raise InputError(f"{path.name} cannot be read as a surface by trimesh: {cause}") from cause
-    if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
-        raise InputError(f"{path.name} holds no triangles; expected a closed surface")
-    return mesh

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -18,6 +19,11 @@ class InputError(ValueError):
 
 class SimulationError(RuntimeError):
     """A simulation failed on the way (blew up, did not converge); the message names step, body and element."""
+
+
+class ParameterError(InputError, SimulationError):
+    """A value that a model cannot be simulated with. It is an InputError to who gave it, and to a fit that tries it a
+    SimulationError: a trial that is rejected."""
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
@@ -68,6 +74,32 @@ def check_finite(what: str, tensor: Tensor) -> Tensor:
         where = tuple(int(i) for i in bad.nonzero()[0])
         raise InputError(f"{what}: value at index {where} is {tensor[where].item()}; expected finite numbers")
     return tensor
+
+
+#: What lengths, colours and the like may come to before products of a few of them leave float32.
+LARGEST = 1e9
+
+
+def check_magnitude(what: str, tensor: Tensor, most: float = LARGEST) -> Tensor:
+    """Raise when ``tensor`` holds NaN, infinity, or numbers beyond ``most`` of either sign."""
+    if tensor.numel() == 0:
+        return tensor
+    low, high = (bound.item() for bound in torch.aminmax(tensor.detach()))
+    if -most <= low and high <= most:
+        return tensor
+    check_finite(what, tensor)
+    raise InputError(f"{what}: numbers run from {low:g} to {high:g}; expected none beyond {most:g}")
+
+
+def whole_number(what: str, given: object) -> int:
+    """``given`` as an int; what is not whole, or no number at all, is an InputError."""
+    try:
+        number = operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(given, bool) or abs(number) >= 2**31:
+        raise InputError(f"{what}: got {given!r}; expected a whole number below 2^31")
+    return number
 
 
 def check_choice(what: str, given: str, allowed: Iterable[str]) -> str:

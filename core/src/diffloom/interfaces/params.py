@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.deprecation import warn_renamed
-from diffloom.interfaces.errors import InputError, as_float_tensor, check_finite, nearest
+from diffloom.interfaces.errors import InputError, ParameterError, as_float_tensor, check_finite, nearest
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,10 @@ def _expands(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
 class Params(Mapping[str, Tensor]):
     """Named parameter tensors of one dtype: immutable, made by ``Model.params``."""
 
-    def __init__(self, values: Mapping[str, Tensor], dtype: torch.dtype) -> None:
+    def __init__(self, values: Mapping[str, Tensor], dtype: torch.dtype, checked: frozenset[str] = frozenset()) -> None:
+        """checked: names of values that are known to fit their specs; a simulation checks all others."""
         self._values = dict(values)
+        self._checked = checked
         self.dtype = dtype
 
     def __getitem__(self, name: str) -> Tensor:
@@ -95,11 +97,22 @@ class Params(Mapping[str, Tensor]):
 
     def replace(self, **values: Tensor) -> Params:
         """A copy with some values exchanged; shapes and bounds are checked again when a model uses it."""
-        return Params({**self._values, **values}, self.dtype)
+        return Params({**self._values, **values}, self.dtype, self._checked - values.keys())
+
+    def check(self, owner: str, specs: tuple[ParamSpec, ...], axes: Mapping[str, int]) -> None:
+        """Raise ParameterError unless every value fits its spec; those that were checked before are left out."""
+        known = {spec.name: spec for spec in specs}
+        for name in self._values.keys() - self._checked:
+            if name not in known:
+                raise ParameterError(f"{owner} has no parameter {name!r}{nearest(name, known)}")
+            try:
+                known[name].check(self._values[name], axes, self.dtype)
+            except InputError as error:
+                raise ParameterError(str(error)) from error
 
     def to(self, dtype: torch.dtype) -> Params:
         """The same values in another precision."""
-        return Params({k: v.to(dtype) for k, v in self._values.items()}, dtype)
+        return Params({k: v.to(dtype) for k, v in self._values.items()}, dtype, self._checked)
 
 
 def with_present_names(owner: str, specs: tuple[ParamSpec, ...], values: Mapping[str, object]) -> dict[str, object]:
@@ -139,4 +152,4 @@ def make_params(
         if value is None and isinstance(source, Tensor):
             source = source.to(dtype)
         checked[name] = spec.check(source, axes, dtype)
-    return Params(checked, dtype)
+    return Params(checked, dtype, frozenset(checked))

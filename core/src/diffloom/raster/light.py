@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
-from diffloom.interfaces.errors import InputError, as_float_tensor, check_shape
+from diffloom.interfaces.errors import InputError, as_float_tensor, check_magnitude, check_shape
 
 from .light_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
 from .records import Lights
@@ -100,7 +100,7 @@ def unit(vector: Tensor) -> Tensor:
 
 def rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
     """A grey or coloured factor as (3,)."""
-    tensor = as_float_tensor(what, value, dtype)
+    tensor = check_magnitude(what, as_float_tensor(what, value, dtype))
     return check_shape(what, tensor, (), (3,)).expand(3)
 
 
@@ -109,7 +109,7 @@ def vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
     tensor = as_float_tensor(what, value, dtype)
     if tensor.shape != (3,):
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected three numbers")
-    return tensor
+    return check_magnitude(what, tensor)
 
 
 def light_tables(material: Material, lights: Sequence[Light], dtype: torch.dtype, device: torch.device) -> Lights:
@@ -148,7 +148,8 @@ def _tables(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, d
             raise InputError(f"lights: got {light!r}; expected an ambient, point, directional or harmonic light")
     ambient = ambient * rgb("Material.ambient", material.ambient, dtype)
     table = torch.stack(rows) if rows else torch.zeros((0, 9), dtype=dtype)
-    shininess = as_float_tensor("Material.shininess", material.shininess, dtype).reshape(1)
+    shininess = as_float_tensor("Material.shininess", material.shininess, dtype)
+    shininess = check_magnitude("Material.shininess", check_shape("Material.shininess", shininess, (), (1,))).reshape(1)
     number = torch.tensor(kinds, dtype=torch.int32)
     return Lights(*(part.to(device) for part in (ambient, number, table, harmonics, shininess)))
 
@@ -158,7 +159,7 @@ _kept_tables = functools.lru_cache(maxsize=32)(_tables)
 
 def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
     given = as_float_tensor("HarmonicLight.coefficients", light.coefficients, dtype)
-    check_shape("HarmonicLight.coefficients", given, (9,), (9, 3))
+    check_magnitude("HarmonicLight.coefficients", check_shape("HarmonicLight.coefficients", given, (9,), (9, 3)))
     return given if given.dim() == 2 else given[:, None].expand(9, 3)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, InputError, Light, Surface
-from diffloom.interfaces.errors import check_choice, check_finite
+from diffloom.interfaces.errors import check_choice, check_magnitude
 
 from .project import frames_of
 from .texture import check_texture
@@ -74,9 +73,7 @@ def _check_numbers(surface: Surface, camera: Camera) -> None:
             raise InputError(
                 f"{what} is on {tensor.device} and Surface.vertices on {vertices.device}; move one of them"
             )
-        # One number tells that all are finite; only trouble is looked at more closely.
-        if not math.isfinite(tensor.detach().sum().item()):
-            check_finite(what, tensor)
+        check_magnitude(what, tensor)
 
 
 def _check_texture(surface: Surface) -> None:

@@ -174,7 +174,7 @@ def miss_adjoint(tile, grid, open_tile, miss, adj_planes, pull):
 def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, pull, slots):
     """Cotangents of the corners of one entry's triangle from a stripe e of columns of its tile, if it touches that.
 
-    pull: cotangent of miss times miss; d miss / d d^2 = miss sharpness p / (1 - p).
+    pull: cotangent of miss times miss; d miss / d d^2 = miss sharpness p / (1 - p), and 0 where 1 - p is at its least.
     """
     R = sides.dtype.type
     s = first_of(e)
@@ -199,7 +199,9 @@ def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, pul
             if sibling.shape[0] > 0:
                 d2 = counted_distance(x, grid.rows[row], n, three, sides, sibling)
             p = expv(-sharpness * d2)
-            f = where(d2 <= mask.limit[frame, row, here], w * sharpness * p / missed(d2, sharpness, sides), zero)
+            clear = missed(d2, sharpness, sides)
+            counts = (d2 <= mask.limit[frame, row, here]) & (clear > R(LEAST))
+            f = where(counts, w * sharpness * p / clear, zero)
             f = f + f
             ax, ay, bx = ax + f * g[0], ay + f * g[1], bx + f * g[2]
             by, cx, cy = by + f * g[3], cx + f * g[4], cy + f * g[5]

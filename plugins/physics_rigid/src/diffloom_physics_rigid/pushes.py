@@ -110,4 +110,5 @@ def body_pushes(pushes: Sequence[BodyPush], force: Tensor, point: Tensor, count:
         ),
         params=(("force", force), ("point", point)),
         shared=("force", "point"),
+        count=count,
     )

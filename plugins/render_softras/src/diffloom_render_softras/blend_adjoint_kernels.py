@@ -115,8 +115,7 @@ def blend_adjoint(
         near = inside | (d < blur.reach_squared)
         q, scale, z = weights(outline, t, a, b, c)
         if wants.limited:
-            face = R(t - mesh.frame_start[frame])
-            near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
+            near = near & within(z, limit.depth[frame, row, here])
         if not anyl(near):
             continue
         p = one / (one + expv(where(inside, -d, d) * blur.sharpness))

@@ -87,6 +87,5 @@ def fragment(t, frame, row, here, x, y, limited, mesh, outline, blur, limit):
     near = inside | (d < blur.reach_squared)
     q, scale, z = weights(outline, t, a, b, c)
     if limited:
-        face = R(t - mesh.frame_start[frame])
-        near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
+        near = near & within(z, limit.depth[frame, row, here])
     return R(1.0) / (R(1.0) + expv(where(inside, -d, d) * blur.sharpness)), q, z, near

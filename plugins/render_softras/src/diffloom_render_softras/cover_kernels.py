@@ -16,9 +16,9 @@ from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, 
 
 
 @device
-def within(z, face, limit_depth, limit_face):
-    """Whether fragments come no later than the limit in the order of depth, then face."""
-    return (z < limit_depth) | ((z == limit_depth) & (face <= limit_face))
+def within(z, limit_depth):
+    """Whether fragments lie no deeper than the limit."""
+    return z <= limit_depth
 
 
 @device
@@ -58,7 +58,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
                 q, scale, z = weights(outline, t, a, b, c)
                 face = R(t - mesh.frame_start[frame])
                 if limited:
-                    near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
+                    near = near & within(z, limit.depth[frame, row, here])
                 closer = near & (z < least)
                 least, first = where(closer, z, least), where(closer, face, first)
             many = many + where(near, one, zero)
@@ -100,8 +100,7 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
             near = inside | (d < blur.reach_squared)
             if limited:
                 q, scale, z = weights(outline, t, a, b, c)
-                face = R(t - mesh.frame_start[frame])
-                near = near & within(z, face, limit.depth[frame, row, here], limit.face[frame, row, here])
+                near = near & within(z, limit.depth[frame, row, here])
             if anyl(near):
                 p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
                 force = where(near, two * p * weight * blur.sharpness, zero)

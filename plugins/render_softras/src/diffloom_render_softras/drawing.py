@@ -54,7 +54,7 @@ class Drawing:
             arena.floats(*full, fill=1.0), arena.floats(*deep, fill=NOTHING), arena.floats(*deep, fill=-1.0),
             arena.floats(*most, fill=0.0),
         )  # fmt: skip
-        limit = Limit(arena.floats(*most, fill=NOTHING), arena.floats(*most, fill=0.0))
+        limit = Limit(arena.floats(*most, fill=NOTHING))
         fragments = Fragments(self.triangles, self.lists, limit)
         plan.run("cover_first", self.pixels, int(depths), plan.setup, self.bins.counts, fragments, coverage)
         if plan.most and bool(coverage.hits.max() > plan.most):

@@ -1,7 +1,7 @@
 """The K nearest faces of a pixel: how deep the K-th lies, found for a run of pixels at once by bisection.
 
-Nothing is sorted: fragments no later than (limit_depth, limit_face) are the K nearest, equal depths in the order of
-the faces.
+Nothing is sorted. Fragments as deep as the K-th count with it, however many they are: where faces meet in an edge or
+lie on each other, neither rounding nor their order decides which of them is seen.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 from diffloom.kernels import anyl, device, maximum, where
 from diffloom.raster.bin_kernels import TILE, misses, tile_corner
 from diffloom.raster.lane_kernels import alll, first_of, width_of
+from diffloom.raster.power_kernels import is_single
 
 from .fragment_kernels import edges, is_inside, nearest_edge, weights
 
 #: Deeper than any depth: no fragment.
 NOTHING = 1e30
+#: How much deeper than the K-th counts as equally deep, in float32 and float64: more than rounding can do.
+EQUAL_32, EQUAL_64 = 1.00001, 1.00000001
 
 
 @device
@@ -38,7 +41,7 @@ def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, b
 
 @device
 def bisect(own, begin, end, most, high, depths):
-    """The least depth that at least ``most`` fragments do not exceed, and how many are less deep."""
+    """The least depth that at least ``most`` fragments do not exceed."""
     R = depths.dtype.type
     one, zero = R(1.0), R(0.0)
     low = high * zero
@@ -53,14 +56,20 @@ def bisect(own, begin, end, most, high, depths):
         enough = number >= R(most)
         high = where(enough, middle, high)
         low = where(enough, low, middle)
-    less = high * zero
-    for k in range(begin, end):
-        less = less + where(depths[k, own] < high, one, zero)
-    return high, less
+    return high
 
 
 @device
-def limit_depths(e, grid, mesh, fragments, blur, hits, depths):
+def equal_to(depth, like):
+    """The largest depth that counts as equal."""
+    R = like.dtype.type
+    if is_single(depth):
+        return depth * R(EQUAL_32)
+    return depth * R(EQUAL_64)
+
+
+@device
+def limit_depths(e, grid, fragments, blur, hits, depths):
     """Limits for a stripe e of columns of an active tile, where a pixel has more fragments than count."""
     outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
     most = blur.most
@@ -70,17 +79,9 @@ def limit_depths(e, grid, mesh, fragments, blur, hits, depths):
     frame, top, left = tile_corner(tile, grid)
     here, own = e + (left + s % TILE - s), e + (s % TILE - s)
     begin, end = lists.start[tile], lists.start[tile + 1]
-    one, zero = R(1.0), R(0.0)
     for row in range(top, top + TILE):
         crowded = hits[frame, row, here] > R(most)
         if anyl(crowded):
             deepest = note_depths(row, left + s % TILE, own, here, begin, end, grid, outline, box, lists, blur, depths)
-            depth, less = bisect(own, begin, end, most, deepest, depths)
-            equal, face = depth * zero, depth * zero
-            for k in range(begin, end):
-                same = depths[k, own] == depth
-                equal = equal + where(same, one, zero)
-                taken = same & (less + equal <= R(most))
-                face = where(taken, R(lists.triangle[k] - mesh.frame_start[frame]), face)
+            depth = equal_to(bisect(own, begin, end, most, deepest, depths), depths)
             limit.depth[frame, row, here] = where(crowded, depth, R(NOTHING))
-            limit.face[frame, row, here] = where(crowded, face, zero)

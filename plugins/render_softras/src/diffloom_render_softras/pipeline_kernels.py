@@ -47,7 +47,7 @@ def cover_first(pixels, depths, setup, count, fragments, coverage):
 def find_limits(pixels, setup, fragments, hits, scratch):
     """How deep the nearest faces reach, where there are more of them than count."""
     frames = setup.frames
-    launch_runs(pixels // TILE, limit_depths, frames.grid, frames.mesh, fragments, setup.blur, hits, scratch)
+    launch_runs(pixels // TILE, limit_depths, frames.grid, fragments, setup.blur, hits, scratch)
 
 
 def blend_pixels(pixels, wants, setup, fragments, shading, coverage, images):

@@ -53,10 +53,9 @@ class SoftTriangles(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """The last of the faces that count at a pixel. depth, face: (frames, height, width): see limit_kernels.py."""
+    """How deep the last of the faces that count at a pixel lies, (frames, height, width): see limit_kernels.py."""
 
     depth: Any
-    face: Any
 
 
 class SoftCoverage(NamedTuple):

@@ -136,7 +136,7 @@ class _Adjoint:
         if style.colour and style.appearance.textured and needed["image"]:
             found["image"] = self._image(wants, images_adjoint.planes)
         if tabled:
-            self._add_table(arena.tensor(table), found)
+            self._add_table(table, found)
         return found
 
     def _to_points(self, part: int) -> Tensor:
@@ -159,12 +159,13 @@ class _Adjoint:
         chunks = max(1, min(texture_copies(image, stripes), self.drawing.entries))
         sums = plan.layout.arena.floats(chunks * stripes, *image.shape, fill=0.0)
         plan.run("texture_backward", chunks, wants, plan.setup, fragments, shading, coverage, images, adj_planes, sums)
-        return plan.layout.arena.tensor(sums).sum(0)
+        return plan.layout.arena.tensor(sums.sum(0))
 
-    def _add_table(self, rows: Tensor, found: dict[str, Any]) -> None:
-        """Sum the rows of the light table, those of the eye frame by frame."""
+    def _add_table(self, rows: Any, found: dict[str, Any]) -> None:
+        """Sum the rows of the light table, those of the eye frame by frame; arrays, since the order of PyTorch's sums
+        depends on its threads."""
         layout, eye = self.plan.layout, self.given["eye"]
-        sums = rows.sum(0)
+        sums = layout.arena.tensor(rows.sum(0))
         found.update(table_cotangents(sums, int(self.given["table"].shape[0])))
         if self.style.shading < 2:
             return
@@ -172,5 +173,6 @@ class _Adjoint:
         if eye.shape[0] > 1:
             start = layout.arena.tensor(self.drawing.lists.start)[:: layout.tiles // layout.frames]
             bounds = [int(n) * layout.stripes for n in start]
-            part = torch.stack([rows[a:b, EYE : EYE + 3].sum(0) for a, b in itertools.pairwise(bounds)])
+            parts = [rows[a:b, EYE : EYE + 3].sum(0) for a, b in itertools.pairwise(bounds)]
+            part = torch.stack([layout.arena.tensor(part) for part in parts])
         found["eye"] = part if "eye" not in found else found["eye"] + part

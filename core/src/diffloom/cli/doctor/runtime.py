@@ -79,4 +79,7 @@ def _threads() -> Finding:
 def _compiled_code() -> Finding:
     from diffloom.kernels.compile.cache import cache_folder
 
-    return Finding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")
+    try:
+        return Finding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")
+    except ValueError as error:  # others may write there
+        return Finding("compiled code", Health.FATAL, str(error), "set DIFFLOOM_CACHE_DIR to a folder of your own")

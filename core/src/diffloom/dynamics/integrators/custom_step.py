@@ -10,7 +10,7 @@ import torch.utils.checkpoint
 from torch import Tensor
 
 from diffloom.dynamics.rollout import segment_length
-from diffloom.dynamics.trajectories import check_schedule
+from diffloom.dynamics.trajectories import check_schedule, checked_step
 from diffloom.interfaces import (
     Checkpointed,
     CustomStep,
@@ -40,12 +40,13 @@ class CustomStepping(Integrator):
         reason = self.refuses(dynamics)
         if reason is not None or not isinstance(dynamics, CustomStep):
             raise InputError(str(reason))
+        dt = checked_step(dt)
         check_schedule(dt, steps, save)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(gradient, NoGradient)):
-            q, u = _run(dynamics, state, dt, steps, save, gradient)
+            q, u = _run(dynamics, state, dt, save[-1] if save else 0, save, gradient)
         times = state.time + dt * torch.tensor(save, dtype=torch.float64)
         for frame in range(len(save)):
-            if not bool(torch.isfinite(q[frame].detach()).all()):
+            if not all(bool(torch.isfinite(t[frame].detach()).all()) for t in (q, u)):
                 raise SimulationError(
                     f"the state saved at step {save[frame]} is not finite; try a smaller dt than {dt:g} s"
                 )

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import sys
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 from numba import njit
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.serialize import dumps
 
 from ..compile.cache import cache_folder, locked, write_once
 from ..compile.notices import notice
+from ..compile.stored_code import read_code, write_code
 from ..language import DEVICE_OPTIONS, device
 from ..simd import element_at, lane_count, run_at
 from . import team_kernels as team
 from .whole_program import EntryCompiler, runnable
 
+#: Where a compile result that was taken apart has its signature.
+_SIGNATURE = list(signature(CompileResult._rebuild).parameters).index("signature") - 1
+
 _PASS = {**DEVICE_OPTIONS, "forceinline": False}
 
 
-def namespace(cache: bool = True) -> dict[str, object]:
-    """Names that generated CPU source uses. cache: keep compiled code on disk."""
+def namespace() -> dict[str, object]:
+    """Names that generated CPU source uses."""
     return {
         "device": device,
-        "_dl_entry": njit(**{**_PASS, "pipeline_class": EntryCompiler}, cache=cache, nogil=True),
+        "_dl_entry": njit(**{**_PASS, "pipeline_class": EntryCompiler}, nogil=True),
         "_dl_inner": njit(**DEVICE_OPTIONS),
         "_dl_pass": njit(**_PASS),
         "_dl_lane_count": lane_count,
@@ -40,13 +48,13 @@ def namespace(cache: bool = True) -> dict[str, object]:
 
 
 def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
-    """A module made from generated text, kept as a file so that numba can cache what it compiles from it."""
+    """A module made from generated text, kept as a file for whoever wants to read it or step through it."""
     path = cache_folder() / f"{name}.py"
     write_once(path, text)
     module = ModuleType(f"diffloom_generated.{name}")
     module.__file__ = str(path)
     module.__dict__.update(names)
-    # numba looks the module up by name when it loads compiled code from disk
+    # looked up by name when compiled code is loaded from disk
     sys.modules[module.__name__] = module
     exec(compile(text, str(path), "exec"), module.__dict__)
     return module
@@ -70,20 +78,24 @@ def loaded(name: str, text: str, names: dict[str, object]) -> Iterator[ModuleTyp
 def compiled(module: ModuleType, entry: str, kinds: tuple[Any, ...], title: str) -> Callable[..., Any]:
     """Function ``entry`` of the module, compiled for arguments of these types or loaded from disk.
 
-    What is returned unpacks its arguments as those types without looking: call it with such arguments only.
+    The module's name tells what it was made from, types included, so it names the file of its code too. What is
+    returned unpacks its arguments as those types without looking: call it with such arguments only.
     """
     function = getattr(module, entry)
-    stored: Callable[..., Any] | None = _load(function, kinds)
+    path = Path(str(module.__file__)).with_suffix(".code")
+    stored: Callable[..., Any] | None = _load(function, path, kinds)
     if stored is not None:
         return stored
-    path = Path(str(module.__file__))
     with locked(path):
-        stored = _load(function, kinds)
+        stored = _load(function, path, kinds)
         if stored is not None:  # compiled by another process meanwhile
             return stored
         notice(f"compiling {title} (once; kept in {path.parent})")
         function.compile(kinds)
-    return runnable(function.overloads[kinds])
+        result = function.overloads[kinds]
+        if not result.library.has_dynamic_globals:  # addresses of this process
+            write_code(path, dumps(result._reduce()))
+    return runnable(result)
 
 
 def assembly(module: ModuleType, entry: str, kinds: tuple[Any, ...]) -> str:
@@ -94,18 +106,20 @@ def assembly(module: ModuleType, entry: str, kinds: tuple[Any, ...]) -> str:
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]
-def _load(function: Any, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Compiled code from disk, or None.
+def _load(function: Any, path: Path, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """Compiled code from disk, or None if there is none that can be used.
 
-    numba would first load all it knows about compiling, which takes longer than everything else here together;
-    finished code needs none of it.
+    numba's own cache would first load all it knows about compiling, which takes longer than everything else here
+    together; finished code needs none of it.
     """
-    context = function.targetctx
-    context.refresh = lambda: None
+    payload = read_code(path)
+    if payload is None:
+        return None
     try:
-        found = function._cache.load_overload(kinds, context)
-    finally:
-        del context.refresh
-    if found is None:
+        parts = pickle.loads(payload)
+        if parts[_SIGNATURE].args != kinds:  # code for other arguments would take ours for something else
+            return None
+        found = CompileResult._rebuild(function.targetctx, *parts)
+    except Exception:  # whole, but not what this numba can use: compile anew
         return None
     return cast("Callable[..., Any]", found.entry_point)

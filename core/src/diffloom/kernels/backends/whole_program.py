@@ -6,8 +6,8 @@ until the program's entry gathers what it reaches, and has it optimised and tran
 outside is made private to the program: arguments that nobody reads are then not even passed.
 
 This stands on private parts of numba: on code libraries (``numba.core.codegen``) and on how a compiler pipeline finds
-its own. So do, in a line each, ``cpu._load`` (numba's cache) and ``compile/arguments.py`` (its types of arrays).
-``core/tests/kernels/test_whole_program.py`` says what to look at when they change.
+its own. So do, in a line each, ``cpu.compiled`` (how results are taken apart) and ``compile/arguments.py`` (its types
+of arrays). ``core/tests/kernels/test_whole_program.py`` says what to look at when they change.
 """
 
 from __future__ import annotations

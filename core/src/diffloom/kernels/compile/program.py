@@ -131,7 +131,7 @@ class Program:
             given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
         )
         text, names, stem = self.generated(pipeline, "cpu", given, "assembly")
-        with cpu.loaded(stem, text, {**cpu.namespace(cache=False), **names}) as module:
+        with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
             return cpu.assembly(module, pipeline, (*TEAM_KINDS, *map(type_of, given)))
 
     def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
@@ -148,12 +148,14 @@ class Program:
     ) -> tuple[str, dict[str, object], str]:
         """Source text for cpu or cuda, the objects its names stand for, and the file stem that tells its content.
 
-        given: arguments, whose structure the code is written for.
+        given: arguments, whose structure the code is written for. key: their types, whose names tell all of them apart;
+        what they look like as text does not.
         """
         source = specialise(cast("FunctionType", self._functions[pipeline]), given)
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
         digest = hashlib.sha256()
-        for part in (text, fingerprint(source.names), environment(), repr(key), _machine()):
+        told = str([str(kind) for kind in key]) if isinstance(key, tuple) else repr(key)
+        for part in (text, fingerprint(source.names), environment(), told, _machine()):
             digest.update(part.encode() + b"\0")
         plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"

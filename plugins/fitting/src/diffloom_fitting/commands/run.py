@@ -66,8 +66,11 @@ def carry_out(
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.report import write_report
     from diffloom_fitting.report.results_file import write_result
+    from diffloom_fitting.run_folder.versions import use_threads_of
 
     loaded = folder.config()
+    if resumed:
+        use_threads_of(folder.path)
     if experiment is None:
         experiment = build_experiment(loaded)
     state, history = folder.resume() if resumed else (None, [])
@@ -78,7 +81,7 @@ def carry_out(
         for label, target in experiment.target.by_view().items()
     )
     what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
-    console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True)
+    console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
     with watcher(experiment, console) as shown:
 
         def observe(here: FitState, record: Record) -> None:
@@ -88,11 +91,11 @@ def carry_out(
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
     console.print(result_table(result))
     for line in result_lines(result):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
     if result.interrupted:
-        console.print(f"go on with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True)
+        console.print(f"go on with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True, markup=False)
     if report:
         page = write_report(folder.path, experiment, result, text=loaded.content.text, config=loaded.raw)
-        console.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True)
+        console.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True, markup=False)
     return result

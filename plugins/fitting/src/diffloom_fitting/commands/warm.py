@@ -68,7 +68,7 @@ def _carry_out(cases: list[tuple[Path, str | None]], processes: int) -> list[str
 
 def _programs(folder: Path) -> int:
     """How many compiled programs a folder holds."""
-    return sum(1 for _ in folder.rglob("*.nbc"))
+    return sum(1 for _ in folder.rglob("*.code"))
 
 
 def _processors() -> int:

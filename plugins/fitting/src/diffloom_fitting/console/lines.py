@@ -40,4 +40,6 @@ class PlainLines:
             f"stage {record.stage + 1}/{self._stages} {record.optimiser} {record.iteration}: "
             f"loss {number(record.loss, 4)}  {values}  {seconds(record.seconds)}"
         )
-        self._console.print(line + (f"  ({record.note})" if record.note else ""), soft_wrap=True, highlight=False)
+        self._console.print(
+            line + (f"  ({record.note})" if record.note else ""), soft_wrap=True, highlight=False, markup=False
+        )

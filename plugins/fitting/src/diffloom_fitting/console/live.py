@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from diffloom_fitting.console.numbers import brief, number, seconds
 from diffloom_fitting.console.watcher import planned
@@ -57,11 +58,11 @@ class LiveTable:
         table.add_column("it.", justify="right")
         table.add_column("loss", justify="right")
         for name in self._names:
-            unit = f"\n[{self._units[name]}]".replace("[", "\\[", 1) if self._units[name] else ""
-            table.add_column(name + unit, justify="right")
+            unit = f"\n[{self._units[name]}]" if self._units[name] else ""
+            table.add_column(Text(name + unit), justify="right")
         table.add_column("time", justify="right")
         for r in self._rows:
             told = [brief(r.values[name]) for name in self._names]
             stage = f"{r.stage + 1}/{self._stages} {r.optimiser}"
-            table.add_row(stage, str(r.iteration), number(r.loss, 4), *told, seconds(r.seconds))
+            table.add_row(Text(stage), str(r.iteration), number(r.loss, 4), *told, seconds(r.seconds))
         return Group(table, self._bar)

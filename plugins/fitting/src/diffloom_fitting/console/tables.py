@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from diffloom_fitting.console.numbers import memory, number, percent, seconds, shown
 from diffloom_fitting.gradient_check import GradientCheck
@@ -24,7 +25,7 @@ def result_table(result: Result) -> Table:
         row = [e.name, e.unit, shown(e.start), shown(e.found, e.deviation)]
         if known:
             row += ["" if e.truth is None else shown(e.truth), percent(e.error)]
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -76,5 +77,5 @@ def plain_table(result: Result) -> str:
     with console.capture() as capture:
         console.print(result_table(result))
         for line in result_lines(result):
-            console.print(line)
+            console.print(line, markup=False)
     return capture.get()

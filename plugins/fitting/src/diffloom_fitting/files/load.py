@@ -21,6 +21,8 @@ from diffloom_fitting.files.terms import with_dotted_names
 
 #: The variant that is put in by itself, and the tables that say who draws.
 CROSS_RENDERER = "cross_renderer"
+#: Largest experiment file that is read [bytes].
+MOST_BYTES = 16 * 2**20
 _DRAWING = ("renderer", "target", "views")
 
 
@@ -46,6 +48,8 @@ def load_file(
     """
     place = Path(path)
     try:
+        if place.stat().st_size > MOST_BYTES:
+            raise InputError(f"experiment {str(path)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"experiment {str(path)!r}: no such file") from None
@@ -53,7 +57,7 @@ def load_file(
         raise InputError(f"experiment {str(path)!r}: cannot be read ({error})") from error
     try:
         raw: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
     return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants)
 

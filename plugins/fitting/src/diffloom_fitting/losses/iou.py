@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from diffloom.fixed_order import ordered_sum
 from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
@@ -30,6 +31,6 @@ class IoU(Loss):
     def value(self, view: View, target: Target) -> Tensor:
         assert view.image is not None
         seen, wanted = view.image.alpha, target.coverage()
-        both = torch.minimum(seen, wanted).sum(dim=(1, 2))
-        either = torch.maximum(seen, wanted).sum(dim=(1, 2))
+        both = ordered_sum(torch.minimum(seen, wanted), kept=1)
+        either = ordered_sum(torch.maximum(seen, wanted), kept=1)
         return (1.0 - (both + self.floor) / (either + self.floor)).mean()

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from diffloom.fixed_order import ordered_mean
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 
@@ -39,4 +40,4 @@ class Loss(ABC):
         residuals = self.residuals(view, target)
         if residuals is None:
             raise NotImplementedError(f"{type(self).__name__} must define value() or residuals()")
-        return residuals.square().mean()
+        return ordered_mean(residuals.square())

@@ -12,13 +12,17 @@ from diffloom_fitting.loop import FitState, Record
 from diffloom_fitting.run_folder.checkpoint import read_checkpoint, write_checkpoint
 from diffloom_fitting.run_folder.history import append_record, read_history, rewrite_history
 from diffloom_fitting.run_folder.versions import versions
-from diffloom_fitting.run_folder.writing import FolderError, explained, write_text
+from diffloom_fitting.run_folder.writing import FolderError, explained, remove_leftovers, write_text
+
+#: Largest config.json that is read [bytes].
+MOST_CONFIG = 64 * 2**20
 
 
 @dataclass(frozen=True)
 class RunFolder:
     """A run's files. config.json: the checked file with all changes and draws; versions.json; history.jsonl: one line
-    per iteration; checkpoint.pt: to go on from; then result.json, videos, plots and report.html."""
+    per iteration; checkpoint.pt: to go on from, and previous_checkpoint.pt, the one before; then result.json, videos,
+    plots and report.html."""
 
     path: Path
 
@@ -57,10 +61,15 @@ class RunFolder:
 
     def config(self) -> Loaded:
         """The experiment this folder was made for."""
+        place = self.path / "config.json"
         try:
-            config: dict[str, Any] = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
+            if place.stat().st_size > MOST_CONFIG:
+                raise ValueError(f"config.json is larger than {MOST_CONFIG / 2**20:.0f} MB")
+            config: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
             raw, folder, name = config["experiment"], Path(config["folder"]), str(config["name"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            if not isinstance(raw, dict):
+                raise TypeError("config.json holds no experiment")
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise FolderError(f"{str(self.path)!r} is not a run folder ({error})") from error
         return load_data(raw, folder, name)
 
@@ -69,10 +78,11 @@ class RunFolder:
         append_record(self.path / "history.jsonl", record)
         write_checkpoint(self.path / "checkpoint.pt", state)
 
-    def resume(self) -> tuple[FitState, list[Record]]:
-        """The state and history to go on from."""
+    def resume(self) -> tuple[FitState | None, list[Record]]:
+        """The state and history to go on from; None and no history for a run that ended before its first iteration."""
+        remove_leftovers(self.path)
         state = read_checkpoint(self.path / "checkpoint.pt")
-        records = read_history(self.path / "history.jsonl", state.total)
+        records = [] if state is None else read_history(self.path / "history.jsonl", state.total)
         rewrite_history(self.path / "history.jsonl", records)
         return state, records
 

@@ -30,6 +30,29 @@ def to_data(value: Any) -> Any:
     raise TypeError(f"a checkpoint cannot hold {type(value).__name__}")
 
 
+def check_state(found: Any) -> FitState:
+    """``found`` if it is a fit's state with fields of the right kinds; TypeError otherwise."""
+    if not isinstance(found, FitState):
+        raise TypeError(f"it holds {type(found).__name__}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(getattr(found, name), kind):
+            raise TypeError(f"{name} is {type(getattr(found, name)).__name__}")
+    if found.z.dim() != 1 or not found.z.is_floating_point():
+        raise TypeError(f"z is {found.z.dtype} of shape {tuple(found.z.shape)}")
+    if not all(isinstance(outcome, Outcome) for outcome in found.outcomes):
+        raise TypeError("outcomes hold something else")
+    if min(found.task, found.stage, found.total, found.iteration + 1) < 0:
+        raise TypeError("it counts below 0")
+    return found
+
+
+_FIELDS: dict[str, Any] = {
+    "z": Tensor, "task": int, "stage": int, "iteration": int, "total": int, "progress": (Progress, type(None)),
+    "settings": (tuple, type(None)), "losses": tuple, "best": (tuple, type(None)), "outcomes": tuple, "seconds": tuple,
+    "note": str, "finished": bool,
+}  # fmt: skip
+
+
 def from_data(value: Any) -> Any:
     """The inverse of `to_data`."""
     if not isinstance(value, dict):

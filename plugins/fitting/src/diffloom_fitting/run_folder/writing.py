@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,13 +25,13 @@ class FolderError(InputError):
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path, doing: str = "write") -> Iterator[None]:
     """Turn the system's error into words."""
     try:
         yield
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or str(error))
-        raise FolderError(f"cannot write {str(path)!r}: {reason}") from error
+        raise FolderError(f"cannot {doing} {str(path)!r}: {reason}") from error
 
 
 @contextmanager
@@ -43,6 +44,25 @@ def new_file(path: Path) -> Iterator[Path]:
             os.replace(beside, path)
         finally:
             beside.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Take away what runs that were killed while they wrote have left beside a folder's files."""
+    for name in folder.glob(".*.*.*"):
+        owner = re.fullmatch(r"\..+\.(\d+)\.\w+", name.name)
+        if owner and not _runs(int(owner[1])):
+            name.unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    """Whether there is such a process; this one does not count, for it is not writing now."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return process != os.getpid()
 
 
 def write_bytes(path: Path, content: bytes) -> None:

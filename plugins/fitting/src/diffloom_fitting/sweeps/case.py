@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from diffloom_fitting.files import Loaded
 
 
+#: Largest outcome that is read [bytes].
+MOST_BYTES = 256 * 2**20
+
+
 @dataclass(frozen=True)
 class Case:
     """An experiment with one seed, one renderer and one renderer of the target (None: the fit's own). baseline: one of
@@ -64,8 +68,7 @@ def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, An
     if threads is not None:
         torch.set_num_threads(threads)
     kept, loaded = place_of(case, store)
-    if kept.exists():
-        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    if (found := read_outcome(kept)) is not None:
         return found
     experiment = build_experiment(loaded)
     if case.baseline is not None:
@@ -83,5 +86,21 @@ def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, An
     data["frames"] = len(experiment.target)
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)
-    write_text(kept, json.dumps(data) + "\n")
+    write_text(kept, json.dumps({"sha256": _checksum(data), "outcome": data}) + "\n")
     return data
+
+
+def read_outcome(kept: Path) -> dict[str, Any] | None:
+    """A finished case's outcome, or None where there is none, or it is not as it was written: then it runs again."""
+    try:
+        if kept.stat().st_size > MOST_BYTES:
+            return None
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        outcome, told = found["outcome"], found["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return outcome if isinstance(outcome, dict) and told == _checksum(outcome) else None
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

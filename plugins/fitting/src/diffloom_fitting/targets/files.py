@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.targets.limits import ReadingLimits
 from diffloom_fitting.targets.readers import Frame, VideoReader, reader_for
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.target import Target
@@ -36,7 +37,9 @@ def read_video(
     times: list[float] = []
     frames: list[Tensor] = []
     seen, step = 0, 0.0
+    limits = ReadingLimits(place.name)
     for time, image in source:
+        limits.decoded()
         if time > end + 1e-9:
             break
         if time < begin - 1e-9:
@@ -45,6 +48,7 @@ def read_video(
             step = 1.0 / 255.0 if image.dtype == np.uint8 else 0.0
             frame = _as_tensor(image, place.name, dtype)
             frames.append(frame if size is None else resize(frame, size))
+            limits.kept(frames[-1].numel() * frames[-1].element_size())
             times.append(max(time - begin, 0.0))
         seen += 1
     if not frames:

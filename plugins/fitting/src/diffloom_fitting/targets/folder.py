@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.targets.limits import check_pixels
 
+#: What Pillow may take a file for, whatever its name says.
+FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 
 
@@ -24,13 +27,21 @@ def images_in(folder: Path) -> list[Path]:
 
 def read_image(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
     """(height, width, 3) bytes, or (height, width) for mode "L"."""
-    from PIL import Image, UnidentifiedImageError
+    import warnings
 
+    from PIL import Image
+
+    what = f"image {str(path)!r}"
     try:
-        with Image.open(path) as image:
-            return np.asarray(image.convert(mode), dtype=np.uint8).copy()
-    except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"image {str(path)!r}: cannot be read ({error}); it may be damaged") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is the lower one
+            with Image.open(path, formats=FORMATS) as image:
+                check_pixels(what, *image.size)
+                return np.asarray(image.convert(mode), dtype=np.uint8).copy()
+    except InputError:
+        raise
+    except Exception as error:  # decoders raise what they like on damaged files: SyntaxError, struct.error, ...
+        raise InputError(f"{what}: cannot be read ({str(error)[:200]}); it may be damaged, or too large") from error
 
 
 def read_folder(folder: Path, rate: float | None) -> Iterator[tuple[float, NDArray[np.uint8]]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets.folder import read_folder
+from diffloom_fitting.targets.limits import check_pixels
 
 Frame = NDArray[Any]
 
@@ -40,6 +41,15 @@ class ImageFolder(VideoReader):
         return read_folder(path, rate)
 
 
+#: What FFmpeg may open: files, in formats that hold their frames themselves. Playlists and lists of frames, which name
+#: other files or addresses, are none.
+_CLOSED = {
+    "protocol_whitelist": "file",
+    "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,apng,asf,flv,ogg,mpeg,mpegts,mpegvideo,h264,"
+    "hevc,ivf,mjpeg,yuv4mpegpipe,m4v,nut,mxf",
+}
+
+
 @dataclass(frozen=True)
 class VideoFile(VideoReader):
     """A file that FFmpeg decodes: mp4, gif and the like, with the file's own time stamps."""
@@ -48,19 +58,25 @@ class VideoFile(VideoReader):
         import av
 
         try:
-            with av.open(str(path)) as container:
+            # Named as a file, so that no name is taken for an address; and no format that points at other files.
+            with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
                 if not container.streams.video:
                     raise InputError(f"video {path.name!r}: the file has no video in it; expected mp4, gif or similar")
                 stream = container.streams.video[0]
+                check_pixels(f"video {path.name!r}", stream.codec_context.width, stream.codec_context.height)
                 first: float | None = None
                 for number, frame in enumerate(container.decode(stream)):
                     time = _time(frame, number, stream)
                     first = time if first is None else first
+                    check_pixels(f"video {path.name!r}", frame.width, frame.height)
                     yield time - first, np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
-        except av.FFmpegError as error:
+        except InputError:
+            raise
+        except Exception as error:  # a damaged file may lack anything, a decoder included
+            told = getattr(error, "strerror", None) or error
             raise InputError(
-                f"video {path.name!r}: cannot be read as a video ({error.strerror or error}); it may be damaged or cut "
-                "off. Try playing it, convert it to mp4, or name the reader that its format needs"
+                f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
+                "playing it, convert it to mp4, or name the reader that its format needs"
             ) from error
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from diffloom.geometry.mesh_files import read_triangles
 from diffloom.interfaces.errors import InputError
 from diffloom_physics_cloth.meshes.sheet import Indices, Sheet
 
@@ -44,18 +45,8 @@ def merge_equal(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], Indic
 
 
 def load(file: str | Path) -> Sheet:
-    """Read OBJ, PLY, STL, GLB and whatever else trimesh reads."""
-    try:
-        import trimesh
-    except ImportError as cause:
-        raise InputError(f"to read {file} trimesh must be installed: pip install trimesh") from cause
+    """Read OBJ, PLY, STL, OFF, GLB or glTF."""
     path = Path(file)
     if not path.is_file():
         raise InputError(f"mesh file {str(file)!r} does not exist; the path is taken from {Path.cwd()}")
-    try:
-        mesh: Any = trimesh.load(path, force="mesh", process=False)
-    except (ValueError, KeyError, IndexError, NotImplementedError) as cause:
-        raise InputError(f"mesh file {str(file)!r}: trimesh cannot read it: {cause}") from cause
-    if len(getattr(mesh, "faces", ())) == 0:
-        raise InputError(f"mesh file {str(file)!r} holds no triangles; expected a surface mesh")
-    return from_trimesh(mesh, name=path.name)
+    return from_trimesh(read_triangles(path), name=path.name)

@@ -1,0 +1,150 @@
+"""Files damaged or made up at random: read to the last bit, or refused by name."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import trimesh
+from tape import Tape
+
+from diffloom.geometry.mesh_files import read_triangles
+from diffloom.geometry.tet_checks import check_tetmesh
+from diffloom.geometry.tet_files import read_solid
+from diffloom.interfaces import InputError
+from diffloom_fitting.files import load_file
+from diffloom_fitting.loop import FitState, Record
+from diffloom_fitting.report.video import write_video
+from diffloom_fitting.run_folder import read_checkpoint, read_history, write_checkpoint
+from diffloom_fitting.run_folder.history import append_record
+from diffloom_fitting.targets import read_video
+from diffloom_fitting.targets.folder import read_image
+
+WORDS = (b"0", b"-1", b"4294967295", b"9" * 25, b"nan", b"1e999", b"\xff", b"\0" * 8, b"[" * 3000, b"../../etc/passwd")
+
+
+def damaged(content: bytes, tape: Tape) -> bytes:
+    """A copy with a few wounds."""
+    draw = random.Random(tape.seed())
+    made = bytearray(content)
+    for _ in range(tape.whole(1, 6)):
+        at = draw.randrange(len(made) + 1)
+        kind = tape.choice(["flip", "word", "cut", "repeat"])
+        if kind == "flip" and at < len(made):
+            made[at] ^= 1 << draw.randrange(8)
+        elif kind == "word":
+            made[at : at + draw.randrange(8)] = draw.choice(WORDS)
+        elif kind == "cut":
+            del made[at : at + draw.randrange(1, 1 + len(made))]
+        else:
+            made[at:at] = made[:at][-200:]
+    return bytes(made)
+
+
+def checkpoint(folder: Path) -> tuple[Path, object]:
+    path = folder / "checkpoint.pt"
+    write_checkpoint(path, FitState(torch.arange(3, dtype=torch.float64), total=4))
+    return path, lambda: read_checkpoint(path)
+
+
+def history(folder: Path) -> tuple[Path, object]:
+    path = folder / "history.jsonl"
+    for k in range(3):
+        append_record(path, Record(k, 0, 0, "adam", k, 0.5, {"a": [1.0]}, 0.1, 0.2, 1, 0, 1.0))
+    return path, lambda: read_history(path)
+
+
+def surface(kind: str):
+    def make(folder: Path) -> tuple[Path, object]:
+        path = folder / f"ball.{kind}"
+        content = trimesh.exchange.export.export_mesh(trimesh.creation.icosphere(1), None, file_type=kind)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path, lambda: read_triangles(path)
+
+    return make
+
+
+def solid(folder: Path) -> tuple[Path, object]:
+    path = folder / "one.tet"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng all\nt 0 1 2 3\nvt 0 0\nf 0/0 1/0 2/0\n")
+    return path, lambda: check_tetmesh(read_solid(path))
+
+
+def picture(folder: Path) -> tuple[Path, object]:
+    from PIL import Image
+
+    path, buffer = folder / "a.png", io.BytesIO()
+    Image.fromarray(np.arange(300, dtype=np.uint8).reshape(10, 10, 3)).save(buffer, "PNG")
+    path.write_bytes(buffer.getvalue())
+    return path, lambda: read_image(path)
+
+
+def video(folder: Path) -> tuple[Path, object]:
+    path = folder / "a.mp4"
+    write_video(path, np.full((4, 32, 32, 3), 128, np.uint8), 24.0)
+    return path, lambda: read_video(path)
+
+
+def experiment(folder: Path) -> tuple[Path, object]:
+    path = folder / "a.toml"
+    path.write_text(
+        'title = "a"\nseed = 1\n[model]\nname = "springs"\n[unknowns]\nstiffness = {}\n[camera]\nsize = [8, 8]\n'
+    )
+    return path, lambda: load_file(path)
+
+
+KINDS = (checkpoint, history, surface("ply"), surface("stl"), surface("glb"), surface("off"), surface("obj"), solid,
+         picture, video, experiment)  # fmt: skip
+
+
+def reading(tape: Tape) -> str:
+    """A damaged file of any kind is read or refused."""
+    with tempfile.TemporaryDirectory() as place:
+        path, read = tape.choice(KINDS)(Path(place))
+        path.write_bytes(damaged(path.read_bytes(), tape))
+        try:
+            read()
+        except InputError as error:
+            return f"refused: {path.suffix} {str(error)[-60:]}"
+    return f"read: {path.suffix}"
+
+
+PROGRAM = """
+import numpy as np
+from diffloom.kernels import Program, device, launch
+
+@device
+def body(i, a, out):
+    out[i] = a[i] + a[i]
+
+def doubled(a, out):
+    launch(a.shape[0], body, a, out)
+
+a = np.arange(3.0)
+out = np.zeros_like(a)
+Program("attacked", (doubled,)).run("doubled", a, out, target="serial")
+print("RESULT", *out)
+"""
+
+
+def cache(tape: Tape) -> str:
+    """Whatever lies in the folder of compiled code, the result is right."""
+    with tempfile.TemporaryDirectory() as place:
+        script, folder = Path(place) / "attacked_kernels.py", Path(place) / "cache"
+        script.write_text(PROGRAM)
+        settings = {**os.environ, "DIFFLOOM_CACHE_DIR": str(folder), "DIFFLOOM_QUIET": "1"}
+        for _ in range(3):
+            done = subprocess.run([sys.executable, str(script)], env=settings, capture_output=True, text=True,
+                                  timeout=200, check=False)  # fmt: skip
+            assert done.returncode == 0 and "RESULT 0.0 2.0 4.0" in done.stdout, done.stderr[-500:]
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and path.suffix in (".code", ".py"):
+                    path.write_bytes(damaged(path.read_bytes(), tape))
+    return "right"

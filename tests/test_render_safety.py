@@ -1,0 +1,144 @@
+"""What no renderer may do with hostile or degenerate scenes: read foreign memory, draw NaN, or let rounding decide."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from diffloom.interfaces import (
+    AmbientLight,
+    Camera,
+    DirectionalLight,
+    HarmonicLight,
+    InputError,
+    Material,
+    PointLight,
+    Surface,
+    Texture,
+)
+from diffloom.plugins import get_renderer
+
+RENDERERS = ("softras", "dibr")
+NAN = float("nan")
+
+
+def sheet(dtype: torch.dtype = torch.float32, **given: object) -> Surface:
+    vertices = torch.tensor([[[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]]], dtype=dtype)
+    colours = None if "texture" in given else torch.full((3, 3), 0.7, dtype=dtype)
+    made = Surface(vertices, torch.tensor([[0, 1, 2]]), colours=colours, material=Material("phong"))
+    return dataclasses.replace(made, **given)
+
+
+def seen(dtype: torch.dtype = torch.float32, **given: object) -> Camera:
+    return dataclasses.replace(Camera.look_at((0.0, 0.0, 3.0), size=(24, 24), dtype=dtype), **given)
+
+
+def outputs(renderer) -> tuple[str, ...]:
+    return tuple(sorted(renderer.capabilities.outputs & {"rgba", "silhouette", "depth"}))
+
+
+LIGHTS = {
+    "ambient": AmbientLight(NAN),
+    "position": PointLight((NAN, 0.0, 0.0)),
+    "diffuse": PointLight(diffuse=NAN),
+    "specular": DirectionalLight(specular=float("inf")),
+    "harmonics": HarmonicLight(torch.full((9,), NAN)),
+    "far away": PointLight((1e300, 0.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+@pytest.mark.parametrize("light", list(LIGHTS))
+def test_lights_are_finite(name, light):
+    with pytest.raises(InputError, match="expected"):
+        get_renderer(name)().render(sheet(), seen(), [LIGHTS[light]])
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+@pytest.mark.parametrize("field", ["ambient", "diffuse", "specular", "shininess"])
+def test_materials_are_finite(name, field):
+    with pytest.raises(InputError, match=f"Material.{field}"):
+        get_renderer(name)().render(sheet(material=Material("phong", **{field: NAN})), seen())
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+@pytest.mark.parametrize("size", [1e18, 1e37])
+def test_numbers_that_overflow_on_the_way_are_refused(name, size):
+    renderer, plain = get_renderer(name)(), sheet()
+    for surface, camera in (
+        (dataclasses.replace(plain, vertices=plain.vertices * size), seen()),
+        (dataclasses.replace(plain, colours=torch.full((3, 3), size)), seen()),
+        (plain, seen(focal=torch.full((2,), size))),
+        (plain, seen(rotation=seen().rotation * size)),
+    ):
+        with pytest.raises(InputError, match="expected none beyond"):
+            renderer.render(surface, camera)
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+@pytest.mark.parametrize("shape", [(0, 4, 3), (4, 0, 3), (0, 4, 4, 3)])
+def test_textures_have_texels(name, shape):
+    texture = Texture(torch.zeros(shape), torch.rand(3, 2))
+    with pytest.raises(InputError, match=r"Texture\.image|frames"):
+        get_renderer(name)().render(sheet(texture=texture, colours=None), seen())
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_faces_changed_in_place_are_looked_at_again(name):
+    renderer, surface = get_renderer(name)(), sheet()
+    renderer.render(surface, seen())
+    surface.faces[0, 0] = 2**31
+    with pytest.raises(InputError, match="changed in place"):
+        renderer.render(surface, seen())
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_inference_mode(name):
+    renderer, surface, camera = get_renderer(name)(), sheet(), seen()
+    wanted = renderer.render(surface, camera, outputs=outputs(renderer))
+    with torch.inference_mode():
+        for made in (surface, sheet()):
+            found = renderer.render(made, camera, outputs=outputs(renderer))
+            assert torch.equal(found.rgba, wanted.rgba)
+
+
+def test_rounding_does_not_decide_between_faces_that_lie_on_each_other():
+    """Two sheets in one place, of which one counts: an offset that only rounding sees moves no pixel."""
+    flat = sheet(torch.float64)
+    vertices = torch.cat([flat.vertices, flat.vertices], dim=1)
+    colours = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    both = Surface(vertices, torch.tensor([[0, 1, 2], [3, 4, 5]]), colours=colours, colour_per="face")
+    renderer, camera = get_renderer("softras")(faces_per_pixel=1), seen(torch.float64)
+    here = renderer.render(both, camera).rgba
+    for sign in (1e-12, -1e-12):
+        moved = vertices.clone()
+        moved[0, 3:, 2] += sign
+        there = renderer.render(dataclasses.replace(both, vertices=moved), camera).rgba
+        assert float((here - there).abs().max()) < 1e-8
+
+
+@pytest.mark.parametrize("sharpness", [1e-2, 1e-4, 1e-6])
+def test_the_mask_has_the_gradient_of_what_it_shows_at_any_sharpness(sharpness):
+    """Where 1 - p is held at its least the mask no longer changes, so its gradient is 0 there."""
+    from diffloom.raster import soft_mask
+
+    generator = torch.Generator().manual_seed(5)
+    points = torch.tensor([[[4.2, 3.1, 2.0], [9.7, 4.4, 2.0], [6.3, 10.8, 2.0]]], dtype=torch.float64)
+    weights = torch.rand((1, 16, 16), generator=generator, dtype=torch.float64)
+    covered = torch.full((1, 16, 16), -1)
+
+    def total(screen: torch.Tensor) -> torch.Tensor:
+        mask = soft_mask(screen, torch.tensor([[0, 1, 2]]), covered, sharpness=sharpness, reach=30.0)
+        return (weights * mask).sum()
+
+    screen = points.clone().requires_grad_(True)
+    total(screen).backward()
+    for number in range(3):
+        way = torch.zeros_like(points)
+        way[0, :, :2] = torch.rand((3, 2), generator=generator, dtype=torch.float64) - 0.5
+        step = 1e-5
+        slope = float(total(points + step * way) - total(points - step * way)) / (2.0 * step)
+        found = float((screen.grad * way).sum())
+        assert abs(found - slope) <= 1e-5 * max(abs(slope), 1e-4 * sharpness), number
