@@ -42,8 +42,7 @@ def diffloom_register_optimisers(register: Register) -> None:
     register("adam", "diffloom_fitting.optimisers:Adam", summary="Adam: steps of one size, whatever the gradient's")
     register("cma", "diffloom_fitting.optimisers:CmaEs", summary="CMA-ES: a search without gradients, for a start")
     register("gauss_newton", "diffloom_fitting.optimisers:GaussNewton", summary="Gauss-Newton with damped steps")
-    hopping = "diffloom_fitting.optimisers:BasinHopping"
-    register("basin_hopping", hopping, summary="Basin hopping with Gauss-Newton, for contact", formerly=("hops",))
+    register("basin_hopping", "diffloom_fitting.optimisers:BasinHopping", summary="Basin hopping", formerly=("hops",))
     register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
     register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
 
