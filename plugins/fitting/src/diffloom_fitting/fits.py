@@ -21,6 +21,9 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget, as_targets
+from diffloom_fitting.trust.judge import judge
+from diffloom_fitting.trust.sight import sights
+from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.uncertainty import Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns import Unknown
 
@@ -107,14 +110,12 @@ def _result(
         z = state.best[1] if state.best is not None else state.z
         reason = "interrupted"
     whole, start = experiment.objective(), experiment.start(0)
-    found: Uncertainty | str = "not asked for"
-    if sure and not interrupted:
-        found = estimate_uncertainty(whole, z)
+    found, verdict = _trust(experiment, z, interrupted, sure)
     holdout = (
         None if experiment.holdout is None or len(experiment.holdout) == 0 else experiment.objective(experiment.holdout)
     )
     return Result(
-        estimates=_estimates(experiment, z, start, found),
+        estimates=_estimates(experiment, z, start, found, verdict),
         z=z,
         loss=whole.value(z).value,
         start_loss=whole.value(start).value,
@@ -131,11 +132,26 @@ def _result(
         history=history,
         interrupted=interrupted,
         views=whole.losses(z) if len(experiment.scene.viewpoints) > 1 else {},
+        verdict=verdict,
     )
 
 
+def _trust(experiment: Experiment, z: Tensor, interrupted: bool, sure: bool) -> tuple[Uncertainty | str, Verdict]:
+    """How sure it is, and the verdict; both of what the last stage minimised, whose minimum the result is."""
+    if not sure:
+        return "not asked for", not_judged("not asked for")
+    if interrupted:
+        return "interrupted", not_judged("interrupted by the user", "red")
+    last = experiment.last_objective()
+    found = estimate_uncertainty(last, z, experiment.uncertainty)
+    seen = sights(last, z)
+    still = ("camera.", "appearance.", "position")
+    moving = any(not slot.name.startswith(still) for slot in experiment.layout.slots)
+    return found, judge(found, seen, moving)
+
+
 def _estimates(
-    experiment: Experiment, z: Tensor, start: Tensor, uncertainty: Uncertainty | str
+    experiment: Experiment, z: Tensor, start: Tensor, uncertainty: Uncertainty | str, verdict: Verdict
 ) -> tuple[Estimate, ...]:
     layout, truth = experiment.layout, experiment.target.truth
     with torch.no_grad():
@@ -146,8 +162,21 @@ def _estimates(
         if true is not None and slot.only is not None and slot.base is not None:
             true = true.expand(slot.base.shape)[list(slot.only)]
         sure = uncertainty.deviation[slot.name] if isinstance(uncertainty, Uncertainty) else None
-        rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true))
+        sure, caveat = _told(sure, verdict)
+        rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true, caveat))
     return tuple(rows)
+
+
+def _told(deviation: Tensor | None, verdict: Verdict) -> tuple[Tensor | None, str]:
+    """(the deviation that may be shown, what stands beside it): an amber or red fit shows no bare ±."""
+    if deviation is None or verdict.level == "green":
+        return deviation, ""
+    others = [finding.level for part, finding in verdict.findings() if part != "identifiable"]
+    if "red" in others:
+        return None, "± withheld"
+    if not bool(deviation.isfinite().any()):
+        return None, "not determined"
+    return deviation, "amber" if bool(deviation.isfinite().all()) else "not all determined"
 
 
 def peak_memory() -> int:

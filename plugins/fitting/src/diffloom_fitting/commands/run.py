@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from diffloom_fitting.run_folder import RunFolder
 
 
+COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
+
+
 @click.command()
 @click.argument("file", required=False, type=click.Path())
 @experiment_options
@@ -60,7 +63,7 @@ def carry_out(
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
-    from diffloom_fitting.console.tables import result_lines
+    from diffloom_fitting.console.tables import result_lines, verdict_lines
     from diffloom_fitting.files import build_experiment
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.loop import FitState, Record
@@ -86,6 +89,8 @@ def carry_out(
             shown.show(here, record)
 
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
+    for line in verdict_lines(result):
+        console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
     console.print(result_table(result))
     for line in result_lines(result):
         console.print(line, highlight=False, soft_wrap=True)

@@ -53,10 +53,11 @@ def _slope(objective: Objective, z: Tensor, i: int, at: Tensor, central: bool, w
         change = 0.5 * (change - objective.residuals(behind))
     else:
         change = change - at
-    return (_without_jumps(change) if width is None else change) / h
+    return (without_jumps(change) if width is None else change) / h
 
 
-def _without_jumps(change: Tensor) -> Tensor:
+def without_jumps(change: Tensor) -> Tensor:
+    """A difference of residuals with zeros where a pixel was switched."""
     size = change.abs()
     moved = size[size > 0.0]
     if moved.numel() < 100:

@@ -12,8 +12,17 @@ from typing import Any
 import jinja2
 from PIL import Image
 
-from diffloom_fitting.console.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines
-from diffloom_fitting.console.tables import result_lines
+from diffloom_fitting.console.numbers import (
+    memory,
+    number,
+    percent,
+    pretty_unit,
+    seconds,
+    shown,
+    shown_lines,
+    with_caveat,
+)
+from diffloom_fitting.console.tables import found_word, result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.report.panels import Panels, render_panels, side_by_side, strip
@@ -36,6 +45,7 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
     page = _template().render(
         title=experiment.title,
         text=text,
+        verdict=result.verdict if result.uncertainty != "not asked for" else None,
         headline=headline(result),
         cards=cards(result),
         rows=rows(result),
@@ -82,6 +92,7 @@ def headline(result: Result) -> str:
     for e in result.estimates[:4]:
         unit = f" {pretty_unit(e.unit)}" if e.unit else ""
         told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
+        told = with_caveat(told, e.caveat)
         parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
     more = len(result.estimates) - 4
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
@@ -110,7 +121,7 @@ def rows(result: Result) -> list[dict[str, list[str]]]:
             "unknown": [e.name],
             "unit": [pretty_unit(e.unit)],
             "start": shown_lines(e.start),
-            "found": shown_lines(e.found, e.deviation),
+            found_word(result): [*shown_lines(e.found, e.deviation), *([f"({e.caveat})"] if e.caveat else [])],
         }
         if known:
             row |= {"truth": [] if e.truth is None else shown_lines(e.truth), "error": [percent(e.error)]}
