@@ -10,6 +10,8 @@ from torch import Tensor
 
 from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
+from diffloom.plugins import get_loss
+from diffloom_fitting.accepting import instance
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
@@ -57,6 +59,12 @@ class Experiment:
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
+        instance("experiment.scene", self.scene, Scene)
+        object.__setattr__(self, "loss", instance("experiment.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
+        for number, stage in enumerate(stages):
+            instance(f"experiment.stages[{number}]", stage, Stage)
+        object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         if not self.unknowns:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diffloom.interfaces import InputError
+from diffloom.plugins import get_loss, get_optimiser
+from diffloom_fitting.accepting import instance, real, whole
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.schedules import Schedule, constant
@@ -28,8 +30,10 @@ class Stop:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.patience < 1:
-            raise InputError(f"stop: got patience={self.patience}; expected 1 or more iterations")
+        whole("stop.patience", self.patience, 1)
+        for name in ("loss", "change", "gradient", "seconds"):
+            if getattr(self, name) is not None:
+                real(f"stop.{name}", getattr(self, name), least=0.0)
 
     def low_enough(self, loss: float) -> bool:
         """Whether a loss needs no further step."""
@@ -74,8 +78,16 @@ class Stage:
     stop: Stop = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"stage: got {self.iterations} iterations; expected 1 or more")
+        chosen = instance("stage.optimiser", self.optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
+        object.__setattr__(self, "optimiser", chosen)
+        object.__setattr__(self, "iterations", whole("stage.iterations", self.iterations, 1))
+        if self.loss is not None:
+            object.__setattr__(self, "loss", instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        instance("stage.stop", self.stop, Stop)
+        for name in ("rate", "horizon"):
+            given = getattr(self, name)
+            if not isinstance(given, Schedule):
+                object.__setattr__(self, name, constant(real(f"stage.{name}", given, above=0.0)))
         for end in (self.horizon.first, self.horizon.last):
             if not 0.0 < end <= 1.0:
                 raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")

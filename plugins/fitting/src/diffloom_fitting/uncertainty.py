@@ -11,15 +11,15 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
 from diffloom.interfaces.errors import check_choice
-from diffloom_fitting.correlated_noise import Noise
+from diffloom_fitting.correlated_noise import Noise, local_size
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.trust.blocks import block_covariance
+from diffloom_fitting.trust.blocks import block_covariance, student
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
 from diffloom_fitting.trust.linearised import Linearised, linearise
 from diffloom_fitting.trust.probes import probed
 
 LIMIT = 32
-OPEN = 0.5  # of a natural change: an unknown with a larger deviation is not determined
+OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
 FINE = 1e-4  # of a natural change: differences below are of no interest
 SEVERAL = 2.0  # times: windows of time that disagree so much more than noise does are no noise
 
@@ -67,8 +67,9 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     With J the slopes of the residuals r in the searched space and P the precision of a Gaussian prior, weighted as in
     the loss, A = J'J + P. Noise of covariance R moves the estimate by A^-1 (J'R J + P) A^-1. R is that of independent
     pixels, with the mean square of the residuals that are not exactly zero, but at least that of the target's grey
-    levels; or, where it is larger, the covariance measured on the residuals themselves (`Noise`), view by view:
-    real pixels err together with their neighbours, channels and the frames after. Directions in which A is no more than
+    levels; or, where it is larger, the covariance measured on the residuals themselves (`Noise`), view by view, of
+    noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
+    neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
     rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
     that is left to go. method "blocks": at least the block jackknife over windows of time, which also sees errors of
     the model; "laplace" widens to it where it is several times larger.
@@ -84,11 +85,10 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     parted = split(curvature, end.visible | (end.prior.diagonal() > 0.0), end.rounding)
     noises = _noises(objective, end.fields, z.numel())
     inverse = _inverse(curvature, parted.kept)
-    alone, scatter = _scatters(end, noises)
-    laplace, single = inverse @ scatter @ inverse, inverse @ alone @ inverse
-    sigma = torch.maximum(_root(laplace), _root(single))
-    larger = torch.where(_root(laplace) > _root(single), _root(laplace), _root(single))
-    covariance = _with_diagonal(torch.where((laplace.trace() > single.trace()), laplace, single), larger)
+    covariances = [inverse @ scatter @ inverse for scatter in _scatters(end, noises)]
+    single = _root(covariances[0])
+    sigma = torch.stack([_root(each) for each in covariances]).max(dim=0).values
+    covariance = _with_diagonal(max(covariances, key=lambda each: float(each.trace())), sigma)
     step = (inverse @ end.half).abs()
     extra = probed(objective, end, _factor(covariance, parted.kept), inverse)
     base = (sigma.square() + extra.square()).sqrt()
@@ -96,11 +96,11 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
     total = (base.square() + step.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
-        total = torch.maximum(total, _root(blocks))
+        total = torch.maximum(total, student(end.fields) * _root(blocks))
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
     return Uncertainty(
         _in_units(objective, z, total / end.size, undetermined), _overall(noises), _condition(bend),
-        _correlation(inverse), float((sigma / _root(single).clamp(min=1e-300)).nan_to_num(1.0).max().clamp(min=1.0)),
+        _correlation(inverse), max(1.0, _largest(sigma / single.clamp(min=1e-300))),
         _largest(step / base.clamp(min=1e-300)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method,
@@ -114,14 +114,13 @@ def _inverse(curvature: Tensor, kept: Tensor) -> Tensor:
     return kept @ torch.linalg.inv(kept.T @ curvature @ kept) @ kept.T
 
 
-def _scatters(end: Linearised, noises: list[float]) -> tuple[Tensor, Tensor]:
-    """(n, n) each: covariance of J r for independent pixels, and for those that err together as measured; the prior's
-    own included."""
-    prior = end.weight * end.prior
-    parts = end.parts()
-    alone = sum_of([level * level * (part @ part.T) for level, part in zip(noises, parts, strict=True)])
-    together = sum_of([correlated_scatter(part, field) for part, field in zip(parts, end.fields, strict=True)])
-    return alone + prior, together + prior
+def _scatters(end: Linearised, noises: list[float]) -> list[Tensor]:
+    """(n, n) each: covariance of J r for independent pixels, for those that err together alike everywhere, and for
+    those that err most where the residuals are large; the prior's own included."""
+    pairs = list(zip(end.parts(), end.fields, strict=True))
+    alone = sum_of([level * level * (part @ part.T) for level, (part, _) in zip(noises, pairs, strict=True)])
+    together = [sum_of([correlated_scatter(part, field, local) for part, field in pairs]) for local in (False, True)]
+    return [scatter + end.weight * end.prior for scatter in (alone, *together)]
 
 
 def _root(covariance: Tensor) -> Tensor:
@@ -164,9 +163,14 @@ def _left_open(
     concerned = {i for i in range(len(blind)) if bool(blind[i])}
     rows = [in_natural_changes(way, end.size, end.width) for way in lost.T]
     ways = echelon(torch.stack(rows), blind) if rows else []
-    for way in [*ways, *weak(covariance / torch.outer(natural, natural), OPEN).T]:
+    for way in ways:
         told.append(describe(layout, way))
         concerned |= set(touched(way))
+    loose = covariance / torch.outer(natural, natural)
+    for way in weak(loose, OPEN).T:
+        told.append(f"{describe(layout, way)} beyond the noise")
+        # Unlike an exact exchange, noise leaves those that take little part with a deviation of their own.
+        concerned |= {i for i in touched(way) if float(loose[i, i]) > (0.5 * OPEN) ** 2}
     return tuple(dict.fromkeys(told)), sorted(concerned)
 
 
@@ -214,13 +218,22 @@ def sum_of(matrices: list[Tensor]) -> Tensor:
     return matrices[0] if len(matrices) == 1 else torch.stack(matrices).sum(0)
 
 
-def correlated_scatter(slopes: Tensor, field: Tensor) -> Tensor:
+def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Tensor:
     """(n, n): covariance of J r for noise like the residuals ``field``; zero for what are not images, (frames,
-    height, width) with or without channels, or when nothing is left over or shows."""
+    height, width) with or without channels, or when nothing is left over or shows.
+
+    local: the noise's size is that of the residuals around each pixel, as in compressed videos, which err at outlines;
+    else it is alike everywhere.
+    """
     if field.dim() not in (3, 4) or not bool(field.any()) or not bool(slopes.any()):
         return slopes.new_zeros((len(slopes), len(slopes)))
     video = field[..., None] if field.dim() == 3 else field
-    return Noise.of(video).scatter(slopes.to(video.dtype).reshape(len(slopes), *video.shape))
+    rows = slopes.to(video.dtype).reshape(len(slopes), *video.shape)
+    if not local:
+        return Noise.of(video).scatter(rows)
+    size = local_size(video)
+    even = torch.where(size > 0.0, video / size.clamp(min=1e-300), torch.zeros_like(video))
+    return Noise.of(even).scatter(rows * size)
 
 
 def _slopes(objective: Objective, z: Tensor) -> Tensor:

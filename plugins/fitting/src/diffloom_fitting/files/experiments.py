@@ -49,13 +49,26 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
     return true_values(scene, values)
 
 
-def _derived(scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any]) -> dict[str, Tensor]:
-    """True values that are sought where the file gives others, as masses of densities: models say what follows."""
+def _derived(
+    scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any], recorded: bool
+) -> dict[str, Tensor]:
+    """True values that are sought where the file gives others, as masses of densities: models say what follows.
+
+    recorded: of a real video only what follows from [truth] is true, not what follows from a model's defaults.
+    """
     wanted = {spec.name for spec in scene.model.specs} & set(unknowns) - set(truth)
     if not wanted:
         return {}
-    found = scene.model.derived(scene.params_with(truth))
-    return {name: value.detach() for name, value in found.items() if name in wanted}
+    traced = {name: value.detach().clone().requires_grad_(True) for name, value in truth.items()}
+    found = scene.model.derived(scene.params_with(traced))
+    told = {name: value for name, value in found.items() if name in wanted}
+    return {name: value.detach() for name, value in told.items() if value.requires_grad or not recorded}
+
+
+def _is_recorded(content: ExperimentFile) -> bool:
+    """Whether any of a file's targets is a video."""
+    tables = [content.target, *(view.target for view in content.views)]
+    return any(table is not None and table.video is not None for table in tables)
 
 
 def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
@@ -65,7 +78,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
     target, holdout, scene = build_targets(loaded, scene, truth)
-    truth = truth | _derived(scene, truth, content.unknowns)
+    truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
         Unknown(

@@ -12,6 +12,9 @@ from typing import Any
 import jinja2
 from PIL import Image
 
+from diffloom.interfaces import InputError
+from diffloom_fitting.accepting import instance
+from diffloom_fitting.accepting import shown as told
 from diffloom_fitting.console.numbers import (
     memory,
     number,
@@ -30,12 +33,21 @@ from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_p
 from diffloom_fitting.report.video import frame_rate, write_video
 from diffloom_fitting.result import Result
 from diffloom_fitting.run_folder.versions import versions
-from diffloom_fitting.run_folder.writing import write_bytes, write_text
+from diffloom_fitting.run_folder.writing import explained, write_bytes, write_text
 from diffloom_fitting.stopwatch import PARTS
 
 
-def write_report(folder: Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None) -> Path:
-    """Write video, strip, plots and report.html into ``folder``; returns the report's path."""
+def write_report(
+    folder: str | Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None
+) -> Path:
+    """Write video, strip, plots and report.html into ``folder``, which is made if need be; returns the report's path."""
+    if not isinstance(folder, str | Path):
+        raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
+    instance("write_report: experiment", experiment, Experiment)
+    instance("write_report: result", result, Result)
+    folder = Path(folder)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     seen = [
         _write_view(folder, experiment, result, label, p) for label, p in render_panels(experiment, result.z).items()
     ]

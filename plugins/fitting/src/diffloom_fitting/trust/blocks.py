@@ -24,8 +24,7 @@ def block_covariance(end: Linearised, curvature: Tensor, kept: Tensor) -> Tensor
 
     Each window is left out in turn and the estimate moved by one Gauss-Newton step on the rest. Whatever the residuals
     are, noise or an error of the model that lasts within a window and differs between windows, it shows in how far
-    these estimates lie apart. With few windows the normal law's 1.96 deviations are too few: Student's factor widens
-    them. curvature: (n, n), of the whole. kept: (n, k), the directions that are determined.
+    these estimates lie apart. curvature: (n, n), of the whole. kept: (n, k), the directions that are determined.
     """
     count = window_count(end.fields)
     if count == 0 or kept.shape[1] == 0:
@@ -39,7 +38,7 @@ def block_covariance(end: Linearised, curvature: Tensor, kept: Tensor) -> Tensor
         moved.append(kept @ torch.linalg.solve(rest, kept.T @ slope))
     apart = torch.stack(moved)
     apart = apart - apart.mean(dim=0)
-    return student(count - 1) ** 2 * (count - 1) / count * apart.T @ apart
+    return (count - 1) / count * apart.T @ apart
 
 
 def _windows(end: Linearised, count: int) -> list[tuple[Tensor, Tensor]]:
@@ -57,6 +56,8 @@ def _windows(end: Linearised, count: int) -> list[tuple[Tensor, Tensor]]:
     return found
 
 
-def student(freedom: int) -> float:
-    """Student's 97.5 % quantile over the normal law's, to within a few percent for 3 degrees of freedom or more."""
+def student(fields: list[Tensor]) -> float:
+    """By how much a deviation from so few windows must be widened for 1.96 of them to cover 95 %: Student's 97.5 %
+    quantile over the normal law's, to within a few percent."""
+    freedom = max(window_count(fields) - 1, LEAST - 1)
     return 1.0 + (2.37 / freedom + 2.82 / freedom**2) / 1.96

@@ -14,6 +14,7 @@ from diffloom_fitting.unknowns.spaces import Log
 
 SINGULAR = 1e-6  # a singular value below this share of a slope's length is rounding in double precision
 SAFETY = 3.0  # and below so many times the slopes' own rounding in any
+JUMPS = {torch.float64: 1e-3, torch.float32: 0.1}  # a larger share of a slope is no rounding but a jump of some pixels
 TOUCHED = 0.02  # of the largest component: what is below stays where it is
 TAKES_PART = 0.2  # of the largest component: what is below is not named
 
@@ -33,7 +34,8 @@ def split(curvature: Tensor, visible: Tensor, rounding: Tensor) -> Directions:
     visible: (n,) columns that show at all. rounding: (n,) share of each slope that is rounding.
     """
     values, vectors = torch.linalg.eigh(curvature.double())
-    noise = float(rounding[visible].max()) if bool(visible.any()) else 0.0
+    known = rounding[visible & rounding.isfinite()]
+    noise = min(float(known.max()), JUMPS[curvature.dtype]) if len(known) else 0.0
     least = max(SINGULAR, SAFETY * noise) ** 2
     top = float(values.max().clamp(min=0.0))
     good = values > least * max(1.0, top) if top > 0.0 else torch.zeros_like(values, dtype=torch.bool)
@@ -42,7 +44,7 @@ def split(curvature: Tensor, visible: Tensor, rounding: Tensor) -> Directions:
 
 def weak(covariance: Tensor, most: float) -> Tensor:
     """(n, k): eigenvectors of a covariance in natural changes whose deviation is above ``most``."""
-    values, vectors = torch.linalg.eigh(covariance.double())
+    values, vectors = torch.linalg.eigh(covariance.double().nan_to_num(0.0, 1e30, -1e30).clamp(-1e30, 1e30))
     return vectors[:, values > most * most].to(covariance.dtype)
 
 

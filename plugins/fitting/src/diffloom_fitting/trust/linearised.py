@@ -13,6 +13,8 @@ from diffloom_fitting.optimisers.jacobian import step_size, without_jumps
 from diffloom_fitting.unknowns.spaces import Free
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
+CLEAN = 0.02  # and of which less than this is, is one
+BESIDE = (0.0, 5.0, -5.0, 100.0, -100.0)  # steps to go where a place shows a jump instead of a slope
 
 
 @dataclass(frozen=True)
@@ -56,19 +58,10 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     """
     fields = objective.residual_fields(z)
     here = torch.cat([field.reshape(-1) for field in fields])
-    h = step_size(z.dtype)
     slopes = torch.empty(z.numel(), here.numel(), dtype=here.dtype)
     rounding = torch.zeros(z.numel(), dtype=torch.float64)
     for i in range(z.numel()):
-        way = torch.zeros_like(z)
-        way[i] = h
-        ahead, behind = _pixels(objective, z + way), _pixels(objective, z - way)
-        change = without_jumps(ahead - behind)
-        slopes[i] = change / (2.0 * h)
-        # Of rounding alone the first difference has a third of the variance of the second.
-        bend = without_jumps(ahead + behind - 2.0 * here).double().square().sum() / 3.0
-        moved = change.double().square().sum()
-        rounding[i] = math.sqrt(float(bend / moved)) if float(moved) > 0.0 else math.inf
+        slopes[i], rounding[i] = _slope(objective, z, i, here)
     size = slopes.norm(dim=1)
     blind = (size == 0.0) | (rounding > ROUNDING)
     slopes[blind] = 0.0
@@ -80,6 +73,30 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     unit = slopes.div_(size[:, None])
     scaled = prior / torch.outer(size, size)
     return Linearised(z, fields, here, unit, size, rounding, natural_width(objective, z), scaled, weight, half)
+
+
+def _slope(objective: Objective, z: Tensor, i: int, here: Tensor) -> tuple[Tensor, float]:
+    """(slope of the residuals along entry i, share of it that is rounding or a jump), at the nearest place that shows
+    a slope: a fit may well end where contact sets in a step earlier or later, and every pixel jumps."""
+    best: tuple[Tensor, float] | None = None
+    h = step_size(z.dtype)
+    way = torch.zeros_like(z)
+    way[i] = h
+    for offset in BESIDE:
+        centre = z + offset * way
+        middle = here if offset == 0.0 else _pixels(objective, centre)
+        ahead, behind = _pixels(objective, centre + way), _pixels(objective, centre - way)
+        change = without_jumps(ahead - behind)
+        # Of rounding alone the first difference has a third of the variance of the second.
+        bend = float(without_jumps(ahead + behind - 2.0 * middle).double().square().sum()) / 3.0
+        moved = float(change.double().square().sum())
+        share = math.sqrt(bend / moved) if moved > 0.0 else math.inf
+        if best is None or share < best[1]:
+            best = (change / (2.0 * h), share)
+        if moved == 0.0 or best[1] < CLEAN:
+            break
+    assert best is not None
+    return best
 
 
 def natural_width(objective: Objective, z: Tensor) -> Tensor:

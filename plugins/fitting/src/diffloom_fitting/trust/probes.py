@@ -34,9 +34,11 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
             try:
                 fields = objective.residual_fields(end.z + step / end.size)
             except SimulationError:
-                return torch.full_like(deviation, float("inf"))
+                continue
             beside = torch.cat([field.reshape(-1) for field in fields])
             moves.append(solve @ (end.unit @ (beside - end.residuals - step @ end.unit)))
+        if not moves:  # nothing beside it can be simulated: the deviations are those of a cliff
+            return reach
         found = torch.stack(moves).square().mean(dim=0).sqrt()
         if bool((found <= SETTLED * reach).all()):
             break
