@@ -94,7 +94,9 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     base = (sigma.square() + extra.square()).sqrt()
     blocks = block_covariance(end, curvature, parted.kept)
     windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
-    total = (base.square() + step.square()).sqrt()
+    # A step beyond the noise is no matter of ±: the fit has not converged, and the verdict says so.
+    near = (step <= base) | (step <= FINE * end.size * end.width)
+    total = (base.square() + torch.where(near, step, torch.zeros_like(step)).square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))

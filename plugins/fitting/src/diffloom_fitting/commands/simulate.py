@@ -25,6 +25,7 @@ def simulate(
     import torch
 
     from diffloom.interfaces import NoGradient
+    from diffloom_fitting.accepting import real
     from diffloom_fitting.files import build_scene
     from diffloom_fitting.files.experiments import build_truth
     from diffloom_fitting.report.states_file import write_states
@@ -32,6 +33,7 @@ def simulate(
     from diffloom_fitting.run_folder.writing import explained
     from diffloom_fitting.scene import sample_times
 
+    real("simulate: --rate [frames/s]", rate, above=0.0)
     loaded = options.load(file)
     scene = build_scene(loaded)
     values = build_truth(loaded, scene) if truth else {}

@@ -19,11 +19,11 @@ from diffloom_fitting.files.draws import draw, generator_for, is_draw
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
-from diffloom_fitting.files.schema import ExperimentFile, StageTable, UnknownTable
+from diffloom_fitting.files.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
-from diffloom_fitting.priors import Even
+from diffloom_fitting.priors import Even, Gaussian
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.schedules import Schedule, constant
 from diffloom_fitting.stages import Stage, Stop
@@ -93,7 +93,16 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         tuple(_stage(stage, f"stages.{n}", content.renderer.name) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
+        gaussian=_gaussian(content.prior, [u.name for u in unknowns]), uncertainty=content.uncertainty,
     )  # fmt: skip
+
+
+def _gaussian(table: PriorTable, unknowns: list[str]) -> Gaussian | None:
+    """The Gaussian prior of a file."""
+    if not table.normal:
+        return None
+    means = {name: given.mean for name, given in table.normal.items()}
+    return Gaussian.checked(means, {n: given.deviation for n, given in table.normal.items()}, table.noise, unknowns)
 
 
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:

@@ -34,11 +34,18 @@ def synthesise(
     levels = None if levels is None else whole("synthesise: levels", levels, 1)
     if times is not None:
         times = torch.as_tensor(times, dtype=torch.float64).reshape(-1)
+    scene.known(truth, "truth")
     if len(scene.viewpoints) > 1:
         raise InputError(
             f"synthesise: the scene has {len(scene.viewpoints)} cameras ({', '.join(scene.viewpoints)}); call "
             "synthesise_views, which makes a target for each"
         )
+    return _synthesised(scene, truth, times, rate, levels)
+
+
+def _synthesised(
+    scene: Scene, truth: Mapping[str, object], times: Tensor | None, rate: float | None, levels: int | None
+) -> Target:
     offset = scene.viewpoint.time_offset
     if times is None:
         times = _video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
@@ -60,8 +67,10 @@ def synthesise_views(
     scene: Scene, truth: Mapping[str, object], *, rate: float | None = None, levels: int | None = None
 ) -> Targets:
     """What ``synthesise`` makes, for each of the scene's cameras."""
+    truth = mapping("synthesise_views: truth", truth, '{"density": 2.0}')
+    scene.known(truth, "truth")
     return Targets(
-        {label: synthesise(scene.seen_from(label), truth, rate=rate, levels=levels) for label in scene.viewpoints}
+        {label: _synthesised(scene.seen_from(label), truth, None, rate, levels) for label in scene.viewpoints}
     )
 
 
@@ -87,7 +96,6 @@ def _without_unit(scene: Scene, name: str, value: object) -> object:
 
 def true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:
     """``truth`` as tensors of the scene's precision; the model's own parameters are checked against their specs."""
-    scene.known(truth, "truth")
     truth = {name: _without_unit(scene, name, value) for name, value in truth.items()}
     own = {spec.name for spec in scene.model.specs}
     checked = scene.model.params(scene.dtype, **{k: v for k, v in truth.items() if k in own})
