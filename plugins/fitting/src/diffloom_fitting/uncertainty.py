@@ -20,6 +20,7 @@ from diffloom_fitting.trust.probes import probed
 
 LIMIT = 32
 OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
+RESOLVED = 2.0  # roundings of the searched vector itself, below which nothing can be said
 FINE = 1e-4  # of a natural change: differences below are of no interest
 SEVERAL = 2.0  # times: windows of time that disagree so much more than noise does are no noise
 
@@ -87,7 +88,9 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     inverse = _inverse(curvature, parted.kept)
     covariances = [inverse @ scatter @ inverse for scatter in _scatters(end, noises)]
     single = _root(covariances[0])
-    sigma = torch.stack([_root(each) for each in covariances]).max(dim=0).values
+    larger = torch.stack([_root(each) for each in covariances]).max(dim=0).values
+    seen = (parted.kept.abs().sum(dim=1) > 0.0).to(z.dtype)
+    sigma = torch.maximum(larger, RESOLVED * torch.finfo(z.dtype).eps * z.abs().clamp(min=1.0) * end.size * seen)
     covariance = _with_diagonal(max(covariances, key=lambda each: float(each.trace())), sigma)
     step = (inverse @ end.half).abs()
     extra = probed(objective, end, _factor(covariance, parted.kept), inverse)
@@ -102,8 +105,8 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
     return Uncertainty(
         _in_units(objective, z, total / end.size, undetermined), _overall(noises), _condition(bend),
-        _correlation(inverse), max(1.0, _largest(sigma / single.clamp(min=1e-300))),
-        _largest(step / base.clamp(min=1e-300)), _largest(step / (end.size * end.width)), windows, open_,
+        _correlation(inverse), max(1.0, _largest(_over(larger, single))),
+        _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method,
     )  # fmt: skip
@@ -131,9 +134,9 @@ def _root(covariance: Tensor) -> Tensor:
 
 def _with_diagonal(covariance: Tensor, deviation: Tensor) -> Tensor:
     """The covariance with these deviations and its own correlations."""
-    factor = deviation / _root(covariance).clamp(min=1e-300)
-    factor = torch.where(_root(covariance) > 0.0, factor, torch.zeros_like(factor))
-    return covariance * torch.outer(factor, factor)
+    factor = _over(deviation, _root(covariance))
+    scaled = covariance * torch.outer(factor, factor)
+    return scaled - torch.diag(scaled.diagonal()) + torch.diag(deviation.square())
 
 
 def _factor(covariance: Tensor, kept: Tensor) -> Tensor:
@@ -146,7 +149,12 @@ def _factor(covariance: Tensor, kept: Tensor) -> Tensor:
 def _ratio(blocks: Tensor, base: Tensor, end: Linearised) -> float:
     """The largest factor between the deviations of the two, where they are large enough to matter."""
     matters = blocks > FINE * end.size * end.width
-    return _largest(torch.where(matters, blocks / base.clamp(min=1e-300), torch.zeros_like(blocks)))
+    return _largest(torch.where(matters, _over(blocks, base), torch.zeros_like(blocks)))
+
+
+def _over(part: Tensor, whole: Tensor) -> Tensor:
+    """part / whole, and 0 where the whole is 0."""
+    return torch.where(whole > 0.0, part / torch.where(whole > 0.0, whole, torch.ones_like(whole)), torch.zeros_like(part))
 
 
 def _largest(values: Tensor) -> float:
@@ -196,8 +204,8 @@ def _condition(bend: Tensor) -> float:
 
 
 def _correlation(inverse: Tensor) -> Tensor:
-    root = _root(inverse).clamp(min=1e-300)
-    return inverse / torch.outer(root, root)
+    root = _root(inverse)
+    return _over(inverse, torch.outer(root, root))
 
 
 def _overall(noises: list[float]) -> float:
@@ -234,7 +242,7 @@ def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Te
     if not local:
         return Noise.of(video).scatter(rows)
     size = local_size(video)
-    even = torch.where(size > 0.0, video / size.clamp(min=1e-300), torch.zeros_like(video))
+    even = _over(video, size.expand_as(video))
     return Noise.of(even).scatter(rows * size)
 
 

@@ -54,12 +54,16 @@ def result_lines(result: Result) -> list[str]:
         lines.append(
             f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
         )
-    if isinstance(result.uncertainty, Uncertainty) and any(e.deviation is not None for e in result.estimates):
+    if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
         lines.append(sureness(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty: {result.uncertainty}")
     lines += gradient_lines(result)
     return lines
+
+
+def _any_told(result: Result) -> bool:
+    return any(e.deviation is not None for e in result.estimates)
 
 
 def sureness(found: Uncertainty, reasons: str = "") -> str:

@@ -34,6 +34,8 @@ def _stopped(finished: str | None) -> Finding | None:
 
 def converged(found: Uncertainty) -> Finding:
     """By how far the next Gauss-Newton step would go, against the uncertainty and against a natural change."""
+    if found.deviation and all(_none(value) for value in found.deviation.values()):
+        return Finding("amber", "not judged: no unknown is determined")
     if found.unrest <= AT_REST:
         return Finding("green", f"yes: a further step would move no unknown by more than {_times(found.unrest)}")
     if found.relative_step <= FINE:

@@ -23,6 +23,7 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
     the covariance in scaled coordinates. solve: (n, n), from J r to a step.
     """
     deviation = root.norm(dim=1)
+    tiny = torch.finfo(deviation.dtype).tiny
     found = torch.zeros_like(deviation)
     generator = torch.Generator().manual_seed(0)
     for _ in range(ROUNDS):
@@ -30,7 +31,8 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
         moves = []
         for _ in range(PROBES):
             signs = torch.randint(0, 2, (root.shape[1],), generator=generator).to(root.dtype) * 2.0 - 1.0
-            step = torch.where(deviation > 0.0, (root @ signs) * reach / deviation, found)
+            grown = torch.where(deviation > 0.0, reach / deviation.clamp(min=tiny), torch.ones_like(reach))
+            step = (root @ signs) * grown
             try:
                 fields = objective.residual_fields(end.z + step / end.size)
             except SimulationError:
