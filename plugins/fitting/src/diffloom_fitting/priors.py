@@ -34,7 +34,7 @@ class Gaussian:
             raise InputError(f"prior.noise: got {self.noise:g}; expected more than 0")
         for name, value in self.deviations.items():
             if not bool((torch.as_tensor(value) > 0.0).all()):
-                raise InputError(f"prior.normal.{name}: got a deviation of {value}; expected more than 0")
+                raise InputError(f"prior.gaussian.{name}: got a deviation of {value}; expected more than 0")
 
     @staticmethod
     def checked(
@@ -44,7 +44,7 @@ class Gaussian:
         """The prior, or InputError when it names something that is not sought."""
         for name in means:
             if name not in unknowns:
-                raise InputError(f"prior.normal.{name}: not an unknown{nearest(name, unknowns)}")
+                raise InputError(f"prior.gaussian.{name}: not an unknown{nearest(name, unknowns)}")
         return Gaussian(dict(means), dict(deviations), noise)
 
     def residuals(self, values: Mapping[str, Tensor]) -> Tensor:

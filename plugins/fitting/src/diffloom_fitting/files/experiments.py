@@ -88,21 +88,23 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         for name, table in content.unknowns.items()
     ]  # fmt: skip
     even = content.prior.even
-    return Experiment(
+    made = Experiment(
         scene, target, unknowns, _loss(content.loss, "loss"),
         tuple(_stage(stage, f"stages.{n}", content.renderer.name) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior, [u.name for u in unknowns]), uncertainty=content.uncertainty,
     )  # fmt: skip
+    made.start()  # a start that cannot be searched from is told before anything is written
+    return made
 
 
 def _gaussian(table: PriorTable, unknowns: list[str]) -> Gaussian | None:
     """The Gaussian prior of a file."""
-    if not table.normal:
+    if not table.gaussian:
         return None
-    means = {name: given.mean for name, given in table.normal.items()}
-    return Gaussian.checked(means, {n: given.deviation for n, given in table.normal.items()}, table.noise, unknowns)
+    means = {name: given.mean for name, given in table.gaussian.items()}
+    return Gaussian.checked(means, {n: given.deviation for n, given in table.gaussian.items()}, table.noise, unknowns)
 
 
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:

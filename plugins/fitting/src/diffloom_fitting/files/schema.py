@@ -185,7 +185,7 @@ class StartsTable(Table):
     enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
 
 
-class NormalTable(Table):
+class GaussianTable(Table):
     """What is known of one unknown beforehand, in its unit."""
 
     mean: Number | list[Number] = Field(description="the expected value, or one for each number")
@@ -195,7 +195,7 @@ class NormalTable(Table):
 class PriorTable(Table):
     """What is believed beforehand; added to the loss."""
 
-    normal: dict[str, NormalTable] = Field(
+    gaussian: dict[str, GaussianTable] = Field(
         {}, description="by unknown: a Gaussian prior, as further residuals that Gauss-Newton, ± and the verdict see"
     )
     noise: float = Field(

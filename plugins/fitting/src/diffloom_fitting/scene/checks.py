@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def checked_fields(scene: Scene) -> dict[str, Any]:
     """Fields of a scene as they are kept; InputError in the user's words for what cannot be meant."""
+    if isinstance(scene.model, str):
+        raise InputError(f"scene.model: got {scene.model!r}; expected a model: get_model({scene.model!r})(...)")
     if isinstance(scene.model, Sequence):
         raise InputError(
             f"scene.model: got a list of {len(scene.model)}; expected one model: several bodies are one model of "
             'several, such as get_model("rigid")([{"shape": "box"}, {"shape": "sphere"}])'
         )
-    if isinstance(scene.model, str):
-        raise InputError(f"scene.model: got {scene.model!r}; expected a model: get_model({scene.model!r})(...)")
     model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
     renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
