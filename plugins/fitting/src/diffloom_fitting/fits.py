@@ -27,6 +27,7 @@ from diffloom_fitting.targets import Target, Targets, read_video
 from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.trust.judge import judge
 from diffloom_fitting.trust.sight import sights
+from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.uncertainty import Method, Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns import Unknown
@@ -108,6 +109,9 @@ def run_fit(
     KeyboardInterrupt ends the fit and keeps what was found.
     """
     instance("run_fit: experiment", experiment, Experiment)
+    if state is None and sure:
+        with torch.no_grad():
+            refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()))
     here = begin(experiment) if state is None else state
     records = list(history)
     badge: GradientCheck | str = "not asked for"

@@ -17,6 +17,7 @@ from diffloom_fitting.trust.blocks import block_covariance, student
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
 from diffloom_fitting.trust.linearised import Linearised, linearise
 from diffloom_fitting.trust.probes import probed
+from diffloom_fitting.trust.time_step import residuals_of_half_steps
 
 LIMIT = 32
 OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
@@ -39,7 +40,8 @@ class Uncertainty:
     e for positive quantities). windows: how many times more the estimates from different windows of time disagree than
     noise allows; 0 with too few frames. open: what the pixels leave open, a sentence each; undetermined: the entries
     concerned. by_prior: entries that the prior alone determines. images: whether the residuals are images, whose
-    correlation is known. method: "laplace" or "blocks".
+    correlation is known. method: "laplace" or "blocks". step_bias: how far a shorter physics step would move an unknown,
+    in its deviations; 0 where the video was synthesised with the same step.
     """
 
     deviation: dict[str, Tensor]
@@ -55,6 +57,7 @@ class Uncertainty:
     by_prior: tuple[str, ...] = ()
     images: bool = True
     method: Method = "laplace"
+    step_bias: float = 0.0
 
 
 def check_method(method: str) -> None:
@@ -95,11 +98,12 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     step = (inverse @ end.half).abs()
     extra = probed(objective, end, _factor(covariance, parted.kept), inverse)
     base = (sigma.square() + extra.square()).sqrt()
+    bias = _step_bias(objective, end, inverse)
     blocks = block_covariance(end, curvature, parted.kept)
     windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
     # A step beyond the noise is no matter of ±: the fit has not converged, and the verdict says so.
     near = (step <= base) | (step <= FINE * end.size * end.width)
-    total = (base.square() + torch.where(near, step, torch.zeros_like(step)).square()).sqrt()
+    total = (base.square() + torch.where(near, step, torch.zeros_like(step)).square() + bias.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
@@ -108,8 +112,16 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
         _correlation(inverse), max(1.0, _largest(_over(larger, single))),
         _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
-        all(field.dim() in (3, 4) for field in end.fields), method,
+        all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
     )  # fmt: skip
+
+
+def _step_bias(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
+    """(n,): by how much the physics step moves the estimate, scaled: twice what halving it does, to first order."""
+    finer = residuals_of_half_steps(objective, end.z)
+    if finer is None or finer.shape != end.residuals.shape:
+        return torch.zeros_like(end.size)
+    return 2.0 * (inverse @ (end.unit @ (finer - end.residuals))).abs()
 
 
 def _inverse(curvature: Tensor, kept: Tensor) -> Tensor:

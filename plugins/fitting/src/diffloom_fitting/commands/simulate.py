@@ -32,6 +32,7 @@ def simulate(
     from diffloom_fitting.report.video import write_video
     from diffloom_fitting.run_folder.writing import explained
     from diffloom_fitting.scene import sample_times
+    from diffloom_fitting.trust.time_step import refuse_long_steps
 
     real("simulate: --rate [frames/s]", rate, above=0.0)
     loaded = options.load(file)
@@ -40,6 +41,7 @@ def simulate(
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
     frames = int(scene.steps * scene.dt * rate * (1.0 + 1e-12)) + 1
     sampling = sample_times(torch.arange(frames, dtype=torch.float64) / rate, scene.dt, scene.steps)
+    refuse_long_steps(scene, values)
     begin = time.perf_counter()
     with torch.no_grad():
         trajectory, params = scene.simulate(values, sampling.save, NoGradient())

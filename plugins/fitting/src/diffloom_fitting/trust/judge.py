@@ -111,6 +111,12 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
             f"in part: windows of time disagree {number(found.windows, 2)} times more than the noise allows, so the "
             "model errs; ± is widened to their disagreement",
         )
+    if found is not None and found.step_bias > 1.0:
+        return Finding(
+            "amber",
+            f"in part: a shorter physics step would move an unknown by {_times(found.step_bias)}; ± is widened by it: "
+            "use a smaller dt",
+        )
     if found is not None and not found.images and found.noise > FINE:
         return Finding(
             "amber", "in part: this loss does not say which residuals are neighbours, so ± takes them as independent"
