@@ -49,7 +49,7 @@ def draws(seed: int) -> Callable[[float, float], float]:
 
 
 def scene_of(model: Any, params: dict[str, Any], dt: float, camera: Orbit) -> Scene:
-    """A third of a second, drawn softly in colours that show turning."""
+    """Half a second, drawn softly in colours that show turning."""
     renderer = get_renderer("softras")(sigma=1e-4, gamma=1e-3)
     given = model.params(torch.float64, **params)
     return Scene(model, renderer, camera, given, dt, round(0.5 / dt), appearance=Appearance(pattern="position"))
@@ -213,7 +213,10 @@ def _row(study: str, family: str, noise: str, seed: int, result: Result) -> dict
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """The figures as tables."""
-    lines = ["| family | noise | fits | green | amber | red | numbers of green fits | within 1.96 ± |", "|---" * 8 + "|"]
+    lines = [
+        "| family | noise | fits | green | amber | red | numbers of green fits | within 1.96 ± |",
+        "|---" * 8 + "|",
+    ]
     for family in FAMILIES:
         for noise in NOISES:
             mine = [r for r in rows if (r["study"], r["family"], r["noise"]) == ("coverage", family, noise)]

@@ -60,7 +60,7 @@ def _expands(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
     return len(shape) <= len(full) and all(n in (1, want) for n, want in zip(shape[::-1], full[::-1], strict=False))
 
 
-class MissingParameter(KeyError, InputError):
+class MissingParameterError(KeyError, InputError):
     """A model needs a parameter that nobody gave."""
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Params(Mapping[str, Tensor]):
         try:
             return self._values[name]
         except KeyError:
-            raise MissingParameter(
+            raise MissingParameterError(
                 f"no parameter {name!r} was given or has a default; give it, for example in [params]. Present: "
                 f"{', '.join(sorted(self._values))}{nearest(name, self._values)}"
             ) from None

@@ -135,6 +135,7 @@ def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float
         if not (math.isfinite(low) and math.isfinite(high)):
             raise InputError(f"{what}: it holds NaN or infinity; expected numbers in 0..1")
         if high > 8.0 or low < -8.0:
-            raise InputError(f"{what}: got numbers from {low:g} to {high:g}; expected 0..1: divide by 255, or pass uint8")
+            raise InputError(
+                f"{what}: got numbers from {low:g} to {high:g}; expected 0..1: divide by 255, or pass uint8"
+            )
     return tensor, 0.0
-

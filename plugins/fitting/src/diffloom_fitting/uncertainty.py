@@ -40,8 +40,8 @@ class Uncertainty:
     e for positive quantities). windows: how many times more the estimates from different windows of time disagree than
     noise allows; 0 with too few frames. open: what the pixels leave open, a sentence each; undetermined: the entries
     concerned. by_prior: entries that the prior alone determines. images: whether the residuals are images, whose
-    correlation is known. method: "laplace" or "blocks". step_bias: how far a shorter physics step would move an unknown,
-    in its deviations; 0 where the video was synthesised with the same step.
+    correlation is known. method: "laplace" or "blocks". step_bias: how far a shorter physics step would move an
+    unknown, in its deviations; 0 where the video was synthesised with the same step.
     """
 
     deviation: dict[str, Tensor]
@@ -128,7 +128,8 @@ def _inverse(curvature: Tensor, kept: Tensor) -> Tensor:
     """(n, n): the inverse within the directions that are determined."""
     if kept.shape[1] == 0:
         return torch.zeros_like(curvature)
-    return kept @ torch.linalg.inv(kept.T @ curvature @ kept) @ kept.T
+    inner: Tensor = torch.linalg.inv(kept.T @ curvature @ kept)
+    return kept @ inner @ kept.T
 
 
 def _scatters(end: Linearised, noises: list[float]) -> list[Tensor]:
@@ -155,7 +156,8 @@ def _factor(covariance: Tensor, kept: Tensor) -> Tensor:
     """(n, k): a root of the covariance within the directions that are determined."""
     inner = kept.T @ covariance @ kept
     values, vectors = torch.linalg.eigh(0.5 * (inner + inner.T))
-    return kept @ (vectors * values.clamp(min=0.0).sqrt())
+    root: Tensor = vectors * values.clamp(min=0.0).sqrt()
+    return kept @ root
 
 
 def _ratio(blocks: Tensor, base: Tensor, end: Linearised) -> float:
@@ -166,7 +168,8 @@ def _ratio(blocks: Tensor, base: Tensor, end: Linearised) -> float:
 
 def _over(part: Tensor, whole: Tensor) -> Tensor:
     """part / whole, and 0 where the whole is 0."""
-    return torch.where(whole > 0.0, part / torch.where(whole > 0.0, whole, torch.ones_like(whole)), torch.zeros_like(part))
+    some = whole > 0.0
+    return torch.where(some, part / torch.where(some, whole, torch.ones_like(whole)), torch.zeros_like(part))
 
 
 def _largest(values: Tensor) -> float:

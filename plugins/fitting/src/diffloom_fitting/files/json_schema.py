@@ -38,6 +38,6 @@ def _drawn(value: dict[str, Any]) -> dict[str, Any]:
     """A property's schema, or a draw, where its value may stand for one."""
     if value.get("type") == "object" or not {"type", "anyOf", "$ref", "enum", "const"} & set(value):
         return value
-    kept = {key: value[key] for key in ("description", "title", "default") if key in value}
+    kept: dict[str, Any] = {key: value[key] for key in ("description", "title", "default") if key in value}
     inner = {key: item for key, item in value.items() if key not in kept}
     return {**kept, "anyOf": [inner, DRAW]}

@@ -40,7 +40,7 @@ from diffloom_fitting.stopwatch import PARTS
 def write_report(
     folder: str | Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None
 ) -> Path:
-    """Write video, strip, plots and report.html into ``folder``, which is made if need be; returns the report's path."""
+    """Write video, strip, plots and report.html into ``folder``, made if need be; returns the report's path."""
     if not isinstance(folder, str | Path):
         raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
     instance("write_report: experiment", experiment, Experiment)

@@ -23,8 +23,10 @@ def write_checkpoint(path: Path, state: FitState) -> None:
 def read_checkpoint(path: Path) -> FitState:
     """The state in a checkpoint; FolderError when there is none or it is damaged."""
     if not path.exists():
-        raise FolderError(f"{str(path.parent)!r} holds no checkpoint to go on from; start it again with "
-            f"diffloom run FILE --out {path.parent}")
+        raise FolderError(
+            f"{str(path.parent)!r} holds no checkpoint to go on from; start it again with "
+            f"diffloom run FILE --out {path.parent}"
+        )
     try:
         found = from_data(torch.load(path, weights_only=True))
     except (OSError, EOFError, RuntimeError, pickle.UnpicklingError, KeyError, TypeError) as error:

@@ -19,7 +19,8 @@ MOVING = ("distance", "elevation", "azimuth", "target")
 @dataclass(frozen=True)
 class Orbit(CameraPlacement):
     """A camera at ``distance`` [m] from ``target`` [m]; angles and vertical field of view in degrees; size in pixels
-    (height, width), or one number for a square. Azimuth 0 looks along -z, elevation 90 straight down. path: waypoints of a camera that moves."""
+    (height, width), or one number for a square. Azimuth 0 looks along -z, elevation 90 straight down. path: waypoints
+    of a camera that moves."""
 
     distance: float = 8.0
     elevation: float = 30.0

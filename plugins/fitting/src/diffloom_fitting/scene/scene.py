@@ -52,13 +52,14 @@ class Scene:
     """A model, how it starts and moves, and how it is recorded.
 
     renderer: or the name of a registered one, with its defaults. params: known values, made by ``model.params(...)``,
-    whose dtype is the scene's precision; or a mapping of them, in single precision. dt: physics step [s], or "auto" for
-    what the model suggests. steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, a
-    ``Tracked`` one, or several by label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0),
-    time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth" names its place. lights: none means
-    the renderer's own. background: (height, width, 3) image behind the surface, or None for the renderer's colour;
-    images show the surface laid over it. integrator: the model's default if None. gradient: how rollouts are
-    differentiated. control: inputs per step. policy: a network that makes them instead. label: of the one camera of
+    whose dtype is the scene's precision; or a mapping of them, in single precision. dt: physics step [s], or "auto"
+    for what the model suggests. steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be
+    sought), any ``Camera``, a ``Tracked`` one, or several by label, such as {"front": Orbit(), "side":
+    Viewpoint(Orbit(azimuth=90.0), time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth"
+    names its place. lights: none means the renderer's own. background: (height, width, 3) image behind the surface,
+    or None for the renderer's colour; images show the surface laid over it. integrator: the model's default if None.
+    gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
+    label: of the one camera of
     ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
     the CPU.
     """

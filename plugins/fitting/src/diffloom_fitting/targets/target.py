@@ -17,10 +17,10 @@ class Target:
     """What was seen.
 
     times: (frames,) [s] since the simulation's start; of the video, where a ``Viewpoint`` says how the two differ.
-    frames: (frames, height, width, 3 or 4), 0..1; the fourth
-    channel is coverage, which only a synthesised video has. masks: (frames, height, width), 1 where the object is.
-    Arrays are taken as tensors, bytes as 0..1. q: (frames, nodes, dq), true states, for the state loss. truth: true values where they are known.
-    step: size of a grey level, 1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people.
+    frames: (frames, height, width, 3 or 4), 0..1; the fourth channel is coverage, which only a synthesised video has.
+    masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
+    nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
+    1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people.
     """
 
     times: Tensor

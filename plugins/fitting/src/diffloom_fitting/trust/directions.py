@@ -45,7 +45,8 @@ def split(curvature: Tensor, visible: Tensor, rounding: Tensor) -> Directions:
 def weak(covariance: Tensor, most: float) -> Tensor:
     """(n, k): eigenvectors of a covariance in natural changes whose deviation is above ``most``."""
     values, vectors = torch.linalg.eigh(covariance.double().nan_to_num(0.0, 1e30, -1e30).clamp(-1e30, 1e30))
-    return vectors[:, values > most * most].to(covariance.dtype)
+    found: Tensor = vectors[:, values > most * most].to(covariance.dtype)
+    return found
 
 
 def echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
@@ -53,7 +54,8 @@ def echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
 
     blind: (n,) entries that are told already; directions that move only these are left out.
     """
-    rows, found = ways.double().clone(), []
+    rows = ways.double().clone()
+    found: list[Tensor] = []
     rows[:, blind] = 0.0
     for _ in range(len(rows)):
         flat = int(rows.abs().argmax())
@@ -119,4 +121,5 @@ def _space(layout: Layout, entry: int) -> object:
 def in_natural_changes(direction: Tensor, size: Tensor, width: Tensor) -> Tensor:
     """A direction in scaled coordinates as one in natural changes, of unit length."""
     found = direction / (size * width)
-    return found / found.norm().clamp(min=math.ulp(0.0))
+    length = max(float(found.norm()), math.ulp(0.0))
+    return found / length

@@ -47,7 +47,7 @@ class Linearised:
 
     def parts(self) -> tuple[Tensor, ...]:
         """The slopes of each view."""
-        return self.unit.split([field.numel() for field in self.fields], dim=1)
+        return torch.split(self.unit, [field.numel() for field in self.fields], dim=1)
 
 
 def linearise(objective: Objective, z: Tensor) -> Linearised:

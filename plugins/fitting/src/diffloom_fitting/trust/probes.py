@@ -44,4 +44,4 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
         found = torch.stack(moves).square().mean(dim=0).sqrt()
         if bool((found <= SETTLED * reach).all()):
             break
-    return found
+    return torch.as_tensor(found)

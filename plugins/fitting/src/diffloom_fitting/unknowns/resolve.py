@@ -72,7 +72,7 @@ def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
     if isinstance(value, str | list | tuple | int | float) and not isinstance(value, bool):
         value = quantity(list(value) if isinstance(value, tuple) else value, unit, f"unknown {name!r}")
     try:
-        found = torch.as_tensor(value).detach().to(dtype)  # type: ignore[arg-type]
+        found = torch.as_tensor(value).detach().to(dtype)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"unknown {name!r}: got {shown(value)}; expected a number or a list of numbers") from error
     if isinstance(value, bool) or not bool(torch.isfinite(found).all()):

@@ -44,7 +44,8 @@ class Unknown:
         if self.space not in (None, "free", "log", "bounded"):
             raise InputError(f"{what}: got space={shown(self.space)}; expected one of free, log, bounded")
         if self.only is not None:
-            given = (self.only,) if isinstance(self.only, int) else self.only
+            given: object = self.only
+            given = (given,) if isinstance(given, int) else given
             if isinstance(given, str) or not isinstance(given, Sequence) or not len(given):
                 raise InputError(f"{what}: got only={shown(self.only)}; expected rows, such as (0, 2)")
             object.__setattr__(self, "only", tuple(whole(f"{what}: only", row) for row in given))
