@@ -23,6 +23,7 @@ from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.result import Estimate, Result
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.stopwatch import Lap
 from diffloom_fitting.targets import Target, Targets, read_video
 from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.trust.judge import judge
@@ -109,6 +110,7 @@ def run_fit(
     KeyboardInterrupt ends the fit and keeps what was found.
     """
     instance("run_fit: experiment", experiment, Experiment)
+    lap = Lap()
     if state is None and sure:
         with torch.no_grad():
             refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()))
@@ -119,6 +121,7 @@ def run_fit(
     try:
         if check:
             badge = _badge(experiment)
+            experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:
             here, record = advance(experiment, here)
             records.append(record)
@@ -126,7 +129,7 @@ def run_fit(
                 observer(here, record)
     except KeyboardInterrupt:
         interrupted = True
-    return _result(experiment, here, tuple(records), badge, interrupted, sure)
+    return replace(_result(experiment, here, tuple(records), badge, interrupted, sure), compiling=lap.compiling)
 
 
 def _badge(experiment: Experiment) -> GradientCheck | str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
@@ -16,7 +15,7 @@ from diffloom.interfaces.errors import nearest
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene import Sampling, Scene, View, sample_times
-from diffloom_fitting.stopwatch import Stopwatch
+from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie
 
@@ -206,13 +205,13 @@ class Objective:
     def _backward(self, loss: Tensor, views: Mapping[str, View]) -> None:
         """Backward, split at the vertices: what comes before them is rendering, after them physics."""
         marks: list[float] = []
+        lap = Lap()
         for view in views.values():
             if view.vertices is not None and view.vertices.requires_grad:
-                view.vertices.register_hook(lambda _: marks.append(time.perf_counter()))
-        begin = time.perf_counter()
+                view.vertices.register_hook(lambda _: marks.append(lap.seconds))
         if loss.requires_grad:
             loss.backward()
-        end = time.perf_counter()
-        middle = marks[-1] if marks else begin
-        self.stopwatch.add("render backward", middle - begin)
+        end = lap.seconds
+        middle = marks[-1] if marks else 0.0
+        self.stopwatch.add("render backward", middle)
         self.stopwatch.add("simulate backward", end - middle)

@@ -55,9 +55,10 @@ class Result:
     """The outcome of a fit.
 
     z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
-    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not
-    asked for). seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by
-    the user. views: the loss of each view by its label, where there are several. verdict: whether it can be trusted.
+    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when
+    not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
+    process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
+    label, where there are several. verdict: whether it can be trusted.
     """
 
     estimates: tuple[Estimate, ...]
@@ -78,6 +79,7 @@ class Result:
     interrupted: bool = False
     views: Mapping[str, float] = field(default_factory=dict)
     verdict: Verdict = field(default_factory=lambda: not_judged("not asked for"))
+    compiling: float = 0.0
 
     @property
     def seconds_per_iteration(self) -> float:

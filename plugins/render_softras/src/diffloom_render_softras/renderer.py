@@ -27,7 +27,7 @@ class SoftRasRenderer(Renderer):
     least_probability: where a face's reach outside ends. 1e-4 ends it at d = 3.03 sqrt(sigma).
     gamma: how sharply nearer faces hide those behind, in depth over (far - near): a face dz metres behind another
         weighs exp(-dz / (gamma (far - near))).
-    faces_per_pixel: the nearest faces that count at a pixel, or None for all within reach.
+    faces_per_pixel: the nearest faces that count at a pixel, or None for all within reach (PyTorch3D: the nearest 100).
     background: rgb behind everything.
     cull_backfaces: leave out faces turned away from the camera.
     perspective_correct: weigh the corners of faces in space (True) or in the image (False).

@@ -32,7 +32,7 @@ class TimeTable(Table):
     """The clock of the physics."""
 
     dt: StepSize = Field(
-        description='physics step [s]; a fraction may be written "1/960", and "auto" takes what the model suggests'
+        description='physics step [s], more than 0, or a fraction such as "1/960"; "auto" takes what the model suggests'
     )
     steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")

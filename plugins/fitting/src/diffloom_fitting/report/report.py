@@ -119,6 +119,8 @@ def cards(result: Result) -> list[tuple[str, str]]:
         (seconds(result.seconds_per_iteration), "per iteration"),
         (memory(result.memory), "peak memory"),
     ]
+    if result.compiling >= 0.5:
+        found.insert(4, (seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
         found.insert(1, (number(result.holdout_loss, 3), "loss on frames kept aside"))
     return found

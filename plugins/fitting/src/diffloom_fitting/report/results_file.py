@@ -49,6 +49,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "iterations": result.iterations,
         "evaluations": result.evaluations,
         "seconds": result.seconds,
+        "compile_seconds": result.compiling,
         "seconds_by_part": dict(result.shares),
         "peak_memory_bytes": result.memory,
         "gradient_check": (

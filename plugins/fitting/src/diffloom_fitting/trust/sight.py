@@ -12,6 +12,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target
 
+MEDIAN = 0.789  # of chi-squared with three degrees of freedom, over three
 COVERED = 0.02  # coverage from which a pixel shows the object
 
 
@@ -89,6 +90,9 @@ def _sight(label: str, scene: Scene, target: Target, values: dict[str, Tensor]) 
 
 
 def _noise(left: Tensor, alpha: Tensor) -> float:
-    """Mean square of what is left over where the object never is; 0 when it is everywhere."""
+    """Mean square of what is left over where the fitted object never is; 0 when it is everywhere.
+
+    By its median, since the video's object may well be there: that of the mean of three squared normal numbers.
+    """
     away = (alpha.amax(dim=0) < 1e-6).expand_as(left)
-    return float(left[away].mean()) if int(away.sum()) >= 100 else 0.0
+    return float(left[away].median()) / MEDIAN if int(away.sum()) >= 100 else 0.0
