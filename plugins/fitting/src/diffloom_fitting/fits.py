@@ -59,8 +59,7 @@ def fit(
     instance("fit: scene", scene, Scene)
     chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
     error = PixelError() if loss is None else instance("fit: loss", loss, Loss, get_loss)  # type: ignore[type-abstract]
-    # First-order methods may rise on the way down: they are given their iterations.
-    still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else 20)
+    still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else None)
     stage = Stage(chosen, whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
     experiment = Experiment(
         scene, seen_by(scene, target), as_unknowns(unknowns), error, (stage,), seed=whole("fit: seed", seed),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss, get_optimiser
@@ -20,17 +20,19 @@ class Stop:
     """When a stage is done before its iterations are used up; None switches a rule off.
 
     loss: the loss is at most this. change: over ``patience`` iterations the loss fell by less than this part of
-    itself. gradient: the gradient's norm, in the searched space, is at most this. seconds: it has run this long.
+    itself; patience is the optimiser's own unless given, long for those whose loss may rise on the way down. gradient:
+    the gradient's norm, in the searched space, is at most this. seconds: it has run this long.
     """
 
     loss: float | None = None
     change: float | None = None
     gradient: float | None = None
-    patience: int = 5
+    patience: int | None = None
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        whole("stop.patience", self.patience, 1)
+        if self.patience is not None:
+            whole("stop.patience", self.patience, 1)
         for name in ("loss", "change", "gradient", "seconds"):
             if getattr(self, name) is not None:
                 real(f"stop.{name}", getattr(self, name), least=0.0)
@@ -45,10 +47,11 @@ class Stop:
             return f"the loss is below {self.loss:g}"
         if self.gradient is not None and gradient is not None and gradient <= self.gradient:
             return f"the gradient is below {self.gradient:g}"
-        if self.change is not None and len(losses) > self.patience:
-            before, now = min(losses[: -self.patience]), min(losses)
+        patience = 5 if self.patience is None else self.patience
+        if self.change is not None and len(losses) > patience:
+            before, now = min(losses[:-patience]), min(losses)
             if before - now <= self.change * abs(before):
-                return f"the loss fell by less than {self.change:g} of itself in {self.patience} iterations"
+                return f"the loss fell by less than {self.change:g} of itself in {patience} iterations"
         if self.seconds is not None and seconds >= self.seconds:
             return f"it ran for {self.seconds:g} s"
         return None
@@ -84,6 +87,8 @@ class Stage:
         if self.loss is not None:
             object.__setattr__(self, "loss", instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
         instance("stage.stop", self.stop, Stop)
+        if self.stop.patience is None:
+            object.__setattr__(self, "stop", replace(self.stop, patience=chosen.patience))
         for name in ("rate", "horizon"):
             given = getattr(self, name)
             if not isinstance(given, Schedule):

@@ -78,7 +78,7 @@ class StopTable(Table):
     loss: float | None = Field(None, description="the loss is at most this")
     change: float | None = Field(None, description="over `patience` iterations the loss fell by less than this part")
     gradient: float | None = Field(None, description="the gradient's norm is at most this")
-    patience: int = Field(5, ge=1, description="iterations, for change")
+    patience: int | None = Field(None, ge=1, description="iterations, for change; absent: the optimiser's own, 5 to 20")
     seconds: float | None = Field(None, description="the stage has run this long [s]")
 
 

@@ -42,10 +42,12 @@ class Optimiser(ABC):
     ``diffloom_register_optimisers``; their fields can be set beside the name in an experiment's [[stages]].
 
     All that changes lies in a ``Progress``, so that a fit can be resumed to the same bits. expected_failures: checks of
-    the conformance suite that cannot pass, each with its reason.
+    the conformance suite that cannot pass, each with its reason. patience: iterations over which a stage judges whether
+    the loss still falls, unless its ``Stop`` says so.
     """
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
+    patience: ClassVar[int] = 5
 
     @abstractmethod
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers.jacobian import step_size, without_jumps
+from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
 from diffloom_fitting.unknowns.spaces import Free
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
@@ -60,8 +60,12 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     here = torch.cat([field.reshape(-1) for field in fields])
     slopes = torch.empty(z.numel(), here.numel(), dtype=here.dtype)
     rounding = torch.zeros(z.numel(), dtype=torch.float64)
+    switched = torch.zeros_like(here, dtype=torch.bool)
     for i in range(z.numel()):
         slopes[i], rounding[i] = _slope(objective, z, i, here)
+        switched |= jumps(slopes[i])
+    # A pixel that one unknown switches counts for none: else two that do the same would seem to differ there.
+    slopes[:, switched] = 0.0
     size = slopes.norm(dim=1)
     blind = (size == 0.0) | (rounding > ROUNDING)
     slopes[blind] = 0.0
@@ -91,8 +95,10 @@ def _slope(objective: Objective, z: Tensor, i: int, here: Tensor) -> tuple[Tenso
         bend = float(without_jumps(ahead + behind - 2.0 * middle).double().square().sum()) / 3.0
         moved = float(change.double().square().sum())
         share = math.sqrt(bend / moved) if moved > 0.0 else math.inf
+        # Slopes taken at different places agree to about their distance, and no better.
+        share = max(share, 10.0 * abs(offset) * h)
         if best is None or share < best[1]:
-            best = (change / (2.0 * h), share)
+            best = ((ahead - behind) / (2.0 * h), share)
         if moved == 0.0 or best[1] < CLEAN:
             break
     assert best is not None
