@@ -61,11 +61,12 @@ def without_jumps(change: Tensor) -> Tensor:
     return torch.where(jumps(change), torch.zeros_like(change), change)
 
 
-def jumps(change: Tensor) -> Tensor:
-    """Which of the residuals' differences are no slopes: a pixel was switched, not moved."""
+def jumps(change: Tensor, steeper: float = JUMP) -> Tensor:
+    """Which of the residuals' differences are no slopes: a pixel was switched, not moved. steeper: times the steepest
+    of 99 % of all."""
     size = change.abs()
     moved = size[size > 0.0]
     if moved.numel() < 100:
         return torch.zeros_like(change, dtype=torch.bool)
     steep = moved.kthvalue(int(0.99 * moved.numel())).values
-    return size > JUMP * steep
+    return size > steeper * steep

@@ -13,6 +13,7 @@ from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
 from diffloom_fitting.unknowns.spaces import Free
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
+UNEVEN = 0.3  # of a pixel's change: what it does on one side only is a switch, not a slope
 CLEAN = 0.02  # and of which less than this is, is one
 BESIDE = (0.0, 5.0, -5.0, 100.0, -100.0)  # steps to go where a place shows a jump instead of a slope
 
@@ -62,8 +63,8 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     rounding = torch.zeros(z.numel(), dtype=torch.float64)
     switched = torch.zeros_like(here, dtype=torch.bool)
     for i in range(z.numel()):
-        slopes[i], rounding[i] = _slope(objective, z, i, here)
-        switched |= jumps(slopes[i])
+        slopes[i], rounding[i], jumped = _slope(objective, z, i, here)
+        switched |= jumped
     # A pixel that one unknown switches counts for none: else two that do the same would seem to differ there.
     slopes[:, switched] = 0.0
     size = slopes.norm(dim=1)
@@ -79,10 +80,11 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     return Linearised(z, fields, here, unit, size, rounding, natural_width(objective, z), scaled, weight, half)
 
 
-def _slope(objective: Objective, z: Tensor, i: int, here: Tensor) -> tuple[Tensor, float]:
-    """(slope of the residuals along entry i, share of it that is rounding or a jump), at the nearest place that shows
-    a slope: a fit may well end where contact sets in a step earlier or later, and every pixel jumps."""
-    best: tuple[Tensor, float] | None = None
+def _slope(objective: Objective, z: Tensor, i: int, here: Tensor) -> tuple[Tensor, float, Tensor]:
+    """(slope of the residuals along entry i, share of it that is rounding or a jump, which pixels switched), at the
+    nearest place that shows a slope: a fit may well end where contact sets in a step earlier or later, and every pixel
+    jumps."""
+    best: tuple[Tensor, float, Tensor] | None = None
     h = step_size(z.dtype)
     way = torch.zeros_like(z)
     way[i] = h
@@ -92,17 +94,24 @@ def _slope(objective: Objective, z: Tensor, i: int, here: Tensor) -> tuple[Tenso
         ahead, behind = _pixels(objective, centre + way), _pixels(objective, centre - way)
         change = without_jumps(ahead - behind)
         # Of rounding alone the first difference has a third of the variance of the second.
-        bend = float(without_jumps(ahead + behind - 2.0 * middle).double().square().sum()) / 3.0
+        uneven = ahead + behind - 2.0 * middle
+        bend = float(without_jumps(uneven).double().square().sum()) / 3.0
         moved = float(change.double().square().sum())
         share = math.sqrt(bend / moved) if moved > 0.0 else math.inf
         # Slopes taken at different places agree to about their distance, and no better.
         share = max(share, 10.0 * abs(offset) * h)
         if best is None or share < best[1]:
-            best = ((ahead - behind) / (2.0 * h), share)
+            best = ((ahead - behind) / (2.0 * h), share, jumps(ahead - behind) | _switched(change, uneven))
         if moved == 0.0 or best[1] < CLEAN:
             break
     assert best is not None
     return best
+
+
+def _switched(change: Tensor, uneven: Tensor) -> Tensor:
+    """Pixels that change on one side only, but for those that hardly change at all."""
+    size = change.abs()
+    return (uneven.abs() > UNEVEN * size) & (size > 1e-3 * float(size.max()))
 
 
 def natural_width(objective: Objective, z: Tensor) -> Tensor:
