@@ -16,6 +16,7 @@ from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss, get_optimiser
 from diffloom_fitting.accepting import instance, shown, whole
 from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.files.build_target import warn_of_cut
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
 from diffloom_fitting.loop import FitState, Record, advance, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
@@ -74,7 +75,10 @@ def seen_by(scene: Scene, target: object) -> AnyTarget:
         return target
     if isinstance(target, str | Path):
         span = scene.steps * scene.dt - scene.viewpoint.time_offset
-        return read_video(target, size=scene.size, duration=span, dtype=scene.dtype)
+        video = read_video(target, size=scene.size, duration=span, dtype=scene.dtype)
+        if video.goes_on:
+            warn_of_cut(str(target), span)
+        return video
     if isinstance(target, Mapping):
         views = {label: seen_by(scene.seen_from(label), one) for label, one in target.items()}
         return as_targets(views)  # type: ignore[arg-type]

@@ -88,7 +88,7 @@ class Stage:
             object.__setattr__(self, "loss", instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
         instance("stage.stop", self.stop, Stop)
         if self.stop.patience is None:
-            object.__setattr__(self, "stop", replace(self.stop, patience=chosen.patience))
+            object.__setattr__(self, "stop", replace(self.stop, patience=chosen.stop_window))
         for name in ("rate", "horizon"):
             given = getattr(self, name)
             if not isinstance(given, Schedule):

@@ -17,7 +17,7 @@ from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_eva
 class Adam(Optimiser):
     """Steps of about ``rate`` in every direction, whatever the gradient's size. betas: memory of mean and square."""
 
-    patience: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
+    stop_window: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
 
     rate: float = 0.1
     betas: tuple[float, float] = (0.9, 0.999)

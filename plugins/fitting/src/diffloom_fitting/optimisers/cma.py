@@ -25,7 +25,7 @@ class CmaEs(Optimiser):
     """One generation per iteration; the best place seen is kept. sigma: first standard deviation in the searched
     space. population: simulations per generation, 0 chooses by the number of unknowns."""
 
-    patience: ClassVar[int] = 20  # a generation may find nothing better
+    stop_window: ClassVar[int] = 20  # a generation may find nothing better
 
     sigma: float = 0.5
     population: int = 0

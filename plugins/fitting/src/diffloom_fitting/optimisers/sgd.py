@@ -17,7 +17,7 @@ from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_eva
 class Sgd(Optimiser):
     """z <- z - rate v, v <- momentum v + gradient. longest: no step is longer than this in the searched space."""
 
-    patience: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
+    stop_window: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
 
     rate: float = 0.1
     momentum: float = 0.0

@@ -20,7 +20,8 @@ class Target:
     frames: (frames, height, width, 3 or 4), 0..1; the fourth channel is coverage, which only a synthesised video has.
     masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
     nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
-    1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people.
+    1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people. goes_on: whether the video
+    has later frames that were left out.
     """
 
     times: Tensor
@@ -30,6 +31,7 @@ class Target:
     truth: Mapping[str, Tensor] = field(default_factory=dict)
     step: float = 0.0
     source: str = ""
+    goes_on: bool = False
 
     def __post_init__(self) -> None:
         self._accept()

@@ -15,7 +15,7 @@ SETTLED = 0.3  # of a deviation: a smaller excess changes it by less than a twen
 
 
 def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -> Tensor:
-    """(n,): the part of the deviations, in scaled coordinates, that residuals beside ``z`` add to the linear picture.
+    """(n,): the part of the deviations, in scaled coordinates, that residuals beside ``z`` add to the slopes.
 
     A few simulations a deviation away show where the residuals are not what the slopes promise: pixels of a hard
     rasterizer switch, contact sets in at another step, single precision rounds. As a change of the estimate, that is
@@ -40,7 +40,7 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
             beside = torch.cat([field.reshape(-1) for field in fields])
             moves.append(solve @ (end.unit @ (beside - end.residuals - step @ end.unit)))
         if not moves:  # nothing beside it can be simulated: the deviations are those of a cliff
-            return reach
+            return torch.as_tensor(reach)
         found = torch.stack(moves).square().mean(dim=0).sqrt()
         if bool((found <= SETTLED * reach).all()):
             break
