@@ -344,7 +344,7 @@ FILES = {
     "unknown's key": ("unknowns.gravity.begin = 1.0", "unknowns.gravity.begin: unknown key"),
     "unknown's start": ("unknowns.gravity.start = -1.0", "it is searched in log space above 0"),
     "unknown's space": ('unknowns.gravity.space = "cubic"', "unknowns.gravity.space: got 'cubic'"),
-    "unknown's bounds": ("unknowns.gravity.bounds = [3.0, 1.0]", "got bounds 3 and 1; expected the firster"),
+    "unknown's bounds": ("unknowns.gravity.bounds = [3.0, 1.0]", "got bounds 3 and 1; expected the first smaller"),
     "one number for a vector": ("unknowns.velocity = { start = 1.0 }", "got one number, 1, for a vector"),
     "loss unknown": ('loss = "mes"', "mes"),
     "loss's setting": ('loss = { name = "mse", scale = 1 }', "loss.scale: 'mse' has no such setting"),
