@@ -29,7 +29,7 @@ def test_it_examines_everything(run):
         "PyTorch on CUDA",
     ):
         assert found[subject]["detail"]
-    for library in ("PyTorch3D", "Kaolin", "Mitsuba"):
+    for library in ("PyTorch3D", "Kaolin", "PyTetWild"):
         assert library in found
     assert found["PyTorch"]["health"] == found["numba"]["health"] == "ok"
 

@@ -46,8 +46,10 @@ def test_deviations_hold_when_pixels_err_together():
     for seed in range(30):
         noisy = clean.frames + 0.02 * lasting_blotches(clean.frames.shape, seed)
         result = fit(scene, replace(clean, frames=noisy), TRUTH)
-        errors += [float((e.found - e.truth) / e.deviation) for e in result.estimates]
+        told = [e for e in result.estimates if e.deviation is not None]
+        errors += [float((e.found - e.truth) / e.deviation) for e in told]
         inflations.append(result.uncertainty.inflation)
+    assert len(errors) > 50  # in a few videos the drag is lost in the noise, and ± withheld
     found = torch.tensor(errors)
     assert float(found.square().mean().sqrt()) == pytest.approx(1.0, abs=0.3)
     assert 0.5 < float((found.abs() < 1.0).double().mean()) < 0.85
@@ -105,5 +107,7 @@ def test_a_fit_that_has_not_come_to_rest_is_told():
     rested, hasty = (fit(scene, target, {"gravity": 9.0, "drag": 0.4}, iterations=n) for n in (20, 1))
     assert rested.uncertainty.unrest < 0.1
     assert hasty.uncertainty.unrest > 1.0
-    assert "has not come to rest" in str(hasty).replace("\n", " ")
-    assert "has not come to rest" not in str(rested).replace("\n", " ")
+    assert (rested.verdict.level, hasty.verdict.converged.level) == ("green", "red")
+    assert "converged: no: a further step would move an unknown" in str(hasty)
+    assert "±" not in str(hasty).replace("(± withheld)", "")
+    assert [e.caveat for e in hasty.estimates] == ["± withheld", "± withheld"]

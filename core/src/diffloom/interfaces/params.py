@@ -60,6 +60,13 @@ def _expands(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
     return len(shape) <= len(full) and all(n in (1, want) for n, want in zip(shape[::-1], full[::-1], strict=False))
 
 
+class MissingParameterError(KeyError, InputError):
+    """A model needs a parameter that nobody gave."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class Params(Mapping[str, Tensor]):
     """Named parameter tensors of one dtype: immutable, made by ``Model.params``."""
 
@@ -73,9 +80,9 @@ class Params(Mapping[str, Tensor]):
         try:
             return self._values[name]
         except KeyError:
-            raise KeyError(
-                f"no parameter {name!r} was given or has a default; present: {', '.join(sorted(self._values))}"
-                f"{nearest(name, self._values)}"
+            raise MissingParameterError(
+                f"no parameter {name!r} was given or has a default; give it, for example in [params]. Present: "
+                f"{', '.join(sorted(self._values))}{nearest(name, self._values)}"
             ) from None
 
     def __contains__(self, name: object) -> bool:

@@ -29,7 +29,11 @@ def check_scene(
         raise InputError("Surface.faces: got no faces; expected at least one triangle to draw")
     if vertices.dtype not in capabilities.dtypes:
         allowed = ", ".join(sorted(str(kind) for kind in capabilities.dtypes))
-        raise InputError(f"Surface.vertices: got {vertices.dtype}; expected {allowed}; convert with .to(...)")
+        wanted = allowed.replace("torch.", "")
+        raise InputError(
+            f"Surface.vertices: got {vertices.dtype}, and this renderer draws in {allowed}; set precision = "
+            f'"{wanted}" (in Python: model.params({allowed})), or use the native back end'
+        )
     _check_numbers(surface, camera)
     check_choice("Material.shading", surface.material.shading, capabilities.shadings)
     if surface.texture is not None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         first_evaluation,
         take_step,
     )
+    from diffloom_fitting.priors import Gaussian
     from diffloom_fitting.report import write_report
     from diffloom_fitting.result import Estimate, Result
     from diffloom_fitting.scene import (
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         synthesise,
         synthesise_views,
     )
+    from diffloom_fitting.trust import Finding, Verdict
     from diffloom_fitting.unknowns import Unknown
 
 _HOMES = {
@@ -93,6 +95,7 @@ _HOMES = {
         "take_step",
     ),
     "report": ("write_report",),
+    "priors": ("Gaussian",),
     "result": ("Estimate", "Result"),
     "scene": (
         "CameraPlacement",
@@ -119,6 +122,7 @@ _HOMES = {
         "synthesise",
         "synthesise_views",
     ),
+    "trust": ("Finding", "Verdict"),
     "unknowns": ("Unknown",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -132,8 +136,10 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Experiment",
+    "Finding",
     "FitError",
     "GaussNewton",
+    "Gaussian",
     "ImageFolder",
     "InteriorError",
     "IoU",
@@ -159,6 +165,7 @@ __all__ = [
     "Targets",
     "Tracked",
     "Unknown",
+    "Verdict",
     "VideoFile",
     "VideoReader",
     "View",

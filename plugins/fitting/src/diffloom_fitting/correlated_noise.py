@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import avg_pool2d
 
 NEGLIGIBLE = 0.05  # correlation below which errors count as independent
+BESIDE = 5  # [px] side of the window in which the size of noise is measured
 FARTHEST = 12  # [px] beyond which no correlation is looked for
 
 
@@ -48,6 +50,13 @@ class Noise:
             later = (lasting @ one.reshape(frames, -1)).reshape(one.shape)
             total[:, j] = flat @ _weighted(later, self.in_space).reshape(-1)
         return 0.5 * (total + total.T)
+
+
+def local_size(residuals: Tensor) -> Tensor:
+    """(frames, height, width, 1): root mean square of residuals (frames, height, width, channels) around each pixel."""
+    power = residuals.square().mean(dim=-1)[:, None]
+    beside = avg_pool2d(power, BESIDE, stride=1, padding=BESIDE // 2, count_include_pad=False)
+    return beside.clamp(min=0.0).sqrt()[:, 0, :, :, None]
 
 
 def _weighted(field: Tensor, weights: Tensor) -> Tensor:

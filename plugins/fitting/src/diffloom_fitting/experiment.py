@@ -10,14 +10,18 @@ from torch import Tensor
 
 from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
+from diffloom.plugins import get_loss
+from diffloom_fitting.accepting import instance
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
+from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import LOSS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 
 
@@ -31,7 +35,9 @@ class Experiment:
     ended. starts: further starts, values by name; with ``probe`` > 0 each start gets that many iterations of the first
     stage and only the best goes on, else all are fitted and the best is kept; a start that ends with a loss below
     ``enough`` makes the others needless. prior: a further term of the loss, values by name -> scalar. seed: for every
-    draw. differences: gradients from differences instead of the adjoint, for comparison.
+    draw. differences: gradients from differences instead of the adjoint, for comparison. gaussian: what is known of
+    the unknowns beforehand. uncertainty: "laplace", from the curvature of the loss, or "blocks", at least as large as
+    the block jackknife over windows of time.
     """
 
     scene: Scene
@@ -48,8 +54,17 @@ class Experiment:
     title: str = "A fit"
     differences: bool = False
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
+    gaussian: Gaussian | None = None
+    uncertainty: Method = "laplace"
 
     def __post_init__(self) -> None:
+        check_method(self.uncertainty)
+        instance("experiment.scene", self.scene, Scene)
+        object.__setattr__(self, "loss", instance("experiment.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
+        for number, stage in enumerate(stages):
+            instance(f"experiment.stages[{number}]", stage, Stage)
+        object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         if not self.unknowns:
@@ -72,7 +87,7 @@ class Experiment:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
-            self.stopwatch, self.differences,
+            self.stopwatch, self.differences, self.gaussian,
         )  # fmt: skip
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
@@ -82,7 +97,10 @@ class Experiment:
         of_loss = {name.removeprefix(LOSS): value for name, value in changes.items() if name.startswith(LOSS)}
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
-        base = Objective(self.scene, self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences)
+        base = Objective(
+            self.scene, self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences,
+            self.gaussian,
+        )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith(LOSS)}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)
 

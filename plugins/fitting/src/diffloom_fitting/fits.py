@@ -6,12 +6,17 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import torch
 from torch import Tensor
 
+from diffloom.interfaces import InputError
+from diffloom.plugins import get_loss, get_optimiser
+from diffloom_fitting.accepting import instance, shown, whole
 from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.files.build_target import warn_of_cut
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
 from diffloom_fitting.loop import FitState, Record, advance, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
@@ -19,9 +24,14 @@ from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.result import Estimate, Result
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
-from diffloom_fitting.targets import Target
+from diffloom_fitting.stopwatch import Lap
+from diffloom_fitting.targets import Target, Targets, read_video
 from diffloom_fitting.targets.several import AnyTarget, as_targets
-from diffloom_fitting.uncertainty import Uncertainty, estimate_uncertainty
+from diffloom_fitting.trust.judge import judge
+from diffloom_fitting.trust.sight import sights
+from diffloom_fitting.trust.time_step import refuse_long_steps
+from diffloom_fitting.trust.verdict import Verdict, not_judged
+from diffloom_fitting.uncertainty import Method, Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns import Unknown
 
 resource: ModuleType | None
@@ -35,28 +45,59 @@ Sought = Mapping[str, object] | Sequence[Unknown | str]
 
 
 def fit(
-    scene: Scene, target: AnyTarget | Mapping[str, Target], unknowns: Sought, *, loss: Loss | None = None,
-    optimiser: Optimiser | None = None, iterations: int = 30, stop: Stop | None = None, seed: int = 0,
-    observer: Observer | None = None,
+    scene: Scene, target: AnyTarget | Mapping[str, Target] | str | Path, unknowns: Sought, *,
+    loss: Loss | str | None = None, optimiser: Optimiser | str | None = None, iterations: int = 30,
+    stop: Stop | None = None, seed: int = 0, observer: Observer | None = None, uncertainty: Method = "laplace",
 ) -> Result:  # fmt: skip
     """Find the ``unknowns`` of ``scene`` with which it looks like ``target``.
 
-    target: of a scene with several cameras ``Targets`` or a mapping, one by each label. unknowns: starts by name, such
-    as {"density": 2.0}, or a list of ``Unknown``. loss: pixel error unless given.
-    optimiser: Gauss-Newton unless given. For stages, schedules, held-out frames and several starts make an
-    ``Experiment`` and call ``run_fit``.
+    target: a ``Target``, or the path of a video; of a scene with several cameras ``Targets`` or a mapping, one by each
+    label. unknowns: starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
+    loss: pixel error unless given; optimiser: Gauss-Newton unless given; both also by their registered names.
+    uncertainty: "laplace" or "blocks" (see ``Experiment``). For stages, schedules, held-out frames and several starts
+    make an ``Experiment`` and call ``run_fit``.
     """
-    stage = Stage(optimiser or GaussNewton(), iterations, stop=stop or Stop(change=1e-9, patience=3))
-    experiment = Experiment(scene, as_targets(target), as_unknowns(unknowns), loss or PixelError(), (stage,), seed=seed)
+    instance("fit: scene", scene, Scene)
+    chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
+    error = PixelError() if loss is None else instance("fit: loss", loss, Loss, get_loss)  # type: ignore[type-abstract]
+    still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else None)
+    stage = Stage(chosen, whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
+    experiment = Experiment(
+        scene, seen_by(scene, target), as_unknowns(unknowns), error, (stage,), seed=whole("fit: seed", seed),
+        uncertainty=uncertainty,
+    )  # fmt: skip
     return run_fit(experiment, observer=observer)
+
+
+def seen_by(scene: Scene, target: object) -> AnyTarget:
+    """A target for ``scene`` from what a person passes: a path is read at the camera's size and precision."""
+    if isinstance(target, Target | Targets):
+        return target
+    if isinstance(target, str | Path):
+        span = scene.steps * scene.dt - scene.viewpoint.time_offset
+        video = read_video(target, size=scene.size, duration=span, dtype=scene.dtype)
+        if video.goes_on:
+            warn_of_cut(str(target), span)
+        return video
+    if isinstance(target, Mapping):
+        views = {label: seen_by(scene.seen_from(label), one) for label, one in target.items()}
+        return as_targets(views)  # type: ignore[arg-type]
+    hint = "; give the frames' times too: Target(times, frames)" if hasattr(target, "shape") else ""
+    raise InputError(f"fit: target: got {shown(target)}; expected a Target or the path of a video{hint}")
 
 
 def as_unknowns(sought: Sought) -> tuple[Unknown, ...]:
     """A list of ``Unknown`` from any of the short forms."""
+    if isinstance(sought, Unknown | str):
+        sought = [sought]
     if isinstance(sought, Mapping):
         return tuple(
             value if isinstance(value, Unknown) else Unknown(name, value)  # type: ignore[arg-type]
             for name, value in sought.items()
+        )
+    if not isinstance(sought, Sequence) or not all(isinstance(item, Unknown | str) for item in sought):
+        raise InputError(
+            f'unknowns: got {shown(sought)}; expected starts by name, such as {{"density": 2.0}}, or a list of Unknown'
         )
     return tuple(Unknown(item) if isinstance(item, str) else item for item in sought)
 
@@ -71,6 +112,11 @@ def run_fit(
     resume it. check: compare the gradient with finite differences at the start. sure: estimate uncertainties. A
     KeyboardInterrupt ends the fit and keeps what was found.
     """
+    instance("run_fit: experiment", experiment, Experiment)
+    lap = Lap()
+    if state is None and sure:
+        with torch.no_grad():
+            refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()))
     here = begin(experiment) if state is None else state
     records = list(history)
     badge: GradientCheck | str = "not asked for"
@@ -78,6 +124,7 @@ def run_fit(
     try:
         if check:
             badge = _badge(experiment)
+            experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:
             here, record = advance(experiment, here)
             records.append(record)
@@ -85,7 +132,7 @@ def run_fit(
                 observer(here, record)
     except KeyboardInterrupt:
         interrupted = True
-    return _result(experiment, here, tuple(records), badge, interrupted, sure)
+    return replace(_result(experiment, here, tuple(records), badge, interrupted, sure), compiling=lap.compiling)
 
 
 def _badge(experiment: Experiment) -> GradientCheck | str:
@@ -108,14 +155,12 @@ def _result(
         z = state.best[1] if state.best is not None else state.z
         reason = "interrupted"
     whole, start = experiment.objective(), experiment.start(0)
-    found: Uncertainty | str = "not asked for"
-    if sure and not interrupted:
-        found = estimate_uncertainty(whole, z)
+    found, verdict = _trust(experiment, z, interrupted, sure)
     holdout = (
         None if experiment.holdout is None or len(experiment.holdout) == 0 else experiment.objective(experiment.holdout)
     )
     return Result(
-        estimates=_estimates(experiment, z, start, found),
+        estimates=_estimates(experiment, z, start, found, verdict),
         z=z,
         loss=whole.value(z).value,
         start_loss=whole.value(start).value,
@@ -132,11 +177,26 @@ def _result(
         history=history,
         interrupted=interrupted,
         views=whole.losses(z) if len(experiment.scene.viewpoints) > 1 else {},
+        verdict=verdict,
     )
 
 
+def _trust(experiment: Experiment, z: Tensor, interrupted: bool, sure: bool) -> tuple[Uncertainty | str, Verdict]:
+    """How sure it is, and the verdict; both of what the last stage minimised, whose minimum the result is."""
+    if not sure:
+        return "not asked for", not_judged("not asked for")
+    if interrupted:
+        return "interrupted", not_judged("interrupted by the user", "red")
+    last = experiment.last_objective()
+    found = estimate_uncertainty(last, z, experiment.uncertainty)
+    seen = sights(last, z)
+    still = ("camera.", "appearance.", "position")
+    moving = any(not slot.name.startswith(still) for slot in experiment.layout.slots)
+    return found, judge(found, seen, moving)
+
+
 def _estimates(
-    experiment: Experiment, z: Tensor, start: Tensor, uncertainty: Uncertainty | str
+    experiment: Experiment, z: Tensor, start: Tensor, uncertainty: Uncertainty | str, verdict: Verdict
 ) -> tuple[Estimate, ...]:
     layout, truth = experiment.layout, experiment.target.truth
     with torch.no_grad():
@@ -147,8 +207,21 @@ def _estimates(
         if true is not None and slot.only is not None and slot.base is not None:
             true = true.expand(slot.base.shape)[list(slot.only)]
         sure = uncertainty.deviation[slot.name] if isinstance(uncertainty, Uncertainty) else None
-        rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true))
+        sure, caveat = _told(sure, verdict)
+        rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true, caveat))
     return tuple(rows)
+
+
+def _told(deviation: Tensor | None, verdict: Verdict) -> tuple[Tensor | None, str]:
+    """(the deviation that may be shown, what stands beside it): an amber or red fit shows no bare ±."""
+    if deviation is None or verdict.level == "green":
+        return deviation, ""
+    others = [finding.level for part, finding in verdict.findings() if part != "identifiable"]
+    if "red" in others:
+        return None, "± withheld"
+    if not bool(deviation.isfinite().any()):
+        return None, "not determined"
+    return deviation, "amber" if bool(deviation.isfinite().all()) else "not all determined"
 
 
 def peak_memory() -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from diffloom_fitting.accepting import real, whole
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
 
@@ -60,6 +61,9 @@ def check_gradient(
     a narrow one fits between the jumps that contact and rasterisers make, a wide one does not drown in rounding.
     tolerance: 1e-4 in double and 2e-2 in single precision unless given.
     """
+    entries = whole("check_gradient: entries", entries, 1)
+    step = None if step is None else real("check_gradient: step", step, above=0.0)
+    tolerance = None if tolerance is None else real("check_gradient: tolerance", tolerance, above=0.0)
     double = z.dtype == torch.float64
     steps = (step,) if step is not None else STEPS[z.dtype]
     limit = tolerance if tolerance is not None else 1e-4 if double else 2e-2

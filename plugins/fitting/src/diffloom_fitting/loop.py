@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.optimisers import FitError, Progress
 from diffloom_fitting.stages import Stage
+from diffloom_fitting.stopwatch import Lap
 
 Settings = tuple[float, dict[str, float]]
 """What a schedule decides: the horizon, and settings of the renderer and the loss."""
@@ -96,7 +96,7 @@ def begin(experiment: Experiment) -> FitState:
 
 def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
     """One iteration: the first call of a stage evaluates its start, later calls step."""
-    clock = time.perf_counter()
+    lap = Lap()
     task = tasks(experiment)[state.task]
     stage = experiment.stages[state.stage]
     iteration = state.iteration + 1
@@ -121,7 +121,7 @@ def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
     full = progress.z if tie is None else tie.expand(progress.z)
     if best is None or progress.value < best[0]:
         best = (progress.value, full)
-    spent = time.perf_counter() - clock
+    spent = lap.seconds
     moved = replace(
         state, iteration=iteration, total=state.total + 1, progress=progress, settings=settings, best=best,
         losses=(*losses, progress.value), seconds=(state.seconds[0] + spent, state.seconds[1] + spent),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
@@ -14,8 +13,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError, NoGradient, SimulationError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.losses import Loss
+from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene import Sampling, Scene, View, sample_times
-from diffloom_fitting.stopwatch import Stopwatch
+from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie
 
@@ -41,7 +41,8 @@ class Objective:
     Of several cameras each has a target of its own; the loss is the mean of the views' losses.
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
-    instead of the adjoint: what that is worth, for comparison.
+    instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
+    pixels.
     """
 
     scene: Scene
@@ -52,6 +53,7 @@ class Objective:
     prior: Callable[[Mapping[str, Tensor]], Tensor] | None = None
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
     differences: bool = False
+    gaussian: Gaussian | None = None
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
         """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
@@ -146,8 +148,27 @@ class Objective:
         return replace(here, gradient=gradient) if here.finite else here
 
     def residuals(self, z: Tensor) -> Tensor:
-        """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated."""
-        return torch.cat([field.reshape(-1) for field in self.residual_fields(z)])
+        """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated. Those of a
+        Gaussian prior come last."""
+        pixels = torch.cat([field.reshape(-1) for field in self.residual_fields(z)])
+        if self.gaussian is None:
+            return pixels
+        own = self.prior_residuals(z).detach() * math.sqrt(self.prior_weight * pixels.numel())
+        return torch.cat([pixels, own]) * math.sqrt((pixels.numel() + own.numel()) / pixels.numel())
+
+    def prior_residuals(self, z: Tensor) -> Tensor:
+        """(k,): by how many deviations values differ from what the Gaussian prior expects."""
+        assert self.gaussian is not None
+        return self.gaussian.residuals(self.layout.sought(z if self.tie is None else self.tie.expand(z)))
+
+    @property
+    def prior_weight(self) -> float:
+        """What a squared deviation of the Gaussian prior adds to the loss: noise^2 / numbers in the target, as if the
+        loss were the mean of squared residuals in units of that noise."""
+        assert self.gaussian is not None
+        shown = [t.frames if t.frames is not None else t.masks if t.masks is not None else t.q
+                 for t in self.target.by_view().values()]  # fmt: skip
+        return self.gaussian.noise**2 / max(1, sum(images.numel() for images in shown if images is not None))
 
     def residual_fields(self, z: Tensor) -> list[Tensor]:
         """The same for each view, as the loss gives them: (frames, height, width, channels) where they are images.
@@ -177,18 +198,20 @@ class Objective:
         with self.stopwatch.timing("loss"):
             each = [self.loss.value(views[label], target) for label, target in self.target.by_view().items()]
             loss = each[0] if len(each) == 1 else torch.stack(each).mean()
+            if self.gaussian is not None:
+                loss = loss + self.prior_weight * self.prior_residuals(z).square().sum()
             return loss if self.prior is None else loss + self.prior(self.values(z))
 
     def _backward(self, loss: Tensor, views: Mapping[str, View]) -> None:
         """Backward, split at the vertices: what comes before them is rendering, after them physics."""
         marks: list[float] = []
+        lap = Lap()
         for view in views.values():
             if view.vertices is not None and view.vertices.requires_grad:
-                view.vertices.register_hook(lambda _: marks.append(time.perf_counter()))
-        begin = time.perf_counter()
+                view.vertices.register_hook(lambda _: marks.append(lap.seconds))
         if loss.requires_grad:
             loss.backward()
-        end = time.perf_counter()
-        middle = marks[-1] if marks else begin
-        self.stopwatch.add("render backward", middle - begin)
+        end = lap.seconds
+        middle = marks[-1] if marks else 0.0
+        self.stopwatch.add("render backward", middle)
         self.stopwatch.add("simulate backward", end - middle)

@@ -13,6 +13,51 @@ from diffloom.interfaces.errors import nearest
 
 
 @dataclass(frozen=True)
+class Gaussian:
+    """Values that are known to within a standard deviation before anything is seen, as further residuals of the fit.
+
+    means, deviations: by unknown, in its unit. noise: standard deviation of a pixel (0..1) that the prior is weighed
+    against; the larger it is, the more the prior counts. Gauss-Newton, the uncertainty and the verdict all see it.
+    """
+
+    means: Mapping[str, float | Sequence[float]]
+    deviations: Mapping[str, float | Sequence[float]]
+    noise: float = 0.01
+
+    def __post_init__(self) -> None:
+        if set(self.means) != set(self.deviations):
+            raise InputError(
+                f"prior: got means of {', '.join(self.means) or 'nothing'} and deviations of "
+                f"{', '.join(self.deviations) or 'nothing'}; expected both for each"
+            )
+        if not self.noise > 0.0:
+            raise InputError(f"prior.noise: got {self.noise:g}; expected more than 0")
+        for name, value in self.deviations.items():
+            if not bool((torch.as_tensor(value) > 0.0).all()):
+                raise InputError(f"prior.gaussian.{name}: got a deviation of {value}; expected more than 0")
+
+    @staticmethod
+    def checked(
+        means: Mapping[str, float | Sequence[float]], deviations: Mapping[str, float | Sequence[float]],
+        noise: float, unknowns: Sequence[str],
+    ) -> Gaussian:  # fmt: skip
+        """The prior, or InputError when it names something that is not sought."""
+        for name in means:
+            if name not in unknowns:
+                raise InputError(f"prior.gaussian.{name}: not an unknown{nearest(name, unknowns)}")
+        return Gaussian(dict(means), dict(deviations), noise)
+
+    def residuals(self, values: Mapping[str, Tensor]) -> Tensor:
+        """(k,): (value - mean) / deviation of every number concerned."""
+        rows = []
+        for name, mean in self.means.items():
+            value = values[name]
+            middle, deviation = (torch.as_tensor(v, dtype=value.dtype) for v in (mean, self.deviations[name]))
+            rows.append(((value - middle) / deviation).reshape(-1))
+        return torch.cat(rows)
+
+
+@dataclass(frozen=True)
 class Even:
     """Rows of a parameter are alike: weight x mean squared deviation from their mean, summed over the parameters."""
 

@@ -11,12 +11,17 @@ from torch import Tensor
 from diffloom.deprecation import renamed_attributes
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
+from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One unknown: where it started, what was found, how sure, and the truth where it is known; all in its unit."""
+    """One unknown: where it started, what was found, how sure, and the truth where it is known; all in its unit.
+
+    deviation: None where it is withheld, NaN for numbers that the pixels leave open. caveat: what stands beside it in
+    place of a bare ±, such as "± withheld"; empty for a green fit.
+    """
 
     name: str
     unit: str
@@ -24,6 +29,7 @@ class Estimate:
     found: Tensor
     deviation: Tensor | None = None
     truth: Tensor | None = None
+    caveat: str = ""
 
     @property
     def error(self) -> float | None:
@@ -49,9 +55,10 @@ class Result:
     """The outcome of a fit.
 
     z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
-    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when not
-    asked for). seconds: in all; memory: peak of the process [bytes]; shares: seconds by part. interrupted: stopped by
-    the user. views: the loss of each view by its label, where there are several.
+    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when
+    not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
+    process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
+    label, where there are several. verdict: whether it can be trusted.
     """
 
     estimates: tuple[Estimate, ...]
@@ -71,6 +78,8 @@ class Result:
     history: tuple[Record, ...] = ()
     interrupted: bool = False
     views: Mapping[str, float] = field(default_factory=dict)
+    verdict: Verdict = field(default_factory=lambda: not_judged("not asked for"))
+    compiling: float = 0.0
 
     @property
     def seconds_per_iteration(self) -> float:

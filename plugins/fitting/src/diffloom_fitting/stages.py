@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from diffloom.interfaces import InputError
+from diffloom.plugins import get_loss, get_optimiser
+from diffloom_fitting.accepting import instance, real, whole
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.schedules import Schedule, constant
@@ -18,18 +20,22 @@ class Stop:
     """When a stage is done before its iterations are used up; None switches a rule off.
 
     loss: the loss is at most this. change: over ``patience`` iterations the loss fell by less than this part of
-    itself. gradient: the gradient's norm, in the searched space, is at most this. seconds: it has run this long.
+    itself; patience is the optimiser's own unless given, long for those whose loss may rise on the way down. gradient:
+    the gradient's norm, in the searched space, is at most this. seconds: it has run this long.
     """
 
     loss: float | None = None
     change: float | None = None
     gradient: float | None = None
-    patience: int = 5
+    patience: int | None = None
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.patience < 1:
-            raise InputError(f"stop: got patience={self.patience}; expected 1 or more iterations")
+        if self.patience is not None:
+            whole("stop.patience", self.patience, 1)
+        for name in ("loss", "change", "gradient", "seconds"):
+            if getattr(self, name) is not None:
+                real(f"stop.{name}", getattr(self, name), least=0.0)
 
     def low_enough(self, loss: float) -> bool:
         """Whether a loss needs no further step."""
@@ -41,10 +47,11 @@ class Stop:
             return f"the loss is below {self.loss:g}"
         if self.gradient is not None and gradient is not None and gradient <= self.gradient:
             return f"the gradient is below {self.gradient:g}"
-        if self.change is not None and len(losses) > self.patience:
-            before, now = min(losses[: -self.patience]), min(losses)
+        patience = 5 if self.patience is None else self.patience
+        if self.change is not None and len(losses) > patience:
+            before, now = min(losses[:-patience]), min(losses)
             if before - now <= self.change * abs(before):
-                return f"the loss fell by less than {self.change:g} of itself in {self.patience} iterations"
+                return f"the loss fell by less than {self.change:g} of itself in {patience} iterations"
         if self.seconds is not None and seconds >= self.seconds:
             return f"it ran for {self.seconds:g} s"
         return None
@@ -74,8 +81,18 @@ class Stage:
     stop: Stop = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"stage: got {self.iterations} iterations; expected 1 or more")
+        chosen = instance("stage.optimiser", self.optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
+        object.__setattr__(self, "optimiser", chosen)
+        object.__setattr__(self, "iterations", whole("stage.iterations", self.iterations, 1))
+        if self.loss is not None:
+            object.__setattr__(self, "loss", instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        instance("stage.stop", self.stop, Stop)
+        if self.stop.patience is None:
+            object.__setattr__(self, "stop", replace(self.stop, patience=chosen.stop_window))
+        for name in ("rate", "horizon"):
+            given = getattr(self, name)
+            if not isinstance(given, Schedule):
+                object.__setattr__(self, name, constant(real(f"stage.{name}", given, above=0.0)))
         for end in (self.horizon.first, self.horizon.last):
             if not 0.0 < end <= 1.0:
                 raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")

@@ -31,6 +31,10 @@ def kaolin_mesh() -> Any:
     return importlib.import_module("kaolin.render.mesh")
 
 
+#: How Kaolin is installed: its wheels are made for one PyTorch and one CUDA each.
+PAGE = "https://kaolin.readthedocs.io/en/latest/notes/installation.html"
+
+
 @functools.cache
 def why_unavailable() -> str | None:
     """Why Kaolin cannot be used here, or None."""
@@ -45,7 +49,10 @@ def check_usable(vertices: Tensor) -> None:
     """Raise unless Kaolin can draw these vertices."""
     reason = why_unavailable()
     if reason is not None:
-        raise InputError(f'DibrRenderer(backend="kaolin") is {reason}; install it, or use backend="native"')
+        raise InputError(
+            f'DibrRenderer(backend="kaolin") is {reason}; install it as {PAGE} says (the kaolin of PyPI is a '
+            'placeholder that cannot be imported), or use backend="native", which draws the same with compat="kaolin"'
+        )
     if not vertices.is_cuda:
         raise InputError(
             f"Surface.vertices is on {vertices.device} and Kaolin's rasteriser needs CUDA; move the scene to a GPU, or "

@@ -68,6 +68,17 @@ def warn_of_cpu() -> None:
     )
 
 
+@functools.cache
+def warn_of_faces(faces: int) -> None:
+    """Say once that not all faces count."""
+    warnings.warn(
+        f'SoftRasRenderer(backend="pytorch3d", faces_per_pixel=None) keeps the nearest {ALL_FACES} of {faces} faces at '
+        "a pixel, since the library keeps a fixed number; with a large gamma the colours differ from the native back "
+        "end's, which keeps all within reach. Set faces_per_pixel for both to draw alike",
+        stacklevel=4,
+    )
+
+
 def render(
     settings: SoftRasRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
@@ -76,6 +87,8 @@ def render(
     check_usable()
     if not surface.vertices.is_cuda:
         warn_of_cpu()
+    if settings.faces_per_pixel is None and int(surface.faces.shape[0]) > ALL_FACES:
+        warn_of_faces(int(surface.faces.shape[0]))
     kept = min(settings.faces_per_pixel or ALL_FACES, int(surface.faces.shape[0]))
     at_once = max(1, MEMORY // (FRAGMENT * kept * camera.height * camera.width))
     vertices = surface.vertices.expand(frames, -1, -1)

@@ -7,13 +7,10 @@ from importlib.metadata import PackageNotFoundError, version
 from diffloom.cli.doctor.finding import Finding, Health, Section, cause
 
 _LIBRARIES = {
-    "PyTorch3D": ("pytorch3d", "pytorch3d", "the back end 'pytorch3d' of the renderer softras"),
-    "Kaolin": ("kaolin", "kaolin", "the back end 'kaolin' of the renderer dibr (needs CUDA)"),
-    "Mitsuba": ("mitsuba", "mitsuba", "physically based rendering"),
+    "PyTorch3D": ("pytorch3d.renderer", "pytorch3d", "the back end 'pytorch3d' of the renderer softras"),
+    "Kaolin": ("kaolin.render.mesh", "kaolin", "the back end 'kaolin' of the renderer dibr (needs CUDA)"),
     "PyTetWild": ("pytetwild", "pytetwild", "tetrahedra from any closed surface"),
     "PyAV": ("av", "av", "reading and writing video"),
-    "viser": ("viser", "viser", "the viewer in the browser"),
-    "Ray": ("ray", "ray", "sweeps on a cluster"),
 }
 
 
@@ -24,7 +21,8 @@ def libraries() -> Section:
 
 def _library(subject: str, module: str, distribution: str, purpose: str) -> Finding:
     try:
-        if importlib.util.find_spec(module) is None:
+        # The package first: looking for a module inside one that is absent is an error of its own.
+        if importlib.util.find_spec(module.partition(".")[0]) is None:
             return Finding(subject, Health.ABSENT, f"not installed; it would bring {purpose}")
         importlib.import_module(module)
     except (Exception, SystemExit) as error:

@@ -22,6 +22,7 @@ class _Progress:
         self.busy = False
         self.began: float | None = None
         self.count, self.seconds = 0, 0.0
+        self.spent = 0.0
 
     def tell(self, message: str) -> None:
         """A program is compiled now: told at once if it is the first, or on a terminal, where the line goes again."""
@@ -69,12 +70,21 @@ def notice(message: str) -> None:
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
     """While this lasts, a notice tells of progress and need not stay."""
-    _PROGRESS.busy = True
+    outermost, _PROGRESS.busy = not _PROGRESS.busy, True
+    began = time.perf_counter()
     try:
         yield
     finally:
         _PROGRESS.settle()
-        _PROGRESS.busy = False
+        if outermost:
+            _PROGRESS.spent += time.perf_counter() - began
+            _PROGRESS.busy = False
+
+
+def compile_seconds() -> float:
+    """How long this process has spent on compiling and loading programs so far [s]: what a first run has beside the
+    work itself."""
+    return _PROGRESS.spent
 
 
 def _quiet() -> bool:

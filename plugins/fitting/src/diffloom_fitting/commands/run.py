@@ -15,15 +15,24 @@ if TYPE_CHECKING:
     from diffloom_fitting.run_folder import RunFolder
 
 
+#: What a run writes, and --overwrite takes away.
+RUN_FILES = (
+    "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
+    "parameters.svg", "video*.mp4", "strip*.png",
+)  # fmt: skip
+COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
+
+
 @click.command()
 @click.argument("file", required=False, type=click.Path())
 @experiment_options
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
 @click.option("--resume", type=click.Path(), metavar="FOLDER", help="Go on with an interrupted run.")
+@click.option("--overwrite", is_flag=True, help="Start anew in a folder that holds a run.")
 @click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
 def run(
-    file: str | None, options: Options, out: str | None, resume: str | None, check: bool, report: bool,
+    file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video.
 
@@ -32,10 +41,15 @@ def run(
     """
     from diffloom_fitting.run_folder import RunFolder
 
-    if (file is None) == (resume is None):
+    if file is None and resume is None:
         raise click.UsageError("give an experiment FILE, or --resume FOLDER")
+    if file is not None and resume is not None:
+        raise click.UsageError(
+            f"--resume goes on with the experiment that {resume!r} holds; leave out {file!r}, or start it anew with "
+            f"--out {resume} --overwrite instead of --resume"
+        )
     if resume is not None:
-        if options != Options() or out:
+        if options != Options() or out or overwrite:
             raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
         folder, experiment = RunFolder(Path(resume)), None
     else:
@@ -46,10 +60,21 @@ def run(
 
         experiment = build_experiment(loaded)
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
+        clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)
     result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report)
     if result.interrupted:
         raise SystemExit(130)
+
+
+def clear_run(place: Path, overwrite: bool) -> None:
+    """Take away the files of a run in ``place``: one that failed before its first iteration, or any with overwrite."""
+    begun = (place / "checkpoint.pt").exists() or (place / "result.json").exists()
+    if not (place / "config.json").exists() or (begun and not overwrite):
+        return
+    for pattern in RUN_FILES:
+        for path in place.glob(pattern):
+            path.unlink()
 
 
 def carry_out(
@@ -60,7 +85,7 @@ def carry_out(
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
-    from diffloom_fitting.console.tables import result_lines
+    from diffloom_fitting.console.tables import result_lines, verdict_lines
     from diffloom_fitting.files import build_experiment
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.loop import FitState, Record
@@ -89,6 +114,8 @@ def carry_out(
             shown.show(here, record)
 
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
+    for line in verdict_lines(result):
+        console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
     console.print(result_table(result))
     for line in result_lines(result):
         console.print(line, highlight=False, soft_wrap=True, markup=False)

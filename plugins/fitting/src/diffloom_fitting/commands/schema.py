@@ -10,6 +10,6 @@ def schema() -> None:
     """Print the JSON schema of experiment files (editors use it to complete and check them)."""
     import json
 
-    from diffloom_fitting.files import ExperimentFile
+    from diffloom_fitting.files.json_schema import json_schema
 
-    click.echo(json.dumps(ExperimentFile.model_json_schema(), indent=2))
+    click.echo(json.dumps(json_schema(), indent=2))

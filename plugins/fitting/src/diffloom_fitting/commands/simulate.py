@@ -25,19 +25,23 @@ def simulate(
     import torch
 
     from diffloom.interfaces import NoGradient
+    from diffloom_fitting.accepting import real
     from diffloom_fitting.files import build_scene
     from diffloom_fitting.files.experiments import build_truth
     from diffloom_fitting.report.states_file import write_states
     from diffloom_fitting.report.video import write_video
     from diffloom_fitting.run_folder.writing import explained
     from diffloom_fitting.scene import sample_times
+    from diffloom_fitting.trust.time_step import refuse_long_steps
 
+    real("simulate: --rate [frames/s]", rate, above=0.0)
     loaded = options.load(file)
     scene = build_scene(loaded)
     values = build_truth(loaded, scene) if truth else {}
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
     frames = int(scene.steps * scene.dt * rate * (1.0 + 1e-12)) + 1
     sampling = sample_times(torch.arange(frames, dtype=torch.float64) / rate, scene.dt, scene.steps)
+    refuse_long_steps(scene, values)
     begin = time.perf_counter()
     with torch.no_grad():
         trajectory, params = scene.simulate(values, sampling.save, NoGradient())

@@ -48,6 +48,11 @@ def shown_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
     return [measured(v, d) for v, d in zip(value.flatten().tolist(), deviations, strict=True)]
 
 
+def with_caveat(told: str, caveat: str) -> str:
+    """What was found with what must be known beside it: 4246 (± withheld)."""
+    return f"{told} ({caveat})" if caveat else told
+
+
 def brief(value: Any) -> str:
     """A record's value in a few characters."""
     if isinstance(value, dict):

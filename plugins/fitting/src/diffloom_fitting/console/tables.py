@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_fitting.console.numbers import memory, number, percent, seconds, shown
+from diffloom_fitting.console.numbers import memory, number, percent, seconds, shown, with_caveat
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.result import Result
 from diffloom_fitting.uncertainty import Uncertainty
@@ -16,24 +16,38 @@ def result_table(result: Result) -> Table:
     """Estimates with their uncertainty, and the truth where it is known."""
     known = any(e.truth is not None for e in result.estimates)
     table = Table(title=None, header_style="bold")
-    for name in ("unknown", "unit", "start", "found"):
+    for name in ("unknown", "unit", "start", found_word(result)):
         table.add_column(name, justify="left" if name in ("unknown", "unit") else "right")
     if known:
         table.add_column("truth", justify="right")
         table.add_column("error", justify="right")
     for e in result.estimates:
-        row = [e.name, e.unit, shown(e.start), shown(e.found, e.deviation)]
+        row = [e.name, e.unit, shown(e.start), with_caveat(shown(e.found, e.deviation), e.caveat)]
         if known:
             row += ["" if e.truth is None else shown(e.truth), percent(e.error)]
         table.add_row(*map(Text, row))
     return table
 
 
+def found_word(result: Result) -> str:
+    """What the numbers are called: those of a red fit were reached, not found."""
+    return "reached" if result.verdict.level == "red" else "found"
+
+
+def verdict_lines(result: Result) -> list[str]:
+    """The verdict, a line for its level and one for each part; nothing when nobody asked for it."""
+    if result.uncertainty == "not asked for":
+        return []
+    verdict = result.verdict
+    return [f"verdict: {verdict.level}", *(f"  {part}: {finding.text}" for part, finding in verdict.findings())]
+
+
 def result_lines(result: Result) -> list[str]:
     """The rest of what there is to say, one sentence a line."""
     lines = [
         f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
-        f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}",
+        f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}"
+        + (f"; compiling, once, took another {seconds(result.compiling)}" if result.compiling >= 0.5 else ""),
         f"ended because {result.reason}",
     ]
     if result.views:
@@ -42,24 +56,28 @@ def result_lines(result: Result) -> list[str]:
         lines.append(
             f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
         )
-    if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9:
-        lines.append(sureness(result.uncertainty))
+    if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
+        lines.append(sureness(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty: {result.uncertainty}")
     lines += gradient_lines(result)
     return lines
 
 
-def sureness(found: Uncertainty) -> str:
-    """What ± means, and what it assumes."""
+def _any_told(result: Result) -> bool:
+    return any(e.deviation is not None for e in result.estimates)
+
+
+def sureness(found: Uncertainty, reasons: str = "") -> str:
+    """What ± means, and what it assumes. reasons: why the fit is not green."""
     told = f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
     if found.inflation > 1.05:
-        told += f" that lasts and spreads as measured, which makes it up to {number(found.inflation, 2)} times wider"
-    if found.unrest > 1.0:
-        return told + f"; but the fit has not come to rest: its next step would be {number(found.unrest, 2)} times that"
-    return (
-        told + "; it assumes that what is left over is noise, alike all over the video, and not an error of the model"
-    )
+        told += f" that lasts and reaches as measured, which makes it up to {number(found.inflation, 2)} times wider"
+    if found.method == "blocks":
+        told += ", and at least what windows of time disagree by"
+    if reasons:
+        return f"{told}; take it with care: {reasons}"
+    return told + "; it assumes that what is left over is noise and not an error of the model"
 
 
 def gradient_lines(result: Result) -> list[str]:
@@ -75,6 +93,8 @@ def plain_table(result: Result) -> str:
     """The whole as text."""
     console = Console(width=110, record=False, color_system=None, force_terminal=False)
     with console.capture() as capture:
+        for line in verdict_lines(result):
+            console.print(line)
         console.print(result_table(result))
         for line in result_lines(result):
             console.print(line, markup=False)

@@ -28,6 +28,7 @@ from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTabl
 from diffloom_fitting.files.terms import with_terms
 from diffloom_fitting.files.values import Named, Table
 from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Scene, Viewpoint, Waypoint
+from diffloom_fitting.scene.checks import suggested_step
 from diffloom_fitting.scene.network import network_policy
 from diffloom_fitting.scene.viewpoint import Cameras
 
@@ -59,15 +60,33 @@ def _scene(loaded: Loaded) -> Scene:
     model = with_terms(bare, content.terms, loaded.folder)
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
     integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
+    params = model.params(dtype, **_sought(content, model, values), **values)
+    dt = suggested_step(model, params) if content.time.dt == "auto" else content.time.dt
     return Scene(
         model, build_renderer(loaded, content.renderer.name), _cameras(content),
-        model.params(dtype, **values), content.time.dt, steps_of(content.time),
+        params, dt, steps_of(content.time, dt),
         None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Appearance(**appearance.model_dump()),
         policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
         device=content.device,
     )  # fmt: skip
+
+
+def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Optional parameters that are sought and not in [params], at their starts: a model that is told of a Young's
+    modulus wants no shear modulus and chooses a Poisson's ratio."""
+    found = {}
+    recorded = any(t is not None and t.video is not None for t in (content.target, *(v.target for v in content.views)))
+    for spec in model.specs:
+        table = content.unknowns.get(spec.name)
+        if table is None or spec.default is not None or spec.name in values:
+            continue
+        given = table.start if not isinstance(table.start, Mapping) else content.truth.get(spec.name)
+        # A synthesised video knows such a parameter from [truth], or derives it from others there.
+        if given is not None and not isinstance(given, Mapping) and (recorded or spec.name in content.truth):
+            found[spec.name] = known_value(model, spec.name, given, f"unknowns.{spec.name}.start")
+    return found
 
 
 def _cameras(content: ExperimentFile) -> Cameras:
@@ -118,14 +137,14 @@ def unit_of(specs: tuple[ParamSpec, ...], name: str) -> str:
     return next((spec.unit for spec in specs if spec.name == name), "")
 
 
-def steps_of(time: TimeTable) -> int:
-    """How many steps a file asks for."""
+def steps_of(time: TimeTable, dt: float) -> int:
+    """How many steps of ``dt`` [s] a file asks for."""
     if (time.steps is None) == (time.duration is None):
         raise InputError("time: give either steps or duration")
     if time.steps is not None:
         return time.steps
     assert time.duration is not None
-    return max(1, round(time.duration / time.dt))
+    return max(1, round(time.duration / dt))
 
 
 LIGHTS: Mapping[str, tuple[type[Any], tuple[str, ...]]] = {

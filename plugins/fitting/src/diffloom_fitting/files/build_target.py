@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,6 +93,15 @@ def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: 
     return synthesise(drawn, truth, rate=table.rate, levels=table.levels)
 
 
+def warn_of_cut(video: str, span: float) -> None:
+    """Say that a video is longer than its simulation."""
+    warnings.warn(
+        f"{Path(video).name} goes on after {span:g} s, where the simulation ends: what follows is left out. Set "
+        "time.duration to simulate all of it, or target.duration to say that this is meant",
+        stacklevel=2,
+    )
+
+
 def _reader(named: Named | None) -> VideoReader | None:
     if named is None:
         return None
@@ -110,6 +120,8 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         folder / table.video, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
         dtype=scene.dtype, reader=_reader(table.reader),
     )  # fmt: skip
+    if target.goes_on and (table.duration is None or table.duration > span):
+        warn_of_cut(table.video, span)
     if table.masks is not None:
         target = read_masks(target, folder / table.masks, dtype=scene.dtype)
     if offset < 0.0:

@@ -19,11 +19,11 @@ from diffloom_fitting.files.draws import draw, generator_for, is_draw
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
-from diffloom_fitting.files.schema import ExperimentFile, StageTable, UnknownTable
+from diffloom_fitting.files.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
-from diffloom_fitting.priors import Even
+from diffloom_fitting.priors import Even, Gaussian
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.schedules import Schedule, constant
 from diffloom_fitting.stages import Stage, Stop
@@ -49,13 +49,26 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
     return true_values(scene, values)
 
 
-def _derived(scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any]) -> dict[str, Tensor]:
-    """True values that are sought where the file gives others, as masses of densities: models say what follows."""
+def _derived(
+    scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any], recorded: bool
+) -> dict[str, Tensor]:
+    """True values that are sought where the file gives others, as masses of densities: models say what follows.
+
+    recorded: of a real video only what follows from [truth] is true, not what follows from a model's defaults.
+    """
     wanted = {spec.name for spec in scene.model.specs} & set(unknowns) - set(truth)
     if not wanted:
         return {}
-    found = scene.model.derived(scene.params_with(truth))
-    return {name: value.detach() for name, value in found.items() if name in wanted}
+    traced = {name: value.detach().clone().requires_grad_(True) for name, value in truth.items()}
+    found = scene.model.derived(scene.params_with(traced))
+    told = {name: value for name, value in found.items() if name in wanted}
+    return {name: value.detach() for name, value in told.items() if value.requires_grad or not recorded}
+
+
+def _is_recorded(content: ExperimentFile) -> bool:
+    """Whether any of a file's targets is a video."""
+    tables = [content.target, *(view.target for view in content.views)]
+    return any(table is not None and table.video is not None for table in tables)
 
 
 def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
@@ -65,7 +78,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
     target, holdout, scene = build_targets(loaded, scene, truth)
-    truth = truth | _derived(scene, truth, content.unknowns)
+    truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
         Unknown(
@@ -75,12 +88,23 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         for name, table in content.unknowns.items()
     ]  # fmt: skip
     even = content.prior.even
-    return Experiment(
+    made = Experiment(
         scene, target, unknowns, _loss(content.loss, "loss"),
         tuple(_stage(stage, f"stages.{n}", content.renderer.name) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
+        gaussian=_gaussian(content.prior, [u.name for u in unknowns]), uncertainty=content.uncertainty,
     )  # fmt: skip
+    made.start()  # a start that cannot be searched from is told before anything is written
+    return made
+
+
+def _gaussian(table: PriorTable, unknowns: list[str]) -> Gaussian | None:
+    """The Gaussian prior of a file."""
+    if not table.gaussian:
+        return None
+    means = {name: given.mean for name, given in table.gaussian.items()}
+    return Gaussian.checked(means, {n: given.deviation for n, given in table.gaussian.items()}, table.noise, unknowns)
 
 
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:

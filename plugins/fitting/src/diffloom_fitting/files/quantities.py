@@ -1,4 +1,5 @@
-"""Values with units: "7850 kg/m^3" is accepted where the unit is the parameter's own, and refused elsewhere."""
+"""Values with units: "7850 kg/m^3" or "2 kPa" are accepted where the unit is the parameter's own, with or without a
+prefix, and refused elsewhere."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 from diffloom.interfaces import InputError
 
 _FORM = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
+PREFIXES = {"G": 1e9, "M": 1e6, "k": 1e3, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6}
 _SIGNS = {"·": " ", "*": " ", "²": "^2", "³": "^3", "**": "^"}
 
 
@@ -22,12 +24,22 @@ def quantity(value: Any, unit: str, place: str) -> Any:
     found = _FORM.fullmatch(value)
     if found is None:
         raise InputError(f"{place}: got {value!r}; expected a number{_in(unit)}, such as {_example(unit)}")
-    if _plain(found[2]) not in ("", _plain(unit)):
+    factor = _factor(_plain(found[2]), _plain(unit))
+    if factor is None:
         raise InputError(
             f"{place}: got {value!r}, in {found[2]}; expected{_in(unit) or ' a number without unit'}: convert it, "
-            "units are not converted for you"
+            "only prefixes such as k and m are understood"
         )
-    return float(found[1])
+    return float(found[1]) * factor
+
+
+def _factor(given: str, unit: str) -> float | None:
+    """What a number in the unit ``given`` is multiplied by: 1000 for kPa where Pa is expected; None for other units."""
+    if given in ("", unit):
+        return 1.0
+    if given == "g" and unit == "kg":
+        return 1e-3
+    return PREFIXES[given[0]] if given[0] in PREFIXES and given[1:] == unit and unit[0].isalpha() else None
 
 
 def _plain(unit: str) -> str:

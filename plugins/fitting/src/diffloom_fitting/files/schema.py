@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from diffloom_fitting.files.values import FramesTable, Named, Number, ScheduleTable, StopTable, Table
 
 Vector = tuple[Number, Number, Number]
+StepSize = Annotated[Number, Field(gt=0.0)] | Literal["auto"]
 GradientPolicy = Literal["store_all", "checkpointed"]
 
 
@@ -30,7 +31,9 @@ class TermTable(Table):
 class TimeTable(Table):
     """The clock of the physics."""
 
-    dt: Number = Field(gt=0.0, description='physics step [s]; a fraction may be written "1/960"')
+    dt: StepSize = Field(
+        description='physics step [s], more than 0, or a fraction such as "1/960"; "auto" takes what the model suggests'
+    )
     steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
     integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
@@ -182,8 +185,22 @@ class StartsTable(Table):
     enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
 
 
+class GaussianTable(Table):
+    """What is known of one unknown beforehand, in its unit."""
+
+    mean: Number | list[Number] = Field(description="the expected value, or one for each number")
+    deviation: Number | list[Number] = Field(description="its standard deviation, more than 0")
+
+
 class PriorTable(Table):
     """What is believed beforehand; added to the loss."""
+
+    gaussian: dict[str, GaussianTable] = Field(
+        {}, description="by unknown: a Gaussian prior, as further residuals that Gauss-Newton, ± and the verdict see"
+    )
+    noise: float = Field(
+        0.01, gt=0.0, description="standard deviation of a pixel (0..1) that the Gaussian prior is weighed against"
+    )
 
     even: dict[str, float] = Field(
         {}, description="weight by unknown: mean squared deviation of its rows from their mean, in its unit"
@@ -213,6 +230,9 @@ class ExperimentFile(Table):
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
+    uncertainty: Literal["laplace", "blocks"] = Field(
+        "laplace", description="how ± is found: from the loss's curvature, or at least the jackknife over time windows"
+    )
     stages: list[StageTable] = Field(
         [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],
         min_length=1,

@@ -13,7 +13,7 @@ from diffloom_fitting.files.make import make, with_paths
 from diffloom_fitting.files.schema import TermTable
 
 #: Tables in which parameters are named, by the path to them.
-NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"))
+NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"), ("prior", "gaussian"))
 
 
 def with_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
 
 class Table(BaseModel):
@@ -23,7 +32,11 @@ def _number(value: Any) -> Any:
     return value
 
 
-Number = Annotated[float, BeforeValidator(_number)]
+Number = Annotated[
+    float,
+    BeforeValidator(_number),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^ *[-+0-9.eE]+ */ *[-+0-9.eE]+ *$"}]}),
+]
 """A number, or a fraction in quotes such as "1/960"."""
 
 
@@ -38,6 +51,10 @@ class Named(BaseModel):
     @classmethod
     def _short(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler.resolve_ref_schema(handler(core))]}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -61,7 +78,7 @@ class StopTable(Table):
     loss: float | None = Field(None, description="the loss is at most this")
     change: float | None = Field(None, description="over `patience` iterations the loss fell by less than this part")
     gradient: float | None = Field(None, description="the gradient's norm is at most this")
-    patience: int = Field(5, ge=1, description="iterations, for change")
+    patience: int | None = Field(None, ge=1, description="iterations, for change; absent: the optimiser's own, 5 to 20")
     seconds: float | None = Field(None, description="the stage has run this long [s]")
 
 

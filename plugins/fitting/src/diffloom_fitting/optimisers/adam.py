@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_eva
 @dataclass(frozen=True)
 class Adam(Optimiser):
     """Steps of about ``rate`` in every direction, whatever the gradient's size. betas: memory of mean and square."""
+
+    stop_window: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
 
     rate: float = 0.1
     betas: tuple[float, float] = (0.9, 0.999)

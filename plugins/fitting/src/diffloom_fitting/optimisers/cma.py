@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -23,6 +24,8 @@ LIMIT = 200
 class CmaEs(Optimiser):
     """One generation per iteration; the best place seen is kept. sigma: first standard deviation in the searched
     space. population: simulations per generation, 0 chooses by the number of unknowns."""
+
+    stop_window: ClassVar[int] = 20  # a generation may find nothing better
 
     sigma: float = 0.5
     population: int = 0

@@ -53,13 +53,20 @@ def _slope(objective: Objective, z: Tensor, i: int, at: Tensor, central: bool, w
         change = 0.5 * (change - objective.residuals(behind))
     else:
         change = change - at
-    return (_without_jumps(change) if width is None else change) / h
+    return (without_jumps(change) if width is None else change) / h
 
 
-def _without_jumps(change: Tensor) -> Tensor:
+def without_jumps(change: Tensor) -> Tensor:
+    """A difference of residuals with zeros where a pixel was switched."""
+    return torch.where(jumps(change), torch.zeros_like(change), change)
+
+
+def jumps(change: Tensor, steeper: float = JUMP) -> Tensor:
+    """Which of the residuals' differences are no slopes: a pixel was switched, not moved. steeper: times the steepest
+    of 99 % of all."""
     size = change.abs()
     moved = size[size > 0.0]
     if moved.numel() < 100:
-        return change
+        return torch.zeros_like(change, dtype=torch.bool)
     steep = moved.kthvalue(int(0.99 * moved.numel())).values
-    return torch.where(size > JUMP * steep, torch.zeros_like(change), change)
+    return size > steeper * steep

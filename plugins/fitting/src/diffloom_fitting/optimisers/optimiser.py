@@ -41,11 +41,13 @@ class Optimiser(ABC):
     """One way to go downhill. Implementations are frozen dataclasses of settings, registered by name through the hook
     ``diffloom_register_optimisers``; their fields can be set beside the name in an experiment's [[stages]].
 
-    All that changes lies in a ``Progress``, so that a fit can be resumed to the same bits. expected_failures: checks of
-    the conformance suite that cannot pass, each with its reason.
+    All that changes lies in a ``Progress``, so that a fit can be resumed to the same bits. expected_failures: checks
+    of the conformance suite that cannot pass, each with its reason. stop_window: iterations over which a stage judges
+    whether the loss still falls, unless its ``Stop`` says so.
     """
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
+    stop_window: ClassVar[int] = 5
 
     @abstractmethod
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_eva
 @dataclass(frozen=True)
 class Sgd(Optimiser):
     """z <- z - rate v, v <- momentum v + gradient. longest: no step is longer than this in the searched space."""
+
+    stop_window: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
 
     rate: float = 0.1
     momentum: float = 0.0

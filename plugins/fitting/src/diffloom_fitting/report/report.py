@@ -12,8 +12,20 @@ from typing import Any
 import jinja2
 from PIL import Image
 
-from diffloom_fitting.console.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines
-from diffloom_fitting.console.tables import result_lines
+from diffloom.interfaces import InputError
+from diffloom_fitting.accepting import instance
+from diffloom_fitting.accepting import shown as told
+from diffloom_fitting.console.numbers import (
+    memory,
+    number,
+    percent,
+    pretty_unit,
+    seconds,
+    shown,
+    shown_lines,
+    with_caveat,
+)
+from diffloom_fitting.console.tables import found_word, result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.report.panels import Panels, render_panels, side_by_side, strip
@@ -21,12 +33,21 @@ from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_p
 from diffloom_fitting.report.video import frame_rate, write_video
 from diffloom_fitting.result import Result
 from diffloom_fitting.run_folder.versions import versions
-from diffloom_fitting.run_folder.writing import write_bytes, write_text
+from diffloom_fitting.run_folder.writing import explained, write_bytes, write_text
 from diffloom_fitting.stopwatch import PARTS
 
 
-def write_report(folder: Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None) -> Path:
-    """Write video, strip, plots and report.html into ``folder``; returns the report's path."""
+def write_report(
+    folder: str | Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None
+) -> Path:
+    """Write video, strip, plots and report.html into ``folder``, made if need be; returns the report's path."""
+    if not isinstance(folder, str | Path):
+        raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
+    instance("write_report: experiment", experiment, Experiment)
+    instance("write_report: result", result, Result)
+    folder = Path(folder)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     seen = [
         _write_view(folder, experiment, result, label, p) for label, p in render_panels(experiment, result.z).items()
     ]
@@ -36,6 +57,7 @@ def write_report(folder: Path, experiment: Experiment, result: Result, *, text: 
     page = _template().render(
         title=experiment.title,
         text=text,
+        verdict=result.verdict if result.uncertainty != "not asked for" else None,
         headline=headline(result),
         cards=cards(result),
         rows=rows(result),
@@ -82,6 +104,7 @@ def headline(result: Result) -> str:
     for e in result.estimates[:4]:
         unit = f" {pretty_unit(e.unit)}" if e.unit else ""
         told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
+        told = with_caveat(told, e.caveat)
         parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
     more = len(result.estimates) - 4
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
@@ -96,6 +119,8 @@ def cards(result: Result) -> list[tuple[str, str]]:
         (seconds(result.seconds_per_iteration), "per iteration"),
         (memory(result.memory), "peak memory"),
     ]
+    if result.compiling >= 0.5:
+        found.insert(4, (seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
         found.insert(1, (number(result.holdout_loss, 3), "loss on frames kept aside"))
     return found
@@ -110,7 +135,7 @@ def rows(result: Result) -> list[dict[str, list[str]]]:
             "unknown": [e.name],
             "unit": [pretty_unit(e.unit)],
             "start": shown_lines(e.start),
-            "found": shown_lines(e.found, e.deviation),
+            found_word(result): [*shown_lines(e.found, e.deviation), *([f"({e.caveat})"] if e.caveat else [])],
         }
         if known:
             row |= {"truth": [] if e.truth is None else shown_lines(e.truth), "error": [percent(e.error)]}

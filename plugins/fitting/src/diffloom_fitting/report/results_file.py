@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def result_data(result: Result) -> dict[str, Any]:
     """Plain data: everything but the history, which is in history.jsonl."""
     check, sure = result.gradient, result.uncertainty
     return {
+        "verdict": result.verdict.data(),
         "estimates": [
             {
                 "name": e.name,
@@ -30,6 +32,7 @@ def result_data(result: Result) -> dict[str, Any]:
                 "start": e.start.tolist(),
                 "found": e.found.tolist(),
                 "deviation": _list(e.deviation),
+                "caveat": e.caveat,
                 "truth": _list(e.truth),
                 "error": e.error,
                 "start_error": e.start_error,
@@ -46,6 +49,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "iterations": result.iterations,
         "evaluations": result.evaluations,
         "seconds": result.seconds,
+        "compile_seconds": result.compiling,
         "seconds_by_part": dict(result.shares),
         "peak_memory_bytes": result.memory,
         "gradient_check": (
@@ -57,8 +61,11 @@ def result_data(result: Result) -> dict[str, Any]:
             {
                 "noise": sure.noise,
                 "inflation": sure.inflation,
-                "condition": sure.condition,
+                "condition": sure.condition if math.isfinite(sure.condition) else None,
                 "correlation": sure.correlation.tolist(),
+                "method": sure.method,
+                "unrest": sure.unrest,
+                "windows": sure.windows,
             }
             if isinstance(sure, Uncertainty)
             else sure
@@ -67,4 +74,11 @@ def result_data(result: Result) -> dict[str, Any]:
 
 
 def _list(value: Tensor | None) -> Any:
-    return None if value is None else value.tolist()
+    return None if value is None else _without_nan(value.tolist())
+
+
+def _without_nan(value: Any) -> Any:
+    """NaN, which JSON has not, as null."""
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if math.isnan(value) else value

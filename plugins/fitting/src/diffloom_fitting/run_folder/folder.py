@@ -30,7 +30,10 @@ class RunFolder:
     def create(path: Path, loaded: Loaded) -> RunFolder:
         """A new folder (with its parents) holding config and versions; refuses one that holds a run."""
         if (path / "config.json").exists():
-            raise FolderError(f"{str(path)!r} holds a run already; go on with --resume or choose another --out")
+            raise FolderError(
+                f"{str(path)!r} holds a run already; go on with --resume, start anew with --overwrite, "
+                "or choose another --out"
+            )
         made = _missing_parents(path)
         try:
             with explained(path):

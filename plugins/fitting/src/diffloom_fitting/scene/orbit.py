@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError, ParamSpec
+from diffloom_fitting.accepting import numbers, pixels, real
 from diffloom_fitting.scene.moving import Waypoint, along, check_waypoints
 from diffloom_fitting.scene.placement import CameraPlacement
 
@@ -18,7 +19,8 @@ MOVING = ("distance", "elevation", "azimuth", "target")
 @dataclass(frozen=True)
 class Orbit(CameraPlacement):
     """A camera at ``distance`` [m] from ``target`` [m]; angles and vertical field of view in degrees; size in pixels
-    (height, width). Azimuth 0 looks along -z, elevation 90 straight down. path: waypoints of a camera that moves."""
+    (height, width), or one number for a square. Azimuth 0 looks along -z, elevation 90 straight down. path: waypoints
+    of a camera that moves."""
 
     distance: float = 8.0
     elevation: float = 30.0
@@ -31,6 +33,23 @@ class Orbit(CameraPlacement):
     path: tuple[Waypoint, ...] = ()
 
     def __post_init__(self) -> None:
+        checked = {
+            "distance": real("Orbit.distance", self.distance, above=0.0),
+            "elevation": real("Orbit.elevation", self.elevation),
+            "azimuth": real("Orbit.azimuth", self.azimuth),
+            "target": numbers("Orbit.target", self.target, 3),
+            "fov": real("Orbit.fov", self.fov, above=0.0, below=180.0),
+            "size": pixels("Orbit.size", self.size),
+            "near": real("Orbit.near", self.near, above=0.0),
+            "far": real("Orbit.far", self.far, above=0.0),
+        }
+        if not checked["near"] < checked["far"]:  # type: ignore[operator]
+            raise InputError(f"Orbit: got near={self.near:g} and far={self.far:g} m; expected near < far")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if isinstance(self.path, Waypoint) or not all(isinstance(point, Waypoint) for point in self.path):
+            raise InputError("Orbit.path: expected waypoints, such as (Waypoint(0.0), Waypoint(1.0, azimuth=40.0))")
+        object.__setattr__(self, "path", tuple(self.path))
         check_waypoints(self.path)
 
     @property

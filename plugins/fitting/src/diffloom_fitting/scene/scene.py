@@ -26,6 +26,7 @@ from diffloom.interfaces import (
 )
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.scene.appearance import Appearance
+from diffloom_fitting.scene.checks import checked_fields
 from diffloom_fitting.scene.device import check_device, moved
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.placement import camera_of
@@ -50,13 +51,15 @@ class View:
 class Scene:
     """A model, how it starts and moves, and how it is recorded.
 
-    params: known values, made by ``model.params(...)``; their dtype is the scene's precision. dt: physics step [s].
-    steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, a
-    ``Tracked`` one, or several by label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0),
-    time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth" names its place. lights: none means
-    the renderer's own. background: (height, width, 3) image behind the surface, or None for the renderer's colour;
-    images show the surface laid over it. integrator: the model's default if None. gradient: how rollouts are
-    differentiated. control: inputs per step. policy: a network that makes them instead. label: of the one camera of
+    renderer: or the name of a registered one, with its defaults. params: known values, made by ``model.params(...)``,
+    whose dtype is the scene's precision; or a mapping of them, in single precision. dt: physics step [s], or "auto"
+    for what the model suggests. steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be
+    sought), any ``Camera``, a ``Tracked`` one, or several by label, such as {"front": Orbit(), "side":
+    Viewpoint(Orbit(azimuth=90.0), time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth"
+    names its place. lights: none means the renderer's own. background: (height, width, 3) image behind the surface,
+    or None for the renderer's colour; images show the surface laid over it. integrator: the model's default if None.
+    gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
+    label: of the one camera of
     ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
     the CPU.
     """
@@ -80,8 +83,8 @@ class Scene:
     def __post_init__(self) -> None:
         check_device(self.device)
         viewpoints_of(self.camera)
-        if not self.dt > 0.0 or self.steps < 1:
-            raise InputError(f"scene: got dt={self.dt:g} s and {self.steps} steps; expected dt > 0 and 1 or more steps")
+        for name, value in checked_fields(self).items():
+            object.__setattr__(self, name, value)
         if self.policy is not None:
             self.policy.check(self.model)
 
@@ -118,6 +121,14 @@ class Scene:
     def with_renderer(self, renderer: Renderer) -> Scene:
         """The same scene, drawn by another renderer."""
         return replace(self, renderer=renderer)
+
+    def known(self, values: Mapping[str, object], what: str = "scene") -> None:
+        """Raise when ``values`` name something that the scene does not have."""
+        from diffloom_fitting.accepting import known
+        from diffloom_fitting.unknowns import seekable
+
+        own = [spec.name for spec in self.model.specs]
+        known(what, list(values), list(dict.fromkeys([*own, *seekable(self)])))
 
     def params_with(self, values: Mapping[str, Tensor]) -> Params:
         """The known parameters with the model's own among ``values`` put in, on the scene's device."""

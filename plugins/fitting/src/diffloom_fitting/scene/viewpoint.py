@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
+from diffloom_fitting.accepting import real, shown
 from diffloom_fitting.scene.moving import Tracked
 from diffloom_fitting.scene.placement import CameraPlacement
 
+CAMERA = "scene.camera"
 AnyCamera = Camera | CameraPlacement | Tracked
 
 
@@ -30,8 +31,9 @@ class Viewpoint:
     background: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.time_offset):
-            raise InputError(f"Viewpoint.time_offset: got {self.time_offset!r}; expected seconds")
+        if not isinstance(self.camera, Camera | CameraPlacement | Tracked):
+            raise InputError(f"{CAMERA}: got {shown(self.camera)}; expected a camera, such as Orbit(distance=3.0)")
+        object.__setattr__(self, "time_offset", real("Viewpoint.time_offset [s]", self.time_offset))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -52,12 +54,17 @@ Cameras = AnyCamera | Viewpoint | Mapping[str, AnyCamera | Viewpoint]
 
 def viewpoints_of(camera: Cameras) -> dict[str, Viewpoint]:
     """Viewpoints by label; a single camera has the label ""."""
+    if isinstance(camera, Sequence):
+        raise InputError(
+            f"{CAMERA}: got a list of {len(camera)}; expected one camera, or several by label, such as "
+            '{"front": Orbit(), "side": Orbit(azimuth=90.0)}'
+        )
     if not isinstance(camera, Mapping):
         return {"": camera if isinstance(camera, Viewpoint) else Viewpoint(camera)}
     if not camera:
         raise InputError("scene.camera: got no cameras; expected one, or several by label")
     for label in camera:
-        if not label or not label.replace("_", "").replace("-", "").isalnum():
+        if not isinstance(label, str) or not label or not label.replace("_", "").replace("-", "").isalnum():
             raise InputError(
                 f"scene.camera: got the label {label!r}; expected letters, digits, - and _, such as 'front'"
             )

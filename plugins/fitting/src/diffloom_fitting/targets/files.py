@@ -36,11 +36,12 @@ def read_video(
     end = float("inf") if duration is None else begin + duration
     times: list[float] = []
     frames: list[Tensor] = []
-    seen, step = 0, 0.0
+    seen, step, goes_on = 0, 0.0, False
     limits = ReadingLimits(place.name)
     for time, image in source:
         limits.decoded()
         if time > end + 1e-9:
+            goes_on = True
             break
         if time < begin - 1e-9:
             continue
@@ -53,7 +54,8 @@ def read_video(
         seen += 1
     if not frames:
         raise InputError(f"video {place.name!r}: no frames between {begin:g} s and {end:g} s")
-    return Target(torch.tensor(times, dtype=torch.float64), torch.stack(frames), step=step, source=str(path))
+    return Target(torch.tensor(times, dtype=torch.float64), torch.stack(frames), step=step, source=str(path),
+                  goes_on=goes_on)  # fmt: skip
 
 
 def _as_tensor(frame: Frame, name: str, dtype: torch.dtype) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
+from diffloom_fitting.accepting import mapping, real, whole
 from diffloom_fitting.targets.several import Targets
 from diffloom_fitting.targets.target import Target
 
@@ -28,11 +29,23 @@ def synthesise(
     another renderer than the fit's, pass ``scene.with_renderer(other)``. Times are those of the video, which
     differ from the simulation's by the camera's time offset. For several cameras see ``synthesise_views``.
     """
+    truth = mapping("synthesise: truth", truth, '{"density": 2.0}')
+    rate = None if rate is None else real("synthesise: rate [frames/s]", rate, above=0.0)
+    levels = None if levels is None else whole("synthesise: levels", levels, 1)
+    if times is not None:
+        times = torch.as_tensor(times, dtype=torch.float64).reshape(-1)
+    scene.known(truth, "truth")
     if len(scene.viewpoints) > 1:
         raise InputError(
             f"synthesise: the scene has {len(scene.viewpoints)} cameras ({', '.join(scene.viewpoints)}); call "
             "synthesise_views, which makes a target for each"
         )
+    return _synthesised(scene, truth, times, rate, levels)
+
+
+def _synthesised(
+    scene: Scene, truth: Mapping[str, object], times: Tensor | None, rate: float | None, levels: int | None
+) -> Target:
     offset = scene.viewpoint.time_offset
     if times is None:
         times = _video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
@@ -54,8 +67,10 @@ def synthesise_views(
     scene: Scene, truth: Mapping[str, object], *, rate: float | None = None, levels: int | None = None
 ) -> Targets:
     """What ``synthesise`` makes, for each of the scene's cameras."""
+    truth = mapping("synthesise_views: truth", truth, '{"density": 2.0}')
+    scene.known(truth, "truth")
     return Targets(
-        {label: synthesise(scene.seen_from(label), truth, rate=rate, levels=levels) for label in scene.viewpoints}
+        {label: _synthesised(scene.seen_from(label), truth, None, rate, levels) for label in scene.viewpoints}
     )
 
 
@@ -71,8 +86,17 @@ def _video_times(span: float, offset: float, rate: float) -> Tensor:
     return frames / rate
 
 
+def _without_unit(scene: Scene, name: str, value: object) -> object:
+    """A text such as "2 kPa" as a number in the parameter's unit; all else as it is."""
+    from diffloom_fitting.files.quantities import quantity
+
+    unit = next((spec.unit for spec in scene.model.specs if spec.name == name), "")
+    return quantity(value, unit, f"truth.{name}") if isinstance(value, str) else value
+
+
 def true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:
     """``truth`` as tensors of the scene's precision; the model's own parameters are checked against their specs."""
+    truth = {name: _without_unit(scene, name, value) for name, value in truth.items()}
     own = {spec.name for spec in scene.model.specs}
     checked = scene.model.params(scene.dtype, **{k: v for k, v in truth.items() if k in own})
     others = {k: torch.as_tensor(v, dtype=scene.dtype) for k, v in truth.items() if k not in own}

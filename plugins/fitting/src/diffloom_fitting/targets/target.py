@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.accepting import images, shown
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,11 @@ class Target:
     """What was seen.
 
     times: (frames,) [s] since the simulation's start; of the video, where a ``Viewpoint`` says how the two differ.
-    frames: (frames, height, width, 3 or 4), 0..1; the fourth
-    channel is coverage, which only a synthesised video has. masks: (frames, height, width), 1 where the object is.
-    q: (frames, nodes, dq), true states, for the state loss. truth: true values where they are known.
-    step: size of a grey level, 1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people.
+    frames: (frames, height, width, 3 or 4), 0..1; the fourth channel is coverage, which only a synthesised video has.
+    masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
+    nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
+    1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people. goes_on: whether the video
+    has later frames that were left out.
     """
 
     times: Tensor
@@ -29,14 +31,39 @@ class Target:
     truth: Mapping[str, Tensor] = field(default_factory=dict)
     step: float = 0.0
     source: str = ""
+    goes_on: bool = False
 
     def __post_init__(self) -> None:
+        self._accept()
         for name in ("frames", "masks", "q"):
             value: Tensor | None = getattr(self, name)
             if value is not None and value.shape[0] != self.times.shape[0]:
                 raise InputError(
                     f"target.{name}: got {value.shape[0]} for {self.times.shape[0]} times; expected one per time"
                 )
+
+    def _accept(self) -> None:
+        """Take arrays as tensors and bytes as 0..1."""
+        try:
+            times = torch.as_tensor(self.times, dtype=torch.float64)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"target.times: got {shown(self.times)}; expected the frames' times [s]") from error
+        if times.dim() != 1 or not bool(torch.isfinite(times).all()):
+            raise InputError(f"target.times: got shape {tuple(times.shape)}; expected one finite time [s] per frame")
+        if times.numel() > 1 and bool((times.diff() <= 0.0).any()):
+            raise InputError("target.times: expected each later than the one before")
+        object.__setattr__(self, "times", times)
+        for name, dims in (("frames", (4,)), ("masks", (3,))):
+            value = getattr(self, name)
+            if value is not None:
+                tensor, step = images(f"target.{name}", value, dims)
+                object.__setattr__(self, name, tensor)
+                if name == "frames" and step > 0.0 and self.step == 0.0:
+                    object.__setattr__(self, "step", step)
+        if self.frames is not None and self.frames.shape[-1] not in (3, 4):
+            raise InputError(
+                f"target.frames: got shape {tuple(self.frames.shape)}; expected (frames, height, width, 3 or 4)"
+            )
 
     def __len__(self) -> int:
         return int(self.times.shape[0])

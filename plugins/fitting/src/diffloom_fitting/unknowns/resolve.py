@@ -10,6 +10,8 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom.interfaces.errors import nearest
+from diffloom_fitting.accepting import shown
+from diffloom_fitting.files.quantities import quantity
 from diffloom_fitting.unknowns.layout import Layout, Slot
 from diffloom_fitting.unknowns.spaces import Bounds, space_for
 from diffloom_fitting.unknowns.unknown import Unknown
@@ -39,7 +41,7 @@ def seekable(scene: Scene) -> list[str]:
 
 def _slot(unknown: Unknown, scene: Scene) -> Slot:
     unit, bounds, full, present = _declared(unknown.name, scene)
-    start = present if unknown.start is None else torch.as_tensor(unknown.start, dtype=scene.dtype)
+    start = present if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
     if start is None:
         raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
     what = f"unknown {unknown.name!r}" + (f" [{unit}]" if unit else "")
@@ -47,6 +49,11 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
     if unknown.only is not None:
         base = _base(what, unknown.only, full, present)
         full = (len(unknown.only), *full[1:])
+    if start.dim() == 0 and _is_vector(unknown.name, scene, full):
+        raise InputError(
+            f"{what}: got one number, {float(start):g}, for a vector; expected its {full[-1]} numbers, such as "
+            f"{[float(start)] * full[-1]}"
+        )
     shape = full if unknown.each or unknown.only is not None else tuple(start.shape)
     try:
         start = start.expand(shape) if tuple(start.shape) != shape else start
@@ -58,6 +65,29 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
     own = bounds if unknown.bounds is None else unknown.bounds
     space = space_for(own, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, shape, space, start.detach().clone(), unknown.only, base)
+
+
+def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
+    """A start as a tensor: numbers, lists, arrays, and texts with a unit."""
+    if isinstance(value, str | list | tuple | int | float) and not isinstance(value, bool):
+        value = quantity(list(value) if isinstance(value, tuple) else value, unit, f"unknown {name!r}")
+    try:
+        found = torch.as_tensor(value).detach().to(dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"unknown {name!r}: got {shown(value)}; expected a number or a list of numbers") from error
+    if isinstance(value, bool) or not bool(torch.isfinite(found).all()):
+        raise InputError(f"unknown {name!r}: got a start of {shown(value)}; expected finite numbers")
+    return found
+
+
+def _is_vector(name: str, scene: Scene, full: tuple[int, ...]) -> bool:
+    """Whether an unknown's last axis is that of a vector (x, y, z), and not of elements that may share a value."""
+    if name == "appearance.colour":
+        return True
+    if name.startswith("camera."):
+        return len(full) == 1
+    shape = scene.model.spec(name.removeprefix("control.")).shape
+    return bool(shape) and isinstance(shape[-1], int)
 
 
 def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tensor | None) -> Tensor:

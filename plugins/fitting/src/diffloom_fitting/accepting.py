@@ -1,0 +1,141 @@
+"""What people pass from Python: converted where it is plain what was meant, refused in their words where it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+
+Kind = TypeVar("Kind")
+
+
+def shown(value: object) -> str:
+    """A value in a few words."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, Tensor | np.ndarray):
+        return f"{'a tensor' if isinstance(value, Tensor) else 'an array'} of shape {tuple(value.shape)}"
+    told = repr(value)
+    return told if len(told) <= 60 else f"a {type(value).__name__}"
+
+
+def whole(what: str, value: object, least: int = 0) -> int:
+    """A whole number of at least ``least``; 3.0 is one, True and 1.5 are not."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise InputError(f"{what}: got {shown(value)}; expected a whole number, {least} or more")
+    return number
+
+
+def real(
+    what: str, value: object, above: float | None = None, below: float | None = None, least: float | None = None
+) -> float:
+    """A finite number within the bounds."""
+    if isinstance(value, Tensor | np.ndarray | np.generic) and np.size(value) == 1:
+        value = value.item()
+    wanted = "a number" + "".join(
+        f"{', and ' if n else ' '}{word} {bound:g}"
+        for n, (word, bound) in enumerate(
+            [(w, b) for w, b in (("above", above), ("below", below), ("of at least", least)) if b is not None]
+        )
+    )
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{what}: got {shown(value)}; expected {wanted}")
+    if (above is not None and value <= above) or (below is not None and value >= below):
+        raise InputError(f"{what}: got {value:g}; expected {wanted}")
+    if least is not None and value < least:
+        raise InputError(f"{what}: got {value:g}; expected {wanted}")
+    return float(value)
+
+
+def numbers(what: str, value: object, count: int) -> tuple[float, ...]:
+    """A tuple of ``count`` finite numbers from a list, an array or a tensor."""
+    if isinstance(value, Tensor | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != count:
+        raise InputError(f"{what}: got {shown(value)}; expected {count} numbers")
+    return tuple(real(f"{what}[{i}]", item) for i, item in enumerate(value))
+
+
+def pixels(what: str, value: object) -> tuple[int, int]:
+    """(height, width) in pixels; one number is a square."""
+    if isinstance(value, Tensor | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, int | float | np.integer) and not isinstance(value, bool):
+        side = whole(what, value, 1)
+        return side, side
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise InputError(f"{what}: got {shown(value)}; expected (height, width) in pixels, or one number for a square")
+    return whole(f"{what}[0]", value[0], 1), whole(f"{what}[1]", value[1], 1)
+
+
+def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], Any] | None = None) -> Kind:
+    """An object of ``kind``; a registered name is made with its defaults. named: such as ``get_loss``."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and named is not None:
+        made = named(value)()
+        if isinstance(made, kind):
+            return made
+        raise InputError(f"{what}: {value!r} makes {shown(made)}; expected a {kind.__name__}")
+    short = kind.__name__.lower()
+    if isinstance(value, type):
+        hint = f"an object: {value.__name__}()" if issubclass(value, kind) else f"a {kind.__name__}"
+    elif named is not None:
+        hint = f"the name of a registered {short} or a {kind.__name__}"
+    else:
+        hint = f"a {kind.__name__}"
+    raise InputError(f"{what}: got {shown(value)}; expected {hint}")
+
+
+def mapping(what: str, value: object, example: str) -> dict[str, Any]:
+    """A dict with names as keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InputError(f"{what}: got {shown(value)}; expected values by name, such as {example}")
+    return dict(value)
+
+
+def known(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
+    """Raise unless all ``names`` are among ``allowed``."""
+    for name in names:
+        if name not in allowed:
+            raise InputError(
+                f"{what}: the scene has nothing called {name!r}{nearest(name, allowed) or '.'} It has: "
+                f"{', '.join(allowed)}"
+            )
+
+
+def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float]:
+    """(images in 0..1, size of a grey level): bytes are scaled, floats beyond 1 refused.
+
+    value: a tensor or array with one of ``dims`` dimensions, such as (frames, height, width, 3).
+    """
+    if not isinstance(value, Tensor | np.ndarray):
+        raise InputError(f"{what}: got {shown(value)}; expected an array or tensor of images")
+    tensor = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+    if tensor.dim() not in dims:
+        raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected {' or '.join(str(d) for d in dims)} axes")
+    if tensor.dtype == torch.uint8:
+        return tensor.to(torch.get_default_dtype()) / 255.0, 1.0 / 255.0
+    if tensor.dtype == torch.bool:
+        return tensor.to(torch.get_default_dtype()), 0.0
+    if not tensor.is_floating_point():
+        raise InputError(f"{what}: got {tensor.dtype}; expected uint8 (0..255) or floats (0..1)")
+    if tensor.numel():
+        low, high = float(tensor.min()), float(tensor.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise InputError(f"{what}: it holds NaN or infinity; expected numbers in 0..1")
+        if high > 8.0 or low < -8.0:
+            raise InputError(
+                f"{what}: got numbers from {low:g} to {high:g}; expected 0..1: divide by 255, or pass uint8"
+            )
+    return tensor, 0.0

@@ -1,0 +1,76 @@
+"""What a scene is made of, checked and converted where it is plain what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from diffloom.interfaces import InputError, Integrator, Light, Model, Params, Renderer
+from diffloom.plugins import get_renderer
+from diffloom_fitting.accepting import images, instance, real, shown, whole
+from diffloom_fitting.scene.appearance import Appearance
+
+if TYPE_CHECKING:
+    from diffloom_fitting.scene.scene import Scene
+
+
+def checked_fields(scene: Scene) -> dict[str, Any]:
+    """Fields of a scene as they are kept; InputError in the user's words for what cannot be meant."""
+    if isinstance(scene.model, str):
+        raise InputError(f"scene.model: got {scene.model!r}; expected a model: get_model({scene.model!r})(...)")
+    if isinstance(scene.model, Sequence):
+        raise InputError(
+            f"scene.model: got a list of {len(scene.model)}; expected one model: several bodies are one model of "
+            'several, such as get_model("rigid")([{"shape": "box"}, {"shape": "sphere"}])'
+        )
+    model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
+    renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
+    params = _params(model, scene.params)
+    found = {
+        "renderer": renderer,
+        "params": params,
+        "dt": _step(model, params, scene.dt),
+        "steps": whole("scene.steps", scene.steps, 1),
+        "lights": _lights(scene.lights),
+        "appearance": instance("scene.appearance", scene.appearance, Appearance),
+    }
+    if scene.background is not None:
+        found["background"] = images("scene.background", scene.background, (1, 3))[0].to(params.dtype)
+    if scene.integrator is not None and not isinstance(scene.integrator, str):
+        instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
+    return found
+
+
+def _params(model: Model, given: object) -> Params:
+    if isinstance(given, Params):
+        return given
+    if isinstance(given, Mapping):
+        return model.params(torch.float32, **given)
+    raise InputError(f"scene.params: got {shown(given)}; expected model.params(...), or values by name")
+
+
+def _step(model: Model, params: Params, dt: object) -> float:
+    if dt != "auto":
+        return real("scene.dt [s]", dt, above=0.0)
+    return suggested_step(model, params)
+
+
+def suggested_step(model: Model, params: Params) -> float:
+    """The time step [s] that a model suggests for these parameters; InputError for one that suggests none."""
+    suggest = getattr(model, "suggested_dt", None)
+    if suggest is None:
+        raise InputError(f'dt = "auto": {type(model).__name__} suggests no time step; give one in seconds')
+    found = float(suggest(params))
+    if not found < float("inf"):
+        raise InputError('dt = "auto": nothing in this scene limits the time step; give one in seconds')
+    return found
+
+
+def _lights(given: object) -> tuple[Light, ...]:
+    if isinstance(given, Light):
+        return (given,)
+    if not isinstance(given, Sequence) or not all(isinstance(light, Light) for light in given):
+        raise InputError(f"scene.lights: got {shown(given)}; expected lights, such as (AmbientLight(0.5),)")
+    return tuple(given)

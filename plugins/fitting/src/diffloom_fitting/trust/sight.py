@@ -1,0 +1,98 @@
+"""What there was to see: how much of the images the object covers, and how much of them it explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import NoGradient
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.targets import Target
+
+MEDIAN = 0.789  # of chi-squared with three degrees of freedom, over three
+COVERED = 0.02  # coverage from which a pixel shows the object
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one camera saw, and what the fit shows it.
+
+    covered: (frames,) pixels that the fitted object covers. change: root mean square change of the video's pixels over
+    time, where anything changes. contrast: root mean square difference of the video from its background, where either
+    shows something. level: size of a grey level or of noise below which nothing is seen. explained: share, up to 1, of
+    what distinguishes the video from its background that the fit reproduces; noise does not count.
+    """
+
+    label: str
+    frames: int
+    covered: Tensor
+    change: float
+    contrast: float
+    level: float
+    explained: float
+
+    @property
+    def constant(self) -> bool:
+        """Whether all frames are alike."""
+        return self.change <= 2.0 * self.level
+
+    @property
+    def blank(self) -> bool:
+        """Whether the video shows nothing but background."""
+        return self.contrast <= 2.0 * self.level
+
+
+def sights(objective: Objective, z: Tensor) -> list[Sight]:
+    """Of each view; empty when the loss compares no images."""
+    if not objective.loss.outputs:
+        return []
+    values = {name: value.detach() for name, value in objective.values(z).items()}
+    found = []
+    for label, target in objective.target.by_view().items():
+        scene = objective.scene.seen_from(label)
+        found.append(_sight(label, scene, target, values))
+    return found
+
+
+def _sight(label: str, scene: Scene, target: Target, values: dict[str, Tensor]) -> Sight:
+    colours = target.frames is not None
+    with torch.no_grad():
+        times = target.times + scene.viewpoint.time_offset
+        image = scene.render(values, times, ("rgba",) if colours else ("silhouette",), NoGradient()).image
+    assert image is not None
+    alpha = image.alpha
+    if colours:
+        assert target.frames is not None
+        assert image.rgba is not None
+        video, shown, behind = target.frames[..., :3], image.rgba[..., :3], scene.behind
+    else:
+        video, shown = target.coverage()[..., None], alpha[..., None]
+        behind = torch.zeros(1, dtype=video.dtype)
+    left = (shown - video).square().mean(dim=-1)
+    apart = (video - behind).square().mean(dim=-1)
+    noise = _noise(left, alpha)
+    level = max(target.step, 1e-6, noise**0.5)
+    anywhere = (alpha > COVERED) | (apart > (3.0 * level) ** 2)
+    contrast, rest, change = 0.0, 0.0, 0.0
+    if bool(anywhere.any()):
+        contrast = max(float(apart[anywhere].mean()) - noise, 0.0)
+        rest = max(float(left[anywhere].mean()) - noise, 0.0)
+    if len(video) > 1:
+        moves = (video - video.mean(dim=0)).square().mean(dim=(0, -1))
+        lively = moves > max(float(moves.max()) * 0.1, 0.0)
+        change = float(moves[lively].mean()) if bool(lively.any()) else 0.0
+        change = max(change - noise, 0.0)
+    explained = 1.0 - rest / contrast if contrast > 0.0 else 0.0
+    return Sight(label, len(video), alpha.sum(dim=(1, 2)), change**0.5, contrast**0.5, level, explained)
+
+
+def _noise(left: Tensor, alpha: Tensor) -> float:
+    """Mean square of what is left over where the fitted object never is; 0 when it is everywhere.
+
+    By its median, since the video's object may well be there: that of the mean of three squared normal numbers.
+    """
+    away = (alpha.amax(dim=0) < 1e-6).expand_as(left)
+    return float(left[away].median()) / MEDIAN if int(away.sum()) >= 100 else 0.0
