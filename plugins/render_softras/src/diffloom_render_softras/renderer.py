@@ -28,8 +28,8 @@ class SoftRasRenderer(Renderer):
     gamma: how sharply nearer faces hide those behind, in depth over (far - near): a face dz metres behind another
         weighs exp(-dz / (gamma (far - near))).
     faces_per_pixel: the nearest faces that count at a pixel, with those that are as deep as the last of them (to 1e-8
-        of its depth, 1e-5 in float32); None for all within reach (PyTorch3D: the nearest 100). With a limit images jump where faces change places in
-        depth: it saves time, and gradients know nothing of such jumps.
+        of its depth, 1e-5 in float32); None for all within reach (PyTorch3D: the nearest 100). With a limit images jump
+        where faces change places in depth: it saves time, and gradients know nothing of such jumps.
     background: rgb behind everything.
     cull_backfaces: leave out faces turned away from the camera.
     perspective_correct: weigh the corners of faces in space (True) or in the image (False).
