@@ -1,0 +1,3 @@
+"""Trees by name."""
+from __future__ import annotations
+from typing import Any
