@@ -12,7 +12,7 @@ def example_trees() -> list[Mapping[str, Any]]:
     arm = {"shape": "box", "size": [0.06, 0.5, 0.06], "position": [0.0, -0.25, 0.0]}
     cart = {
         "name": "cart", "joint": "prismatic", "axis": [1, 0, 0], "mass": 1.2, "shapes": [box], "start": 0.1,
-        "velocity": 0.6, "damping": 0.3, "friction": 0.4, "friction_speed": 0.3, "stiffness": 4.0, "rest": 0.2,
+        "velocity": 0.6, "damping": 0.3, "friction": 1.4, "friction_speed": 0.5, "stiffness": 4.0, "rest": 0.2,
     }  # fmt: skip
     upper = {
         "name": "upper", "parent": "cart", "axis": [0.1, 0.2, 1.0], "mass": 0.5, "shapes": [arm], "start": 0.7,

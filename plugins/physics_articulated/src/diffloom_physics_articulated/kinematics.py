@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom_physics_articulated.layout import Layout
 from diffloom_physics_articulated.link import BALL, PRISMATIC, REVOLUTE
-from diffloom_physics_rigid.poses import rotation_matrices, unit_quaternions
+from diffloom_physics_articulated.rotations import rotation_matrices, unit_quaternions
 
 
 def link_poses(layout: Layout, frame: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:

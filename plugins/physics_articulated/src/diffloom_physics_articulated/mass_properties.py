@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_physics_rigid.body_set import six, symmetric
+from diffloom_physics_articulated.rotations import six, symmetric
 
 
 def stretched(vectors: Tensor, along: Tensor, ratio: Tensor) -> Tensor:

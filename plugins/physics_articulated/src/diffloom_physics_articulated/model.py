@@ -35,7 +35,7 @@ from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
 from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
 from diffloom_physics_articulated.tree_set import joint_forces, trees as tree_nodes
 from diffloom_physics_articulated.tree_tables import read_tree
-from diffloom_physics_rigid.poses import unit_quaternions
+from diffloom_physics_articulated.rotations import unit_quaternions
 
 PADDING = (0.0, 0.0, 0.0, 0.0, 1.0, -1e3, 1e3, 0.0, 0.0, 0.0, 0.0)
 """Of velocities that a smaller tree does not have: no force, and a friction speed to divide by."""

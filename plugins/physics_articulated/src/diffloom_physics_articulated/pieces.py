@@ -10,8 +10,7 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_physics_articulated.link import Piece, Vector
-from diffloom_physics_rigid.body_files import read_scale, read_shape
-from diffloom_physics_rigid.shapes import Shape
+from diffloom_physics_articulated.shapes import Shape, read_shape
 
 OWN = ("position", "orientation", "mass", "density", "colour", "rides", "touches")
 
@@ -36,12 +35,12 @@ def turn_matrix(quaternion: Vector) -> Vector:
 
 
 def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
-    """A piece from its table: a shape as the model "rigid" takes it, placed in the link's axes, with mass or density.
+    """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
 
     rides: it moves with the middle of its place when the link grows, else it is stretched.
     """
     try:
-        shape = read_shape({k: v for k, v in table.items() if k not in OWN}).scaled(read_scale(table.get("scale", 1.0)))
+        shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
         turn = turn_matrix(numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4))
     except InputError as cause:
@@ -58,7 +57,7 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
 
 def weight_of(shape: Shape, table: Mapping[str, Any], place: Vector, turn: Vector) -> Weight:
     """Of a shape with the mass or density [kg/m^3] of its table; water's where it says nothing."""
-    solid = shape.smooth if shape.smooth is not None else shape.solid
+    solid = shape.body
     mass = float(table["mass"]) if "mass" in table else float(table.get("density", 1000.0)) * solid.volume
     moments = turn @ (solid.moment * (mass / solid.volume)) @ turn.T
     return Weight(mass, turn @ solid.centre + place, moments)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Surface
 from diffloom_physics_articulated.link import Link
-from diffloom_physics_rigid.shapes import shape_by_name
+from diffloom_physics_articulated.shapes import sphere
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def surface_of(links: Sequence[Link]) -> TreeSurface:
     """The surface of some links; where nothing is drawn at all, a small ball at every centre of mass."""
     pieces = [(number, piece) for number, link in enumerate(links) for piece in link.pieces]
     if not pieces:
-        ball = shape_by_name("sphere", {"radius": 0.03, "subdivisions": 1})
+        ball = sphere(0.03, subdivisions=1)
         vertices = np.concatenate([ball.vertices + link.centre for link in links])
         faces = np.concatenate([ball.faces + k * len(ball.vertices) for k in range(len(links))])
         number = np.repeat(np.arange(len(links)), len(ball.vertices))

@@ -11,7 +11,7 @@ from diffloom.kernels import device, quat_mul, quat_mul_vjp, quat_normalize, qua
 from diffloom_physics_articulated.row_kernels import picker, row_reader, row_writer
 from diffloom_physics_articulated.tree_adjoint_kernels import accelerations_adjoint
 from diffloom_physics_articulated.tree_kernels import HEAD, LINK, accelerations
-from diffloom_physics_rigid.rotation_kernels import quat_exp, quat_exp_vjp
+from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_vjp
 
 
 @functools.cache
