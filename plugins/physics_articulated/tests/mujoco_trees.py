@@ -1,7 +1,7 @@
 """Runs models in MuJoCo: reads JSON from standard input, writes JSON. Needs only mujoco and numpy.
 
 A job: {"xml": text, "states": [[qpos, qvel, force], ...]} gives mass matrices and accelerations at each state;
-with {"dt", "steps", "integrator"} in place of states it gives the coordinates at the end of a run from {"qpos", "qvel"}.
+with {"dt", "steps", "integrator"} in place of states it gives coordinates at the end of a run from {"qpos", "qvel"}.
 """
 
 import json

@@ -18,6 +18,11 @@ def random_inertia(random: np.random.Generator, mass: float) -> np.ndarray:
     return np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
 
 
+def random_direction(random: np.random.Generator) -> np.ndarray:
+    vector = random.normal(size=3)
+    return vector / np.linalg.norm(vector)
+
+
 def random_tree(random: np.random.Generator, count: int, floating: bool, joints: tuple[str, ...] = JOINTS) -> Tree:
     links = []
     for k in range(count):
@@ -35,13 +40,21 @@ def random_tree(random: np.random.Generator, count: int, floating: bool, joints:
         }
         links.append(
             Link(
-                name=f"link {k}", parent=None if k == 0 else f"link {random.integers(k)}", joint=joint,
-                axes=read_axes("link", joint, axis), position=np.zeros(3) if free else random.normal(size=3) * 0.4,
-                orientation=np.array([1.0, 0, 0, 0]) if free else random.normal(size=4), mass=mass,
-                centre=random.normal(size=3) * 0.2, inertia=random_inertia(random, mass),
+                name=f"link {k}",
+                parent=None if k == 0 else f"link {random.integers(k)}",
+                joint=joint,
+                axes=read_axes("link", joint, axis),
+                position=np.zeros(3) if free else random.normal(size=3) * 0.4,
+                orientation=np.array([1.0, 0, 0, 0]) if free else random.normal(size=4),
+                mass=mass,
+                centre=random.normal(size=3) * 0.2,
+                inertia=random_inertia(random, mass),
                 coordinates=random.normal(size=n - (3 if joint in ("ball", "free") else 0)),
-                turn=random.normal(size=4), values=values,
-            )  # fmt: skip
+                turn=random.normal(size=4),
+                values=values,
+                along=random_direction(random),
+                slender=bool(random.integers(2)),
+            )
         )
     if all(VELOCITIES[link.joint] == 0 for link in links):
         return random_tree(random, count, floating, joints)

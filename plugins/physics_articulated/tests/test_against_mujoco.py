@@ -83,14 +83,20 @@ def test_accelerations_and_mass_matrices_of_random_trees() -> None:
     jobs, order = [], [places(model, k) for k in range(len(trees))]
     for k, tree in enumerate(trees):
         q, u = order[k]
-        jobs.append({"xml": mjcf(tree), "states": [[start.q[k, q].tolist(), start.u[k, u].tolist(), force[k, u].tolist()]]})
+        jobs.append(
+            {"xml": mjcf(tree), "states": [[start.q[k, q].tolist(), start.u[k, u].tolist(), force[k, u].tolist()]]}
+        )
     found = other(jobs)
     ours = accelerations(model, start, force)
     still = State(start.q, torch.zeros_like(start.u))
     zero = accelerations(model, still, torch.zeros_like(force))
     width = model.layout.du
     inverse = torch.stack(
-        [accelerations(model, still, torch.eye(width, dtype=torch.float64)[c].expand_as(force)) - zero for c in range(width)], 2
+        [
+            accelerations(model, still, torch.eye(width, dtype=torch.float64)[c].expand_as(force)) - zero
+            for c in range(width)
+        ],
+        2,
     )
     for k, answer in enumerate(found):
         u = order[k][1]
@@ -130,7 +136,8 @@ def humanoid() -> Tree:
 def hung(lengths: list[float]) -> Tree:
     """A pendulum of balls with inertia, which MuJoCo asks for."""
     links = [
-        {"name": f"{k}", "parent": f"{k - 1}" if k else None, "position": [0.0, -lengths[k - 1], 0.0] if k else [0, 0, 0],
+        {"name": f"{k}", "parent": f"{k - 1}" if k else None,
+         "position": [0.0, -lengths[k - 1], 0.0] if k else [0, 0, 0],
          "mass": 1.0, "start": 0.9 - 0.5 * k,
          "shapes": [{"shape": "sphere", "radius": 0.1, "position": [0.0, -lengths[k], 0.0]}]}
         for k in range(len(lengths))
@@ -149,7 +156,7 @@ SCENES = {
 
 
 def apart(model: ArticulatedModel, integrator: str, others: str, dt: float, fine: float) -> list[float]:
-    """Largest difference of a coordinate after 1 s, ours with steps dt and MuJoCo's with steps ``fine``, for each tree."""
+    """Largest difference of a coordinate after 1 s, ours with steps dt and MuJoCo's with ``fine``, for each tree."""
     params = model.params(torch.float64)
     start = model.initial_state(params)
     end = simulate(model, params, dt=dt, steps=round(1.0 / dt), integrator=integrator, save_every=round(1.0 / dt)).q[-1]

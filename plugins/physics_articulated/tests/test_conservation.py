@@ -16,7 +16,7 @@ from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_physics_articulated.rotations import symmetric
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_trees import random_tree  # noqa: E402
+from random_trees import random_tree
 
 
 def floating_trees() -> ArticulatedModel:
@@ -51,7 +51,9 @@ def link_motions(model: ArticulatedModel, q: torch.Tensor, u: torch.Tensor) -> t
     return R[0], p[0], dp[0], torch.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], 1)
 
 
-def totals(model: ArticulatedModel, q: torch.Tensor, u: torch.Tensor, gravity: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def totals(
+    model: ArticulatedModel, q: torch.Tensor, u: torch.Tensor, gravity: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
     """Energy, momentum and angular momentum about the origin of each tree."""
     params = model.params(torch.float64)
     R, p, v, w = link_motions(model, q, u)

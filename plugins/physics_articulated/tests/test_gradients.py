@@ -16,7 +16,7 @@ from diffloom_physics_articulated.mass_properties import to_log_cholesky
 from diffloom_physics_articulated.model import ArticulatedModel
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_trees import random_tree  # noqa: E402
+from random_trees import random_tree
 
 STEP = 1e-4
 LINKS = ("mass", "centre_of_mass", "inertia", "frame_position", "frame_orientation", "length")
@@ -63,8 +63,7 @@ def test_gradients_of_random_trees(forest: ArticulatedModel, name: str) -> None:
     if name == "gravity":
         assert torch.allclose((grad * way).sum(), differences.sum(), rtol=1e-6)
         return
-    counts = {"links": [len(t.links) for t in forest.trees], "dofs": dof_counts(forest), "scalars": scalar_counts(forest),
-              "balls": ball_counts(forest)}[forest.spec(name).shape[0]]  # fmt: skip
+    counts = row_counts(forest)[str(forest.spec(name).shape[0])]
     tree = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
     found = found.index_add(0, tree, (grad * way).reshape(len(tree), -1).sum(1))
     size = differences.abs().clamp(min=1e-3 * float(differences.abs().max()))
@@ -72,16 +71,15 @@ def test_gradients_of_random_trees(forest: ArticulatedModel, name: str) -> None:
     assert int((differences != 0).sum()) > 20
 
 
-def dof_counts(model: ArticulatedModel) -> list[int]:
-    return np.bincount(model.layout.dofs // model.layout.du, minlength=len(model.trees)).tolist()
-
-
-def scalar_counts(model: ArticulatedModel) -> list[int]:
-    return np.bincount(model.layout.coordinates // model.layout.dq, minlength=len(model.trees)).tolist()
-
-
-def ball_counts(model: ArticulatedModel) -> list[int]:
-    return np.bincount(model.layout.turns // model.layout.dq, minlength=len(model.trees)).tolist()
+def row_counts(model: ArticulatedModel) -> dict[str, list[int]]:
+    """Rows of each tree along each axis of parameters."""
+    layout, count = model.layout, len(model.trees)
+    return {
+        "links": [len(tree.links) for tree in model.trees],
+        "dofs": np.bincount(layout.dofs // layout.du, minlength=count).tolist(),
+        "scalars": np.bincount(layout.coordinates // layout.dq, minlength=count).tolist(),
+        "balls": np.bincount(layout.turns // layout.dq, minlength=count).tolist(),
+    }
 
 
 def test_log_cholesky_numbers() -> None:

@@ -59,7 +59,7 @@ def double_pendulum(
     bob: float = 0.12,
     rod: float = 0.02,
 ) -> Tree:
-    """Point masses, each hung from the one before; angles between neighbouring rods. Any number of them, not only two."""
+    """Point masses, each hung from the one before; angles between neighbouring rods. Two or any other number."""
     count = len(lengths)
     for key, given in (("masses", masses), ("angles", angles), ("rates", rates)):
         if len(given) != count:

@@ -29,15 +29,13 @@ DEFAULTS = {
 class Piece:
     """A part of a link's surface: vertices (V, 3) [m] in the link's axes, faces (F, 3) outwards, colour rgb or None.
 
-    share: (V,) how far each vertex moves along the link per length that the link grows. touches: whether its vertices
-    touch the ground.
+    share: (V,) how far each vertex moves along the link per length that the link grows.
     """
 
     vertices: Vector
     faces: NDArray[np.int64]
     share: Vector
     colour: tuple[float, float, float] | None = None
-    touches: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,11 @@ from diffloom_physics_articulated.mass_properties import (
     ten_numbers,
 )
 from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
-from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
-from diffloom_physics_articulated.tree_set import joint_forces, trees as tree_nodes
-from diffloom_physics_articulated.tree_tables import read_tree
 from diffloom_physics_articulated.rotations import unit_quaternions
+from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
+from diffloom_physics_articulated.tree_set import joint_forces
+from diffloom_physics_articulated.tree_set import trees as tree_nodes
+from diffloom_physics_articulated.tree_tables import read_tree
 
 PADDING = (0.0, 0.0, 0.0, 0.0, 1.0, -1e3, 1e3, 0.0, 0.0, 0.0, 0.0)
 """Of velocities that a smaller tree does not have: no force, and a friction speed to divide by."""
@@ -46,9 +47,8 @@ class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
     trees: one table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or ``{"links":
-    [...]}``, or a Tree. ground: whether pieces that touch meet a ground plane. The state is one row for each tree: q the
-    quaternions of its balls and then its scalar coordinates, u angular velocities in the links' axes and then rates.
-    See docs/models/articulated.md.
+    [...]}``, or a Tree. The state is one row for each tree: q the quaternions of its balls and then its scalar
+    coordinates, u angular velocities in the links' axes and then rates. See docs/models/articulated.md.
     """
 
     example_settings = ExampleSettings(
@@ -61,16 +61,15 @@ class ArticulatedModel(Model):
         },
     )  # fmt: skip
 
-    def __init__(self, trees: Sequence[Mapping[str, Any] | Tree], *, ground: bool = False) -> None:
+    def __init__(self, trees: Sequence[Mapping[str, Any] | Tree]) -> None:
         if not trees:
             raise InputError("ArticulatedModel: got no trees; expected at least one, such as {builder = 'pendulum'}")
         self.trees = tuple(t if isinstance(t, Tree) else read_tree(number, t) for number, t in enumerate(trees))
         self.links = tuple(link for tree in self.trees for link in tree.links)
-        self.ground = ground
         self.layout = layout_of(self.trees)
         if not self.layout.du:
             raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
-        self._specs = specs_of(self.links, ground)
+        self._specs = specs_of(self.links)
         self._along = torch.tensor(np.array([link.along for link in self.links]))
         self._slender = torch.tensor([float(link.slender) for link in self.links], dtype=torch.float64)
         self._lengths = torch.tensor([link.length for link in self.links], dtype=torch.float64)

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import contact_specs
 from diffloom.interfaces import ParamSpec
 from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Link
 
@@ -21,9 +20,9 @@ PASSIVE = (
 COMMANDS = ("torque", "target_position", "target_velocity")
 
 
-def specs_of(links: Sequence[Link], ground: bool) -> tuple[ParamSpec, ...]:
+def specs_of(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
     """Every parameter of the model."""
-    return (*link_specs(links), *joint_specs(links), *start_specs(links), *(contact_specs() if ground else ()))
+    return (*link_specs(links), *joint_specs(links), *start_specs(links))
 
 
 def rows(values: Sequence[object]) -> Tensor:

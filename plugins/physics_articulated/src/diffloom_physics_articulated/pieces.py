@@ -12,7 +12,7 @@ from diffloom.interfaces import InputError
 from diffloom_physics_articulated.link import Piece, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
 
-OWN = ("position", "orientation", "mass", "density", "colour", "rides", "touches")
+OWN = ("position", "orientation", "mass", "density", "colour", "rides")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
     share = (vertices @ along) / length
     if table.get("rides", False):
         share = np.full(len(vertices), float(place @ along) / length)
-    piece = Piece(vertices, shape.faces, share, shade, bool(table.get("touches", False)))
+    piece = Piece(vertices, shape.faces, share, shade)
     return piece, weight_of(shape, table, place, turn)
 
 

@@ -33,4 +33,5 @@ def rotation_matrices(orientation: Tensor) -> Tensor:
     x, y, z = orientation[..., 1:].unbind(-1)
     zero = torch.zeros_like(x)
     cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).unflatten(-1, (3, 3))
-    return (w * w - (v * v).sum(-2, keepdim=True)) * one + 2.0 * (v @ v.transpose(-1, -2) + w * cross)
+    turned = (w * w - (v * v).sum(-2, keepdim=True)) * one + 2.0 * (v @ v.transpose(-1, -2) + w * cross)
+    return torch.as_tensor(turned)

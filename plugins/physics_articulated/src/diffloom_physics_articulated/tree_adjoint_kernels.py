@@ -11,7 +11,6 @@ so its cotangent is S.(sum of their wrenches). O plays no part: the result does 
 from diffloom.kernels import (
     add3,
     device,
-    dot3,
     mul3,
     neg3,
     quat_conj,

@@ -14,15 +14,11 @@ from diffloom.kernels import (
     cos,
     cross3,
     device,
-    dot3,
     matmul33,
     matvec33,
     mul3,
-    neg3,
-    quat_conj,
     quat_matrix,
     quat_normalize,
-    quat_rotate,
     sin,
     sub3,
 )
@@ -53,7 +49,7 @@ LINK = 121
 
 @device
 def joint_quaternion(i, kind, c, axis, q):
-    """The turn of a joint with the coordinates q[c], q[c + 1], ... of row i; a ball's quaternion may have any length."""
+    """The turn of a joint with the coordinates q[c], q[c + 1], ... of row i; a ball's has any length."""
     one = q.dtype.type(1)
     zero = q.dtype.type(0)
     if kind == REVOLUTE:
@@ -146,7 +142,7 @@ def joint_motion(i, o, kind, c, axis, u, s):
 @device(inline=False)
 def velocities(i, u, layout, s):
     """Velocity of every link as a motion."""
-    zero = s.dtype.type(0)
+    s.dtype.type(0)
     for l in range(int(layout[i, 0])):
         d = 7 * l + 1
         o = HEAD + LINK * l
@@ -172,7 +168,7 @@ def inertial_wrench(I, w, v, a, b):
 def bias(i, u, layout, inertia, gravity, s):
     """Acceleration of every link while no joint accelerates, the ground falling upwards instead of gravity, and the
     wrench that takes: a = a_parent + v x S u, f = I a + v x* I v."""
-    zero = s.dtype.type(0)
+    s.dtype.type(0)
     for l in range(int(layout[i, 0])):
         d = 7 * l + 1
         o = HEAD + LINK * l

@@ -1,17 +1,17 @@
 """Trees as nodes: the device functions that a node set takes, for every width of coordinates and velocities.
 
 Coordinates of a tree are the quaternions of its balls, four numbers each, then the scalars of its other joints;
-velocities are angular velocities in the links' axes, three each, then rates. Trees with fewer are padded: by quaternions
-(1, 0, 0, 0) and by zeros, which stay what they are.
+velocities are angular velocities in the links' axes, three each, then rates. Trees with fewer are padded by
+quaternions (1, 0, 0, 0) and by zeros, which stay what they are.
 """
 
 import functools
 
 from diffloom.kernels import device, quat_mul, quat_mul_vjp, quat_normalize, quat_normalize_vjp
+from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_vjp
 from diffloom_physics_articulated.row_kernels import picker, row_reader, row_writer
 from diffloom_physics_articulated.tree_adjoint_kernels import accelerations_adjoint
 from diffloom_physics_articulated.tree_kernels import HEAD, LINK, accelerations
-from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_vjp
 
 
 @functools.cache
@@ -56,7 +56,7 @@ def tree_functions(balls, scalars, links):
     return tree_acceleration, tree_acceleration_adjoint
 
 
-def space_width(balls, scalars, links):
+def space_width(balls: int, scalars: int, links: int) -> int:
     """Numbers of a tree's row of the workspace."""
     return HEAD + LINK * links + 3 * (3 * balls + scalars) + 4 * balls + scalars
 

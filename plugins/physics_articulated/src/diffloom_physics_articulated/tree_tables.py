@@ -24,7 +24,9 @@ def read_tree(number: int, table: Mapping[str, Any]) -> Tree:
     what = f"trees[{number}]"
     given = [key for key in SOURCES if key in table]
     if len(given) != 1:
-        raise InputError(f"{what}: got {' and '.join(given) or 'neither'}; expected exactly one of {', '.join(SOURCES)}")
+        raise InputError(
+            f"{what}: got {' and '.join(given) or 'neither'}; expected exactly one of {', '.join(SOURCES)}"
+        )
     rest = {key: value for key, value in table.items() if key != given[0]}
     try:
         if given[0] == "builder":
@@ -57,8 +59,8 @@ def tree_of(name: str, links: Sequence[Link]) -> Tree:
     while waiting:
         ready = [link for link in waiting if link.parent is None or link.parent in {x.name for x in ordered}]
         if not ready:
-            raise InputError(f"the links {', '.join(link.name for link in waiting)} carry each other in a ring; expected "
-                             "a tree that begins at the world")  # fmt: skip
+            raise InputError(f"the links {', '.join(link.name for link in waiting)} carry each other in a ring; "
+                             "expected a tree that begins at the world")  # fmt: skip
         ordered += ready
         waiting = [link for link in waiting if link not in ready]
     moved = moves_mass(ordered)
@@ -90,9 +92,7 @@ def read_link(number: int, table: Mapping[str, Any]) -> Link:
             raise InputError(f"{what}: unknown key {key!r}{nearest(key, (*KEYS, *DEFAULTS))}")
     joint: Joint = check_choice(f"{what}: joint", str(table.get("joint", "revolute")), get_args(Joint))  # type: ignore[assignment]
     length, along = read_bone(what, table)
-    read = [
-        read_piece(f"{what}: shapes[{k}]", shape, length, along) for k, shape in enumerate(table.get("shapes", ()))
-    ]
+    read = [read_piece(f"{what}: shapes[{k}]", shape, length, along) for k, shape in enumerate(table.get("shapes", ()))]
     mass, centre, inertia = read_weight(what, table, [weight for _, weight in read])
     scalars = VELOCITIES[joint] - (3 if joint in ("ball", "free") else 0)
     start = table.get("start", [0.0] * scalars)
@@ -142,7 +142,9 @@ def read_weight(what: str, table: Mapping[str, Any], weights: list[Weight]) -> t
 def read_values(what: str, table: Mapping[str, Any], count: int) -> dict[str, Vector]:
     """What is given for each velocity of a joint: one number for all, or one for each."""
     found = {
-        key: numbers(what, key, np.broadcast_to(table[key], (count,)) if np.ndim(table[key]) == 0 else table[key], count)
+        key: numbers(
+            what, key, np.broadcast_to(table[key], (count,)) if np.ndim(table[key]) == 0 else table[key], count
+        )
         for key in DEFAULTS
         if key in table
     }

@@ -128,7 +128,7 @@ def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
 
     for library in reversed(libraries):
         visit(library)
-    return reversed(found)
+    yield from reversed(found)
 
 
 def _material(library: CPUCodeLibrary) -> Any:
