@@ -38,6 +38,7 @@ def kicked(model: ArticulatedModel, **values: torch.Tensor) -> torch.Tensor:
     return torch.cat([path.q[-1], path.u[-1]], 1)
 
 
+@pytest.mark.slow  # compiles for wide rows; the conformance suite has every parameter of a smaller model
 @pytest.mark.parametrize("name", (*LINKS, *JOINTS, "gravity"))
 def test_gradients_of_random_trees(forest: ArticulatedModel, name: str) -> None:
     """A direction for all trees at once; trees do not meet, so each is compared by itself."""
@@ -96,6 +97,7 @@ def test_log_cholesky_numbers() -> None:
     check_gradient(motion, {"log_inertia": numbers})
 
 
+@pytest.mark.slow
 def test_transpose_of_one_step() -> None:
     """<J a, b> = <a, J^T b>, the former by differences, for forces on all velocities."""
     model = ArticulatedModel.example()
