@@ -30,6 +30,7 @@ from diffloom_physics_articulated.mass_properties import (
     stretched,
     stretched_inertia,
     ten_numbers,
+    to_log_cholesky,
 )
 from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
 from diffloom_physics_articulated.rotations import unit_quaternions
@@ -59,6 +60,10 @@ class ArticulatedModel(Model):
             "gravity": (0.0, 0.0, 0.0), "joint_velocity": 0.0, "stiffness": 0.0, "torque": 0.0, "servo_stiffness": 0.0,
             "servo_damping": 0.0, "limit_stiffness": 0.0,
         },
+        variants=lambda model: (
+            {"log_inertia": to_log_cholesky(model.ten_numbers(model.params(torch.float64)))},
+            {"lower_limit": 0.9},
+        ),
     )  # fmt: skip
 
     def __init__(self, trees: Sequence[Mapping[str, Any] | Tree]) -> None:
