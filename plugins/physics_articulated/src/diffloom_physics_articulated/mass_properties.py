@@ -22,9 +22,9 @@ def stretched_inertia(inertia: Tensor, along: Tensor, ratio: Tensor) -> Tensor:
     """
     one = torch.eye(3, dtype=inertia.dtype)
     I = symmetric(inertia)
-    spread = 0.5 * torch.einsum("nkk->n", I)[:, None, None] * one - I
+    moments = 0.5 * torch.einsum("nkk->n", I)[:, None, None] * one - I
     A = one + (ratio - 1.0)[:, None, None] * along[:, :, None] * along[:, None, :]
-    moved = A @ spread @ A
+    moved = A @ moments @ A
     return six(torch.einsum("nkk->n", moved)[:, None, None] * one - moved)
 
 
