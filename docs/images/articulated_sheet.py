@@ -17,7 +17,7 @@ from diffloom_render_dibr.renderer import DibrRenderer
 FOLDER = Path(__file__).parent
 LIGHTS = (AmbientLight(0.4), PointLight((2.0, 3.0, 4.0), 0.7, 0.2))
 SCENES = (  # tree, duration [s], and where the camera looks
-    ({"builder": "double_pendulum", "lengths": [0.7, 0.5], "angles": [1.8, 0.6], "rod": 0.03}, 0.9, (0.0, -0.15, 0.0)),
+    ({"builder": "double_pendulum", "lengths": [0.6, 0.4], "angles": [1.7, 0.5], "rod": 0.03}, 0.8, (0.0, -0.25, 0.0)),
     ({"builder": "chain", "count": 8, "angle": 0.35, "radius": 0.04}, 0.6, (0.35, -0.5, 0.0)),
     ({"builder": "cartpole", "angle": 0.3, "radius": 0.05}, 0.7, (-0.2, 0.2, 0.0)),
     ({"builder": "arm", "count": 4, "planar": False, "angle": 0.7, "radius": 0.06}, 0.5, (0.0, -0.75, 0.0)),
