@@ -53,6 +53,42 @@ def quadrupled(a, out):
 quadrupling = Program("test_quadrupling", (quadrupled,))
 
 
+@device(inline=False)
+def third(x):
+    return x / 3
+
+
+@device(inline=False)
+def ninth(x):
+    return third(third(x))
+
+
+def ninth_body(count):
+    @device
+    def body(i, a, out):
+        for _ in range(count):  # no round: what it calls is referred to by ninth alone
+            out[i] = third(a[i])
+        out[i] = ninth(a[i])
+
+    return body
+
+
+divide = ninth_body(0)
+
+
+def divided(a, out):
+    launch(a.shape[0], divide, a, out)
+
+
+dividing = Program("test_dividing", (divided,))
+
+
+def test_a_function_is_linked_after_all_that_call_it():
+    a, out = np.array([9.0, 18.0]), np.zeros(2)
+    dividing.run("divided", a, out)
+    assert out.tolist() == [1.0, 2.0]
+
+
 def test_device_functions_are_called_from_python():
     assert isinstance(four_times, DeviceFunction)
     assert four_times(1.5) == 6.0

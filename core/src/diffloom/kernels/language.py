@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from numba import config
@@ -35,15 +36,19 @@ DEVICE_OPTIONS: dict[str, Any] = {
 Anything = TypeVar("Anything")
 
 
-def device(function: Callable[..., Any]) -> Any:
+def device(function: Callable[..., Any] | None = None, *, inline: bool = True) -> Any:
     """Make ``function`` callable from kernels on every target: scalar CPU, SIMD lanes, CUDA and the simulator.
 
     The body must not allocate, raise, or use float literals directly; take constants through the dtype of an array
-    (``R = x.dtype.type`` then ``R(0.5)``) so that float32 stays float32.
+    (``R = x.dtype.type`` then ``R(0.5)``) so that float32 stays float32. ``@device(inline=False)`` leaves it to the
+    compiler whether calls are written out: for long bodies with loops, which several passes share.
     """
+    if function is None:
+        return partial(device, inline=inline)
     if config.DISABLE_JIT:
         return function
     options = {name: value for name, value in DEVICE_OPTIONS.items() if name != "pipeline_class"}
+    options["forceinline"] = inline
     return DeviceFunction(function, targetoptions={**options, "nopython": True}, pipeline_class=DeviceCompiler)
 
 

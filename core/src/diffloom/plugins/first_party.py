@@ -7,6 +7,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-fem": {MODELS: ("fem",)},
     "diffloom-physics-cloth": {MODELS: ("cloth",)},
     "diffloom-physics-rigid": {MODELS: ("rigid",)},
+    "diffloom-physics-articulated": {MODELS: ("articulated",)},
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {

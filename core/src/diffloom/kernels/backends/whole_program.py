@@ -114,17 +114,23 @@ def _tidying(codegen: Any) -> Any:
 
 
 def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
-    """These libraries and those they use, each once, and after one that uses it: else it would not be linked."""
+    """These libraries and those they use, each once, and after all that use it: else it might not be linked, since a
+    function that nothing refers to yet is left out."""
     seen: set[CPUCodeLibrary] = set()
-    waiting = list(reversed(libraries))
-    while waiting:
-        library = waiting.pop()
+    found: list[CPUCodeLibrary] = []
+
+    def visit(library: CPUCodeLibrary) -> None:
         if library in seen:
-            continue
+            return
         seen.add(library)
         if isinstance(library, DeviceLibrary):
-            waiting.extend(reversed(library._linking_libraries))
-        yield library
+            for used in reversed(library._linking_libraries):
+                visit(used)
+        found.append(library)
+
+    for library in reversed(libraries):
+        visit(library)
+    yield from reversed(found)
 
 
 def _material(library: CPUCodeLibrary) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import functools
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,10 @@ class Expressions(ast.NodeTransformer):
         if over is None or not isinstance(loop.target, ast.Name):
             raise TypeError(f"{self.known.function.__name__}: {ast.unparse(node)} must run over static(...)")
         rounds = [Renamed({loop.target.id: e}).visit(copy.deepcopy(node.elt)) for e in self.known.entries(over)]
-        return ast.Tuple([self.visit(e) for e in rounds], ast.Load())
+        made = [self.visit(e) for e in rounds]
+        # Python builds longer displays by way of a list, which the compiler does not follow.
+        parts: list[ast.expr] = [ast.Tuple(made[k : k + 24], ast.Load()) for k in range(0, max(len(made), 1), 24)]
+        return functools.reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), parts)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         condition = self.known.static_argument(node.test)

@@ -1,0 +1,1 @@
+"""Articulated bodies for diffloom: trees of rigid links in joint coordinates."""

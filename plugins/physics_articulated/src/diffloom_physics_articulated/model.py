@@ -1,0 +1,196 @@
+"""The model "articulated": trees of rigid links in joint coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.dynamics import Mechanics, Term, broadcast, per_step
+from diffloom.interfaces import (
+    Control,
+    ExampleSettings,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+)
+from diffloom_physics_articulated.kinematics import link_poses
+from diffloom_physics_articulated.layout import layout_of
+from diffloom_physics_articulated.link import VELOCITIES, Tree
+from diffloom_physics_articulated.mass_properties import (
+    check_real,
+    from_log_cholesky,
+    stretched,
+    stretched_inertia,
+    ten_numbers,
+    to_log_cholesky,
+)
+from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
+from diffloom_physics_articulated.rotations import unit_quaternions
+from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
+from diffloom_physics_articulated.tree_set import joint_forces
+from diffloom_physics_articulated.tree_set import trees as tree_nodes
+from diffloom_physics_articulated.tree_tables import read_tree
+
+PADDING = (0.0, 0.0, 0.0, 0.0, 1.0, -1e3, 1e3, 0.0, 0.0, 0.0, 0.0)
+"""Of velocities that a smaller tree does not have: no force, and a friction speed to divide by."""
+
+
+@final
+class ArticulatedModel(Model):
+    """Trees of links that joints hold together.
+
+    trees: one table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or ``{"links":
+    [...]}``, or a Tree. The state is one row for each tree: q the quaternions of its balls and then its scalar
+    coordinates, u angular velocities in the links' axes and then rates. See docs/models/articulated.md.
+    """
+
+    example_settings = ExampleSettings(
+        dt=0.005,
+        steps=30,
+        fit="mass",
+        rest={
+            "gravity": (0.0, 0.0, 0.0), "joint_velocity": 0.0, "stiffness": 0.0, "torque": 0.0, "servo_stiffness": 0.0,
+            "servo_damping": 0.0, "limit_stiffness": 0.0,
+        },
+        variants=lambda model: (
+            {"log_inertia": to_log_cholesky(model.ten_numbers(model.params(torch.float64)))},
+            {"lower_limit": 0.9},
+        ),
+    )  # fmt: skip
+
+    def __init__(self, trees: Sequence[Mapping[str, Any] | Tree]) -> None:
+        if not trees:
+            raise InputError("ArticulatedModel: got no trees; expected at least one, such as {builder = 'pendulum'}")
+        self.trees = tuple(t if isinstance(t, Tree) else read_tree(number, t) for number, t in enumerate(trees))
+        self.links = tuple(link for tree in self.trees for link in tree.links)
+        self.layout = layout_of(self.trees)
+        if not self.layout.du:
+            raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
+        self._specs = specs_of(self.links)
+        self._along = torch.tensor(np.array([link.along for link in self.links]))
+        self._slender = torch.tensor([float(link.slender) for link in self.links], dtype=torch.float64)
+        self._lengths = torch.tensor([link.length for link in self.links], dtype=torch.float64)
+        self._parents = torch.tensor(self._parent_numbers())
+        self._surface: TreeSurface | None = None
+
+    @classmethod
+    def example(cls) -> ArticulatedModel:
+        """A swinging arm on a cart and a body in free flight with a limb: every kind of joint, spring and motor."""
+        from diffloom_physics_articulated.example import example_trees
+
+        return cls(example_trees())
+
+    def _parent_numbers(self) -> list[int]:
+        numbers: list[int] = []
+        first = 0
+        for tree in self.trees:
+            names = [link.name for link in tree.links]
+            numbers += [-1 if link.parent is None else first + names.index(link.parent) for link in tree.links]
+            first += len(names)
+        return numbers
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return self._specs
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        return {
+            "links": len(self.links),
+            "dofs": len(self.layout.dofs),
+            "scalars": len(self.layout.coordinates),
+            "balls": len(self.layout.turns),
+        }
+
+    def initial_state(self, params: Params) -> State:
+        layout = self.layout
+        q = torch.zeros(layout.trees, layout.dq, dtype=params.dtype)
+        q[:, [4 * k for k in range(layout.balls)]] = 1.0
+        q = q.reshape(-1)
+        place = torch.from_numpy(layout.coordinates)
+        q = q.index_copy(0, place, broadcast(params["joint_position"], (len(place),)))
+        turns = unit_quaternions(broadcast(params["joint_orientation"], (len(layout.turns), 4)))
+        within = (torch.from_numpy(layout.turns)[:, None] + torch.arange(4)).reshape(-1)
+        q = q.index_copy(0, within, turns.reshape(-1))
+        u = layout.by_velocity(broadcast(params["joint_velocity"], (len(layout.dofs),)))
+        return State(q.view(layout.trees, layout.dq), u)
+
+    def frames(self, params: Params) -> Tensor:
+        """(trees, rows, 7) joints in their parents' axes."""
+        count = len(self.links)
+        # A link without parent is placed in the world, which does not stretch.
+        along = torch.cat([self._along, torch.zeros(1, 3).double()])[self._parents].to(params.dtype)
+        ratio = torch.cat([self._ratio(params), torch.ones(1, dtype=params.dtype)])[self._parents]
+        r = stretched(broadcast(params["frame_position"], (count, 3)), along, ratio)
+        e = broadcast(params["frame_orientation"], (count, 4))
+        otherwise = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+        return self.layout.by_row(torch.cat([r, e], dim=1), self.layout.frame_rows, otherwise)
+
+    def _ratio(self, params: Params) -> Tensor:
+        """(links,) length by the length that the link was made with."""
+        return broadcast(params["length"], (len(self.links),)) / self._lengths.to(params.dtype)
+
+    def ten_numbers(self, params: Params) -> Tensor:
+        """(links, 10) mass, first moment and second moments of each link about its origin, in its axes."""
+        count, dtype = len(self.links), params.dtype
+        if "log_inertia" in params:
+            return from_log_cholesky(broadcast(params["log_inertia"], (count, 10)))
+        mass, inertia = broadcast(params["mass"], (count,)), broadcast(params["inertia"], (count, 6))
+        check_real(mass, inertia, tuple(link.name for link in self.links))
+        ratio, along = self._ratio(params), self._along.to(dtype)
+        centre = stretched(broadcast(params["centre_of_mass"], (count, 3)), along, ratio)
+        slender = self._slender.to(dtype)
+        return ten_numbers(mass, centre, stretched_inertia(inertia, along, 1.0 + slender * (ratio - 1.0)))
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        layout, count = self.layout, len(self.layout.dofs)
+        inertia = layout.by_row(self.ten_numbers(params), layout.mass_rows, (0.0,) * 10)
+        armature = layout.by_velocity(broadcast(params["armature"], (count,)))
+        gravity = broadcast(params["gravity"], (layout.trees, 3))
+        nodes = tree_nodes(layout, self.frames(params), inertia, armature, gravity)
+        terms: tuple[Term, ...] = (joint_forces(layout, self._passive(params), self._commands(params, control)),)
+        return Mechanics(nodes, terms)
+
+    def _passive(self, params: Params) -> Tensor:
+        """(trees, du, 11) what joints do by themselves."""
+        count = (len(self.layout.dofs),)
+        parts = [
+            self.layout.by_velocity(broadcast(params[name], count), otherwise)
+            for name, otherwise in zip(PASSIVE, PADDING, strict=True)
+        ]
+        return torch.stack(parts, dim=-1)
+
+    def _commands(self, params: Params, control: Control) -> Tensor:
+        """(1 or steps, trees, du, 3) what motors are told."""
+        count = (len(self.layout.dofs),)
+        parts = [self.layout.by_velocity(per_step(name, params, control, count)) for name in COMMANDS]
+        steps = max(len(part) for part in parts)
+        return torch.stack([part.expand(steps, -1, -1) for part in parts], dim=-1)
+
+    def poses(self, trajectory: Trajectory, params: Params) -> tuple[Tensor, Tensor]:
+        """Axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links, differentiable."""
+        return link_poses(self.layout, self.frames(params), trajectory.q)
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        if self._surface is None:
+            self._surface = surface_of(self.links)
+        turns, origins = self.poses(trajectory, params)
+        growth = broadcast(params["length"], (len(self.links),)) - self._lengths.to(params.dtype)
+        return self._surface.placed(turns, origins, growth)
+
+    def dof(self, link: str, number: int = 0) -> int:
+        """The place of a joint's velocity ``number`` among "dofs", by the name of the link that the joint carries."""
+        first = 0
+        for each in self.links:
+            if each.name == link:
+                return first + number
+            first += VELOCITIES[each.joint]
+        raise InputError(f"no link is called {link!r}; there are {', '.join(each.name for each in self.links)}")

@@ -1,0 +1,93 @@
+"""Shapes on links: what is drawn of them, and the mass they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffloom.interfaces import InputError
+from diffloom_physics_articulated.link import Piece, Vector
+from diffloom_physics_articulated.shapes import Shape, read_shape
+
+OWN = ("position", "orientation", "mass", "density", "colour", "rides")
+
+
+@dataclass(frozen=True)
+class Weight:
+    """mass [kg], centre (3,) [m] and second moments C (3, 3) about it [kg m^2], in the link's axes."""
+
+    mass: float
+    centre: Vector
+    moments: Vector
+
+
+def turn_matrix(quaternion: Vector) -> Vector:
+    """(3, 3) of a quaternion w, x, y, z of any length but 0."""
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
+    """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
+
+    rides: it moves with the middle of its place when the link grows, else it is stretched.
+    """
+    try:
+        shape = read_shape({k: v for k, v in table.items() if k not in OWN})
+        place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
+        turn = turn_matrix(numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4))
+    except InputError as cause:
+        raise InputError(f"{what}: {cause}") from cause
+    colour = table.get("colour")
+    shade = None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2]))
+    vertices = shape.vertices @ turn.T + place
+    share = (vertices @ along) / length
+    if table.get("rides", False):
+        share = np.full(len(vertices), float(place @ along) / length)
+    piece = Piece(vertices, shape.faces, share, shade)
+    return piece, weight_of(shape, table, place, turn)
+
+
+def weight_of(shape: Shape, table: Mapping[str, Any], place: Vector, turn: Vector) -> Weight:
+    """Of a shape with the mass or density [kg/m^3] of its table; water's where it says nothing."""
+    solid = shape.body
+    mass = float(table["mass"]) if "mass" in table else float(table.get("density", 1000.0)) * solid.volume
+    moments = turn @ (solid.moment * (mass / solid.volume)) @ turn.T
+    return Weight(mass, turn @ solid.centre + place, moments)
+
+
+def together(weights: list[Weight]) -> Weight:
+    """Of several pieces in one."""
+    mass = sum(w.mass for w in weights)
+    if mass <= 0.0:
+        return Weight(0.0, np.zeros(3), np.zeros((3, 3)))
+    centre = sum((w.mass * w.centre for w in weights), np.zeros(3)) / mass
+    moments = np.zeros((3, 3))
+    for w in weights:
+        away = w.centre - centre
+        moments += w.moments + w.mass * np.outer(away, away)
+    return Weight(mass, centre, moments)
+
+
+def inertia_of(moments: Vector) -> Vector:
+    """xx yy zz xy xz yz of tr(C) 1 - C."""
+    I = np.trace(moments) * np.eye(3) - moments
+    return np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+
+
+def numbers(what: str, key: str, value: Any, count: int) -> Vector:
+    """So many finite numbers as an array."""
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (count,) or not np.isfinite(found).all():
+        raise InputError(f"{what}: {key}: got {value!r}; expected {count} numbers")
+    return found

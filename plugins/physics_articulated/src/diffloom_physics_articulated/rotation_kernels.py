@@ -1,0 +1,40 @@
+"""Turns inside kernels: the quaternion of a rotation vector, and its transpose."""
+
+from diffloom.kernels import constant, cos, device, dot3, sin, sqrt
+
+
+@device
+def half_angle(y):
+    """cos a, sin a / a and the derivative of the latter by y, for y = a^2: by series where a is small."""
+    if y < constant(y, 0.01):
+        c = constant(y, 1) + y * (constant(y, -1 / 2) + y * (constant(y, 1 / 24) + y * (
+            constant(y, -1 / 720) + y * (constant(y, 1 / 40320) - y * constant(y, 1 / 3628800)))))
+        s = constant(y, 1) + y * (constant(y, -1 / 6) + y * (constant(y, 1 / 120) + y * (
+            constant(y, -1 / 5040) + y * (constant(y, 1 / 362880) - y * constant(y, 1 / 39916800)))))
+        d = constant(y, -1 / 6) + y * (constant(y, 1 / 60) + y * (constant(y, -1 / 1680) + y * (
+            constant(y, 1 / 90720) - y * constant(y, 1 / 7983360))))
+        return c, s, d
+    a = sqrt(y)
+    c = cos(a)
+    s = sin(a) / a
+    return c, s, (c - s) / (y + y)
+
+
+@device
+def quat_exp(t):
+    """The unit quaternion that turns by the rotation vector t: (cos a, t sin a / (2 a)) with a = |t| / 2."""
+    half = constant(t[0], 0.5)
+    c, s, _ = half_angle(dot3(t, t) * half * half)
+    return (c, half * s * t[0], half * s * t[1], half * s * t[2])
+
+
+@device
+def quat_exp_vjp(t, adj):
+    """Cotangent of t: with y = |t|^2 / 4, dc/dy = -s / 2 and ds/dy from half_angle."""
+    half = constant(t[0], 0.5)
+    _, s, d = half_angle(dot3(t, t) * half * half)
+    along = adj[1] * t[0] + adj[2] * t[1] + adj[3] * t[2]
+    adj_y = half * (d * along - s * adj[0])
+    k = half * s
+    m = half * adj_y
+    return (k * adj[1] + m * t[0], k * adj[2] + m * t[1], k * adj[3] + m * t[2])

@@ -1,0 +1,188 @@
+"""Trees from plain tables, as scene files and scripts give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import check_choice, nearest
+from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Joint, Link, Tree, Vector
+from diffloom_physics_articulated.pieces import Weight, inertia_of, numbers, read_piece, together
+
+KEYS = (
+    "name", "parent", "joint", "axis", "position", "orientation", "mass", "centre_of_mass", "inertia", "length",
+    "along", "slender", "start", "start_orientation", "shapes",
+)  # fmt: skip
+SOURCES = ("builder", "file", "links")
+
+
+def read_tree(number: int, table: Mapping[str, Any]) -> Tree:
+    """A tree from its table: ``builder`` with its arguments, ``file`` (URDF or MJCF), or ``links``."""
+    what = f"trees[{number}]"
+    given = [key for key in SOURCES if key in table]
+    if len(given) != 1:
+        raise InputError(
+            f"{what}: got {' and '.join(given) or 'neither'}; expected exactly one of {', '.join(SOURCES)}"
+        )
+    rest = {key: value for key, value in table.items() if key != given[0]}
+    try:
+        if given[0] == "builder":
+            from diffloom_physics_articulated.builders import build
+
+            return build(str(table["builder"]), rest)
+        if given[0] == "file":
+            from diffloom_physics_articulated.model_files import read_model_file
+
+            return read_model_file(table["file"], **rest).tree
+        name = str(rest.pop("name", f"tree {number}"))
+        if rest:
+            raise InputError(f"unknown key {next(iter(rest))!r}; a tree of links has a name and links")
+        return tree_of(name, [read_link(k, link) for k, link in enumerate(table["links"])])
+    except InputError as cause:
+        raise InputError(f"{what}: {cause}") from cause
+
+
+def tree_of(name: str, links: Sequence[Link]) -> Tree:
+    """Links in an order in which parents come before children; InputError for names twice, unknown or in a ring."""
+    names = [link.name for link in links]
+    for link in links:
+        if names.count(link.name) > 1:
+            raise InputError(f"two links are called {link.name!r}; give each a name of its own")
+        if link.parent is not None and link.parent not in names:
+            raise InputError(f"link {link.name!r}: no link is called {link.parent!r}{nearest(link.parent, names)}; "
+                             f"there are {', '.join(names)}")  # fmt: skip
+    ordered: list[Link] = []
+    waiting = list(links)
+    while waiting:
+        ready = [link for link in waiting if link.parent is None or link.parent in {x.name for x in ordered}]
+        if not ready:
+            raise InputError(f"the links {', '.join(link.name for link in waiting)} carry each other in a ring; "
+                             "expected a tree that begins at the world")  # fmt: skip
+        ordered += ready
+        waiting = [link for link in waiting if link not in ready]
+    moved = moves_mass(ordered)
+    if moved is not None:
+        raise InputError(f"link {moved!r}: its joint moves nothing that has mass; give it or a link it carries a mass, "
+                         "or its joint an armature")  # fmt: skip
+    return Tree(name, tuple(ordered))
+
+
+def moves_mass(links: Sequence[Link]) -> str | None:
+    """The name of a link whose joint would accelerate without bound, since neither it nor what it carries has mass."""
+    heavy: set[str] = set()
+    for link in reversed(links):
+        if link.mass > 0.0 or link.name in heavy:
+            heavy.add(link.name)
+            if link.parent is not None:
+                heavy.add(link.parent)
+        elif VELOCITIES[link.joint] and not (np.asarray(link.values.get("armature", np.zeros(1))) > 0.0).all():
+            return link.name
+    return None
+
+
+def read_link(number: int, table: Mapping[str, Any]) -> Link:
+    """A link from its table; see docs/models/articulated.md for every key."""
+    name = str(table.get("name", f"link {number}"))
+    what = f"link {name!r}"
+    for key in table:
+        if key not in KEYS and key not in DEFAULTS:
+            raise InputError(f"{what}: unknown key {key!r}{nearest(key, (*KEYS, *DEFAULTS))}")
+    joint: Joint = check_choice(f"{what}: joint", str(table.get("joint", "revolute")), get_args(Joint))  # type: ignore[assignment]
+    length, along = read_bone(what, table)
+    read = [read_piece(f"{what}: shapes[{k}]", shape, length, along) for k, shape in enumerate(table.get("shapes", ()))]
+    mass, centre, inertia = read_weight(what, table, [weight for _, weight in read])
+    scalars = VELOCITIES[joint] - (3 if joint in ("ball", "free") else 0)
+    start = table.get("start", [0.0] * scalars)
+    parent = table.get("parent")
+    return Link(
+        name=name,
+        parent=None if parent is None else str(parent),
+        joint=joint,
+        axes=read_axes(what, joint, table.get("axis")),
+        position=numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3),
+        orientation=quaternion(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0))),
+        mass=mass,
+        centre=centre,
+        inertia=inertia,
+        length=length,
+        along=along,
+        slender=bool(table.get("slender", False)),
+        coordinates=numbers(what, "start", [start] if np.ndim(start) == 0 else start, scalars),
+        turn=quaternion(what, "start_orientation", table.get("start_orientation", (1.0, 0.0, 0.0, 0.0))),
+        values=read_values(what, table, VELOCITIES[joint]),
+        pieces=tuple(piece for piece, _ in read),
+    )
+
+
+def read_bone(what: str, table: Mapping[str, Any]) -> tuple[float, Vector]:
+    """Length [m] and direction of a link that may stretch; zeros where it may not."""
+    if "length" not in table and "along" not in table:
+        return 1.0, np.zeros(3)
+    length = float(table.get("length", 1.0))
+    if not length > 0.0:
+        raise InputError(f"{what}: length: got {length:g}; expected a positive number")
+    return length, unit(what, "along", table.get("along", (0.0, -1.0, 0.0)))
+
+
+def read_weight(what: str, table: Mapping[str, Any], weights: list[Weight]) -> tuple[float, Vector, Vector]:
+    """Mass, centre and inertia: those given, else those of the shapes, scaled to the mass if it is given."""
+    whole = together(weights)
+    mass = float(table.get("mass", whole.mass))
+    if mass < 0.0:
+        raise InputError(f"{what}: mass: got {mass:g}; expected none below 0")
+    scale = mass / whole.mass if whole.mass > 0.0 else 0.0
+    centre = numbers(what, "centre_of_mass", table.get("centre_of_mass", whole.centre), 3)
+    inertia = numbers(what, "inertia", table.get("inertia", inertia_of(whole.moments) * scale), 6)
+    return mass, centre, inertia
+
+
+def read_values(what: str, table: Mapping[str, Any], count: int) -> dict[str, Vector]:
+    """What is given for each velocity of a joint: one number for all, or one for each."""
+    found = {
+        key: numbers(
+            what, key, np.broadcast_to(table[key], (count,)) if np.ndim(table[key]) == 0 else table[key], count
+        )
+        for key in DEFAULTS
+        if key in table
+    }
+    if ("lower" in found or "upper" in found) and "limit_stiffness" not in found:
+        found["limit_stiffness"] = np.full(count, 1e3)
+    return found
+
+
+def read_axes(what: str, joint: Joint, given: Any) -> tuple[Vector, ...]:
+    """Unit vectors of a joint's velocities, from one axis (two for a universal joint); by default z (x and y)."""
+    if joint == "universal":
+        pair = given if given is not None else ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+        if np.shape(pair) != (2, 3):
+            raise InputError(f"{what}: axis: got {given!r}; expected two axes of three numbers for a universal joint")
+        return unit(what, "axis", pair[0]), unit(what, "axis", pair[1])
+    axis = unit(what, "axis", (0.0, 0.0, 1.0) if given is None else given)
+    if joint == "planar":
+        side = np.eye(3)[int(np.abs(axis).argmin())]
+        first = np.cross(side, axis)
+        first /= np.linalg.norm(first)
+        if np.allclose(axis, (0.0, 0.0, 1.0)):
+            first = np.array([1.0, 0.0, 0.0])
+        return first, np.cross(axis, first), axis
+    return (axis,)
+
+
+def unit(what: str, key: str, value: Any) -> Vector:
+    """Three numbers as a unit vector."""
+    vector = numbers(what, key, value, 3)
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        raise InputError(f"{what}: {key}: got a vector of length 0; expected a direction such as [0, 0, 1]")
+    return vector / length
+
+
+def quaternion(what: str, key: str, value: Any) -> Vector:
+    """Four numbers that are a turn."""
+    found = numbers(what, key, value, 4)
+    if not np.linalg.norm(found) > 0.0:
+        raise InputError(f"{what}: {key}: got a quaternion of length 0; expected w, x, y, z such as [1, 0, 0, 0]")
+    return found

@@ -1,0 +1,135 @@
+"""XML of model files, read safely, and what of it nobody asked for."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from diffloom.interfaces import InputError
+from diffloom_physics_articulated.link import Vector
+
+LARGEST = 32 * 2**20
+"""Bytes of the largest file that is read."""
+
+Element = ElementTree.Element
+
+
+class XmlFile:
+    """A file and what has been read of it.
+
+    Entities are not expanded: a file that declares any is refused. Files that it names must lie in its own folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.folder = self.path.resolve().parent
+        self.root = parse(self.path)
+        self._asked: set[tuple[int, str]] = set()
+        self._visited: set[int] = {id(self.root)}
+        self._copies: dict[int, tuple[Element, Element]] = {}
+
+    def children(self, element: Element, tag: str) -> list[Element]:
+        """Children of this tag, which count as read; their attributes do not."""
+        found = [child for child in element if child.tag == tag]
+        self._visited |= {id(child) for child in found}
+        return found
+
+    def filled(self, element: Element, defaults: dict[str, str]) -> Element:
+        """The element, which counts as read, with values for what it does not say; what is asked of it counts as asked
+        of the element itself."""
+        made = ElementTree.Element(element.tag, {**defaults, **element.attrib})
+        self._visited.add(id(element))
+        self._copies[id(made)] = (made, element)
+        return made
+
+    def leave(self, element: Element) -> None:
+        """Count an element as not read after all; it may be one that was filled."""
+        self._visited.discard(id(self._copies.get(id(element), (element, element))[1]))
+
+    def text(self, element: Element, key: str, otherwise: str | None = None) -> str | None:
+        """An attribute, which then counts as read."""
+        source = self._copies.get(id(element), (element, element))[1]
+        self._asked.add((id(source), key))
+        return element.get(key, otherwise)
+
+    def name(self, element: Element, key: str = "name") -> str:
+        """An attribute that must be there."""
+        found = self.text(element, key)
+        if found is None:
+            raise InputError(f"{self.path.name}: <{element.tag}> has no {key}; expected one")
+        return found
+
+    def numbers(self, element: Element, key: str, count: int | None, otherwise: Vector | None = None) -> Vector | None:
+        """An attribute of so many numbers (any for None), or ``otherwise`` where it is missing."""
+        given = self.text(element, key)
+        if given is None:
+            return otherwise
+        try:
+            found = np.array([float(word) for word in given.split()])
+        except ValueError:
+            found = np.zeros(0)
+        if not np.isfinite(found).all() or not len(found) or (count is not None and len(found) != count):
+            wanted = "numbers" if count is None else f"{count} numbers"
+            raise InputError(f"{self.path.name}: <{element.tag}> {key}: got {given!r}; expected {wanted}")
+        return found
+
+    def vector(self, element: Element, key: str, otherwise: tuple[float, ...]) -> Vector:
+        """As numbers, as many as ``otherwise`` has."""
+        found = self.numbers(element, key, len(otherwise))
+        return np.array(otherwise) if found is None else found
+
+    def beside(self, name: str, folder: str = "") -> Path:
+        """A file that this one names, if it lies in its folder or below it."""
+        plain = name.partition("://")[2].partition("/")[2] if name.startswith("package://") else name
+        where = PurePosixPath(plain.replace("\\", "/"))
+        found = (self.folder / folder / where).resolve()
+        if "://" in plain or where.is_absolute() or not found.is_relative_to(self.folder):
+            raise InputError(f"{self.path.name}: names the file {name!r}; expected one in its own folder or below it")
+        if not found.is_file():
+            raise InputError(f"{self.path.name}: names the file {name!r}, which is not in {self.folder.name}/")
+        return found
+
+    def unread(self) -> tuple[str, ...]:
+        """Elements and attributes that nobody asked for, each kind once with how often it occurs."""
+        found: dict[str, int] = {}
+
+        def count(what: str) -> None:
+            found[what] = found.get(what, 0) + 1
+
+        def walk(element: Element, within: str) -> None:
+            here = f"{within}/{element.tag}" if within else str(element.tag)
+            for key in element.attrib:
+                if (id(element), key) not in self._asked:
+                    count(f"{here} {key}={element.get(key)!r}")
+            for child in element:
+                if id(child) in self._visited:
+                    walk(child, here)
+                elif isinstance(child.tag, str):
+                    count(f"{here}/{child.tag}")
+
+        walk(self.root, "")
+        return tuple(what if times == 1 else f"{what} ({times} times)" for what, times in found.items())
+
+
+def parse(path: Path) -> Element:
+    """The root of an XML file in UTF-8 without a document type, so that nothing is expanded or fetched."""
+    try:
+        data = path.read_bytes()
+    except OSError as cause:
+        raise InputError(f"{path}: cannot be read: {cause.strerror}") from cause
+    if len(data) > LARGEST:
+        raise InputError(f"{path.name}: has {len(data)} bytes; expected at most {LARGEST}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as cause:
+        raise InputError(f"{path.name}: is not text in UTF-8") from cause
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise InputError(
+            f"{path.name}: declares a document type or entities, which are not read; remove <!DOCTYPE ...>"
+        )
+    try:
+        return ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError) as cause:
+        raise InputError(f"{path.name}: is not XML: {cause}") from cause
