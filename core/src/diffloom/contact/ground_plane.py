@@ -58,7 +58,9 @@ def contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> t
     return (("contact", rows(law.normal_specs)), ("friction", rows(law.friction.specs)))
 
 
-def ground(params: Mapping[str, Tensor], count: int, name: str = "ground", *, contact: object = DEFAULT_LAW) -> NodeTerm:
+def ground(
+    params: Mapping[str, Tensor], count: int, name: str = "ground", *, contact: object = DEFAULT_LAW
+) -> NodeTerm:
     """Plane contact of ``count`` particles, with the parameters that ``contact_specs`` declares for the same law.
 
     Each parameter is one for all or one per particle. The ground is where n.x < ground_height.

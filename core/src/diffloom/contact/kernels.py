@@ -133,7 +133,7 @@ def contact(normal, friction):
         return adj_c, adj_v, adj_n, adj_kn, adj_kt
 
     return Contact(
-        force, adjoint, LOAD[normal.count], ADD[normal.count], LOAD[friction.count], ADD[friction.count]
+        force, adjoint, LOAD[normal.width], ADD[normal.width], LOAD[friction.width], ADD[friction.width]
     )
 
 

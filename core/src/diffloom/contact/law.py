@@ -14,9 +14,9 @@ _POSITIVE = (0.0, None)
 
 
 class NormalFunctions(NamedTuple):
-    """The device functions of a normal law over ``count`` parameters (1 to 4), as normal_kernels describes them."""
+    """The device functions of a normal law over ``width`` parameters (1 to 4), as normal_kernels describes them."""
 
-    count: int
+    width: int
     force: Any
     adjoint: Any
     pair: Any
@@ -24,9 +24,9 @@ class NormalFunctions(NamedTuple):
 
 
 class FrictionFunctions(NamedTuple):
-    """The device functions of a friction law over ``count`` parameters (1 to 4), as friction_kernels describes them."""
+    """The device functions of a friction law over ``width`` parameters (1 to 4), as friction_kernels describes them."""
 
-    count: int
+    width: int
     slope: Any
     adjoint: Any
     pair: Any

@@ -16,8 +16,8 @@ _POSITIVE = (0.0, None)
 _OTHER_DAMPING = (
     (
         "contact_damping",
-        "a damping in N s/m belongs to the contact law 'linear'; with 'hunt_crossley' give contact_dissipation [s/m] or "
-        "restitution (at reference_speed), or choose contact = 'linear' for the model",
+        "a damping in N s/m belongs to the contact law 'linear'; with 'hunt_crossley' give contact_dissipation [s/m] "
+        "or restitution (at reference_speed), or choose contact = 'linear' for the model",
     ),
 )
 _OTHER_DISSIPATION = (

@@ -22,8 +22,8 @@ class ParamSpec:
     parameter is optional and absent unless given. ``bounds`` are inclusive; ``(0.0, None)`` marks a quantity that
     may not be negative, which is fitted in log space. ``per_step`` allows one value per physics step: a control.
     ``formerly``: names the parameter had; they are served with a warning. ``replaces``: the parameter whose default it
-    displaces when it is given; giving both is an error. ``not_to_be_confused``: what to say to who gives a name, such as
-    that of the same quantity in another unit, that is no parameter here.
+    displaces when it is given; giving both is an error. ``not_to_be_confused``: names that are no parameters
+    here, such as one of the same quantity in another unit, with what to tell who gives one.
     """
 
     name: str

@@ -53,7 +53,9 @@ def diffloom_register_commands(register: Register) -> None:
 def diffloom_register_contact_laws(register: Register) -> None:
     """Offer the contact laws of the core."""
     home = "diffloom.contact.laws"
-    register("hunt_crossley", f"{home}:HuntCrossley", summary="Damping in proportion to depth: gradients survive impacts")
+    register(
+        "hunt_crossley", f"{home}:HuntCrossley", summary="Damping in proportion to depth: gradients survive impacts"
+    )
     register("linear", f"{home}:Linear", summary="Damping in proportion to speed, as in the gradSim paper")
 
 

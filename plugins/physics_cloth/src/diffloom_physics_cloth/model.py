@@ -42,8 +42,8 @@ class ClothModel(Model):
     mesh: a Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
     pins: vertices held in place; anchors: vertices tied to points by springs; each a group's name, a number or a list.
     springs: pairs of vertices joined by springs. ground: contact with the ground plane. self_collision: thickness [m]
-    at which the shell touches itself, or None. contact: the contact law of both. bending=False leaves hinges out. planar=True keeps the triangles in
-    their plane, where one turned inside out is driven back: no bending, no air.
+    at which the shell touches itself, or None. contact: the contact law of both. bending=False leaves hinges out.
+    planar=True keeps the triangles in their plane, where one turned inside out is driven back: no bending, no air.
     """
 
     example_settings = ExampleSettings(

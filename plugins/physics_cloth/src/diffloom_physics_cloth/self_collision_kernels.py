@@ -34,7 +34,7 @@ def not_a_corner(i, j0, j1, j2):
 def self_contact(normal_law):
     """push_corners, push_vertex and their adjoints under a NormalFunctions (see diffloom.contact.law)."""
     touch_force, touch_force_adjoint = touch(normal_law)
-    load, add = LOAD[normal_law.count], ADD[normal_law.count]
+    load, add = LOAD[normal_law.width], ADD[normal_law.width]
 
     @device
     def push_corners(f, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):

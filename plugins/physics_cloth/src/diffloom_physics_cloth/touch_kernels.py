@@ -22,7 +22,7 @@ def blend(w, a, b, c):
 @functools.cache
 def touch(normal_law):
     """touch_force and touch_force_adjoint under a NormalFunctions (see diffloom.contact.law)."""
-    normal_force, normal_adjoint, no_parameters = normal_law.force, normal_law.adjoint, ZERO[normal_law.count]
+    normal_force, normal_adjoint, no_parameters = normal_law.force, normal_law.adjoint, ZERO[normal_law.width]
 
     @device
     def touch_force(clock, x, u, i, j0, j1, j2, thickness, k):

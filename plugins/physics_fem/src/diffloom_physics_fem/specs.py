@@ -46,7 +46,11 @@ DEFAULT_POISSON = 0.3
 
 
 def declare(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> tuple[ParamSpec, ...]:
-    """All specs. contact: the law of the ground, if there is one. shared: region -> names of parameters of which it has its own, ``<parameter>_<region>``."""
+    """All specs.
+
+    contact: the law of the ground, if there is one. shared: region -> names of parameters of which it has
+    its own, ``<parameter>_<region>``.
+    """
     base = MATERIAL + START + WORLD + (() if contact is None else contact_specs(contact))
     known = {spec.name: spec for spec in base}
     own = []
