@@ -44,7 +44,7 @@ def test_gradients_through_an_impact() -> None:
         "mass",
         "friction",
         "contact_stiffness",
-        "contact_damping",
+        "contact_dissipation",
         "gravity",
     )
 

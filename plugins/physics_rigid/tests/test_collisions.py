@@ -15,7 +15,7 @@ from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_physics_rigid.model import RigidModel
 
-CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")
+CONTACT = ("contact_stiffness", "contact_dissipation", "friction_stiffness", "friction")
 PAIRS = [
     ("box", "box"), ("sphere", "box"), ("sphere", "sphere"), ("capsule", "capsule"), ("sphere", "star"),
     ("star", "goblet"), ("capsule", "torus"), ("box", "chair"),

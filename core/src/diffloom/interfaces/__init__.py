@@ -10,7 +10,7 @@ from diffloom.deprecation import renamed_names
 from diffloom.interfaces.camera import Camera
 from diffloom.interfaces.dynamics import CustomStep, Dynamics
 from diffloom.interfaces.errors import InputError, SimulationError
-from diffloom.interfaces.example import ExampleSettings
+from diffloom.interfaces.example import ExampleSettings, ImpactSettings
 from diffloom.interfaces.force_term import ForceTerm, TermContext
 from diffloom.interfaces.gradient import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.interfaces.image import Image
@@ -38,6 +38,7 @@ __all__ = [
     "Gradient",
     "HarmonicLight",
     "Image",
+    "ImpactSettings",
     "InputError",
     "Integrator",
     "Light",
