@@ -119,7 +119,8 @@ def test_a_stack_stands() -> None:
     ]
     model = RigidModel(boxes)
     dt = model.suggested_dt()
-    steps = round(2.0 / dt)
+    # Hunt-Crossley damps by depth: what is left of a motion at rest fades over a second or so.
+    steps = round(4.0 / dt)
     last = simulate(model, model.params(torch.float64), dt=dt, steps=steps, save=[steps]).last
     np.testing.assert_allclose(last.q[:, 1].numpy(), [0.5, 1.5, 2.5], atol=0.01)
     assert float(last.u.abs().max()) < 1e-3

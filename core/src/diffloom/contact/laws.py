@@ -10,7 +10,7 @@ from typing import Any, final
 from diffloom.contact.friction_laws import Coulomb, friction_law
 from diffloom.contact.law import ContactLaw, FrictionLaw, NormalFunctions, stiffness_spec
 from diffloom.contact.restitution import check_restitution, damping_ratio, dissipation, dissipation_of
-from diffloom.interfaces import ParamSpec
+from diffloom.interfaces import InputError, ParamSpec
 
 _POSITIVE = (0.0, None)
 _OTHER_DAMPING = (
@@ -34,22 +34,30 @@ class HuntCrossley(ContactLaw):
     """f_n = k_e d max(1 - a v_n, 0) for the depth d and normal velocity v_n.
 
     Damping grows with depth, so the force is continuous at touch and gradients survive impacts. The dissipation a [s/m]
-    sets the restitution at a speed, whatever mass and stiffness are. friction: a FrictionLaw, or the name of one.
+    sets the restitution at a speed, whatever mass and stiffness are. friction: a FrictionLaw, or the name of one. toe:
+    a depth [m] up to which the stiffness sets in, d^2 / (2 toe) in place of d; it becomes the parameter contact_toe. One
+    of about a step's way at impact keeps gradients through many bounces smooth; it does not change the restitution.
     """
 
     friction: FrictionLaw = field(default_factory=Coulomb)
+    toe: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "friction", friction_law(self.friction))
+        if self.toe is not None and not self.toe > 0.0:
+            raise InputError(f"toe: got {self.toe!r}; expected a depth above 0 m, or None for no toe")
 
     @property
     def normal_specs(self) -> tuple[ParamSpec, ...]:
         default = dissipation(RESTITUTION, REFERENCE_SPEED)
         doc = "damping relative to the elastic force, per closing speed (a)"
-        return (
+        specs = (
             stiffness_spec(),
             ParamSpec("contact_dissipation", default, "s/m", doc, bounds=_POSITIVE, not_to_be_confused=_OTHER_DAMPING),
         )
+        if self.toe is None:
+            return specs
+        return (*specs, ParamSpec("contact_toe", self.toe, "m", "depth up to which stiffness sets in", bounds=_POSITIVE))
 
     @property
     def extra_specs(self) -> tuple[ParamSpec, ...]:
@@ -71,6 +79,10 @@ class HuntCrossley(ContactLaw):
     def normal(self) -> NormalFunctions:
         from diffloom.contact import normal_kernels as kernels
 
+        if self.toe is not None:
+            return NormalFunctions(
+                3, kernels.toe_force, kernels.toe_adjoint, kernels.toe_pair, kernels.toe_pair_adjoint
+            )
         return NormalFunctions(
             2, kernels.hunt_crossley_force, kernels.hunt_crossley_adjoint, kernels.hunt_crossley_pair,
             kernels.hunt_crossley_pair_adjoint,

@@ -65,6 +65,48 @@ def hunt_crossley_pair_adjoint(k, m, adj):
 
 
 @device
+def toe_depth(c, t):
+    """phi(d) for the depth d = -c: d^2 / (2 t) up to the toe t, d - t / 2 beyond, so that stiffness sets in smoothly."""
+    half = constant(c, 0.5)
+    d = -c
+    return where(d < t, half * d * d / where(d < t, t, constant(c, 1)), d - half * t)
+
+
+@device
+def toe_force(clock, c, vn, k):
+    """k_e phi(d) max(1 - a vn, 0) with the toe k[2]: the force and its slope are continuous at touch."""
+    return k[0] * toe_depth(c, k[2]) * maximum(constant(c, 1) - k[1] * vn, constant(c, 0))
+
+
+@device
+def toe_adjoint(clock, c, vn, k, adj_fn):
+    """As hunt_crossley_adjoint, with phi for d, dphi/dd = min(d / t, 1) and dphi/dt = -min(d / t, 1)^2 / 2."""
+    zero = constant(c, 0)
+    one = constant(c, 1)
+    g = maximum(one - k[1] * vn, zero)
+    phi = toe_depth(c, k[2])
+    part = where(-c < k[2], -c / where(-c < k[2], k[2], one), one)
+    adj_g = where(g > zero, k[0] * phi * adj_fn, zero)
+    adj_phi = k[0] * g * adj_fn
+    adj_toe = -(constant(c, 0.5) * part * part * adj_phi)
+    return -(part * adj_phi), -(k[1] * adj_g), (phi * g * adj_fn, -(vn * adj_g), adj_toe)
+
+
+@device
+def toe_pair(k, m):
+    """As hunt_crossley_pair, and the sum of the toes."""
+    stiffness, a = hunt_crossley_pair(k, m)
+    return stiffness, a, k[2] + m[2]
+
+
+@device
+def toe_pair_adjoint(k, m, adj):
+    """The cotangent of a sum is that of each."""
+    adj_stiffness, adj_a = hunt_crossley_pair_adjoint(k, m, adj)
+    return adj_stiffness, adj_a, adj[2]
+
+
+@device
 def closing_speed(clock, c, vn):
     """The velocity that linear damping sees: min(n.v, 0).
 

@@ -37,7 +37,9 @@ def default_contact(
     side: points on its largest flat side. Damping follows ``given["restitution"]`` at ``given["reference_speed"]``.
     """
     stiffness = float(given.get("contact_stiffness", mass * STANDARD_GRAVITY / (SAG * reach) / math.sqrt(side)))
-    speed = float(given.get("reference_speed", REFERENCE_SPEED))
+    # What small bodies do is slow: their restitution holds for a fall from their own size unless it was given.
+    slow = REFERENCE_SPEED if "restitution" in given else min(REFERENCE_SPEED, math.sqrt(2.0 * STANDARD_GRAVITY * reach))
+    speed = float(given.get("reference_speed", slow))
     usual = {spec.name: float(spec.default) for spec in law.specs} | {
         "contact_stiffness": stiffness,
         law.damping_name: law.damping(float(given.get("restitution", RESTITUTION)), speed, stiffness, mass),
