@@ -16,7 +16,14 @@ from diffloom.dynamics import Mechanics, Push, TorchTerm, applied, broadcast, pa
 COUNT, STEPS = 13, 40
 PAIRS = np.array([(i, i + 1) for i in range(COUNT - 1)] + [(i, i + 2) for i in range(COUNT - 2)], np.int32)
 WINDOWS = [Push(3, 0.05, 0.123), Push(5, 0.0, 0.2)]
-CONTACT = ("contact_stiffness", "contact_dissipation", "friction_stiffness", "friction", "ground_height", "ground_normal")
+CONTACT = (
+    "contact_stiffness",
+    "contact_dissipation",
+    "friction_stiffness",
+    "friction",
+    "ground_height",
+    "ground_normal",
+)
 
 
 @dataclass(frozen=True)

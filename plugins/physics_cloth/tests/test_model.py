@@ -97,7 +97,13 @@ def test_every_parameter_of_a_rollout_has_the_right_gradient():
     # Where things are decides which of them touch; a small step keeps to the branch.
     results += check_gradient(rollout, motion, tolerance=1e-5, step=1e-6)
     found = {r.name: abs(r.autograd) for r in results}
-    for name in ("contact_stiffness", "contact_dissipation", "friction", "collision_stiffness", "collision_dissipation"):
+    for name in (
+        "contact_stiffness",
+        "contact_dissipation",
+        "friction",
+        "collision_stiffness",
+        "collision_dissipation",
+    ):
         assert found[name] > 0, f"{name} must matter here"
     assert all(value > 0 for value in found.values())
 

@@ -35,8 +35,8 @@ class HuntCrossley(ContactLaw):
 
     Damping grows with depth, so the force is continuous at touch and gradients survive impacts. The dissipation a [s/m]
     sets the restitution at a speed, whatever mass and stiffness are. friction: a FrictionLaw, or the name of one. toe:
-    a depth [m] up to which the stiffness sets in, d^2 / (2 toe) in place of d; it becomes the parameter contact_toe. One
-    of about a step's way at impact keeps gradients through many bounces smooth; it does not change the restitution.
+    a depth [m] up to which the stiffness sets in, d^2 / (2 toe) in place of d; it becomes the parameter contact_toe.
+    One of about a step's way at impact keeps gradients through many bounces smooth; it does not change the restitution.
     """
 
     friction: FrictionLaw = field(default_factory=Coulomb)
@@ -57,7 +57,10 @@ class HuntCrossley(ContactLaw):
         )
         if self.toe is None:
             return specs
-        return (*specs, ParamSpec("contact_toe", self.toe, "m", "depth up to which stiffness sets in", bounds=_POSITIVE))
+        return (
+            *specs,
+            ParamSpec("contact_toe", self.toe, "m", "depth up to which stiffness sets in", bounds=_POSITIVE),
+        )
 
     @property
     def extra_specs(self) -> tuple[ParamSpec, ...]:

@@ -66,7 +66,7 @@ def hunt_crossley_pair_adjoint(k, m, adj):
 
 @device
 def toe_depth(c, t):
-    """phi(d) for the depth d = -c: d^2 / (2 t) up to the toe t, d - t / 2 beyond, so that stiffness sets in smoothly."""
+    """phi(d) for the depth d = -c: d^2 / (2 t) up to the toe t, d - t / 2 beyond: stiffness sets in smoothly."""
     half = constant(c, 0.5)
     d = -c
     return where(d < t, half * d * d / where(d < t, t, constant(c, 1)), d - half * t)

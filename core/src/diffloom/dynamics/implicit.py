@@ -105,7 +105,7 @@ class ImplicitStepper(Stepper):
     def _newton(
         self, k: int, q: Tensors, u: Tensors, at: Point, share: float | None, history: list[float]
     ) -> Tensors | None:
-        """The force, or None where the iteration ends without it. share: of each Newton step; None for a line search."""
+        """The force, or None where the iteration ends without it. share: of each Newton step; None searches."""
         scheme = self._scheme
         for _ in range(scheme.iterations):
             if not np.isfinite(at.size):

@@ -12,8 +12,8 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
 
 ADVICE = (
-    "the loss changes otherwise than its gradient says: impacts that jump (contact = 'linear') or a chaotic motion. Try "
-    "contact = 'hunt_crossley', a shorter horizon that grows from stage to stage, or start states of later frames"
+    "the loss changes otherwise than its gradient says: impacts that jump (contact = 'linear') or a chaotic motion. "
+    "Try contact = 'hunt_crossley', a shorter horizon that grows from stage to stage, or start states of later frames"
 )
 
 

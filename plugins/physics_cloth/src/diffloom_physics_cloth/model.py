@@ -16,6 +16,7 @@ from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -60,6 +61,9 @@ class ClothModel(Model):
             {"drag": 0.6, "lift": 0.3, "wind": (1.0, 0.5, -0.3)},
             {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
             {"restitution": 0.5, "reference_speed": 0.7},
+        ),
+        impacts=ImpactSettings(
+            5e-4, 300, ("contact_stiffness", "contact_dissipation", "friction"), {"ground_height": 0.05}
         ),
     )
 

@@ -19,6 +19,7 @@ from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -70,7 +71,11 @@ class FemModel(Model):
             {"youngs_modulus": 2e5, "poisson_ratio": 0.3},
             {"start_shape": model.mesh.vertices, "rest_shape": model.mesh.vertices},
         ),
-    )
+        impacts=ImpactSettings(
+            5e-4, 1200, ("contact_stiffness", "contact_dissipation", "friction"),
+            {"position": (0.0, 0.3, 0.0), "orientation": (1.0, 0.1, 0.0, 0.2), "velocity": (0.5, 0.0, 0.2)},
+        ),
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -38,7 +38,9 @@ def default_contact(
     """
     stiffness = float(given.get("contact_stiffness", mass * STANDARD_GRAVITY / (SAG * reach) / math.sqrt(side)))
     # What small bodies do is slow: their restitution holds for a fall from their own size unless it was given.
-    slow = REFERENCE_SPEED if "restitution" in given else min(REFERENCE_SPEED, math.sqrt(2.0 * STANDARD_GRAVITY * reach))
+    slow = (
+        REFERENCE_SPEED if "restitution" in given else min(REFERENCE_SPEED, math.sqrt(2.0 * STANDARD_GRAVITY * reach))
+    )
     speed = float(given.get("reference_speed", slow))
     usual = {spec.name: float(spec.default) for spec in law.specs} | {
         "contact_stiffness": stiffness,

@@ -15,6 +15,7 @@ from diffloom.dynamics import Mechanics, NodeTerm, Term, broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -64,6 +65,12 @@ class RigidModel(Model):
             {"density": 500.0},
             {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)},
             {"restitution": 0.5, "reference_speed": 0.7},
+        ),
+        impacts=ImpactSettings(
+            2e-4,
+            4000,
+            ("contact_stiffness", "contact_dissipation", "friction"),
+            {"push_force": 0.0, "contact_dissipation": 1.0},
         ),
     )
 

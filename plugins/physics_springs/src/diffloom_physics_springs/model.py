@@ -12,6 +12,7 @@ from diffloom.dynamics import Mechanics, Term, applied, broadcast, frozen, parti
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -41,6 +42,7 @@ class SpringsModel(Model):
             {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
             {"restitution": 0.5, "reference_speed": 0.7},
         ),
+        impacts=ImpactSettings(1.0 / 960.0, 960, ("contact_stiffness", "contact_dissipation", "friction")),
     )
 
     def __init__(

@@ -13,8 +13,8 @@ from diffloom.testing.wide import COSINE, RATIO, compare_wide
 
 #: Impacts that a rollout must have for the comparison to mean something.
 LEAST = 5
-#: Frames that the comparison looks at.
-FRAMES = 40
+#: Frames that the comparison looks at, and those in which impacts are counted.
+FRAMES, COUNTED = 40, 400
 #: By how much the parameters of the motion that is aimed at differ.
 AIM = 1.1
 
@@ -37,29 +37,33 @@ def count_impacts(subject: ModelSubject, params: Params, path: Trajectory) -> in
     return int((touching[1:] & ~touching[:-1]).sum())
 
 
+def rolled(subject: ModelSubject, frames: int, **given: object) -> tuple[Params, Trajectory]:
+    """The rollout of the settings with some parameters given, and about so many of its frames."""
+    settings = wanted(subject)
+    params = subject.params(**{**settings.values, **given})
+    every = max(1, settings.steps // frames)
+    path = simulate(
+        subject.model, params, dt=settings.dt, steps=settings.steps, save_every=every, integrator=subject.integrator
+    )
+    return params, path
+
+
 @check("impacts")
 def wide(subject: ModelSubject) -> str:
     """Over a rollout with at least five impacts, the adjoint agrees with differences of +-2 %."""
-    settings = wanted(subject)
-    values = {name: subject.params(**settings.values)[name].detach() for name in settings.parameters}
-    every = max(1, settings.steps // FRAMES)
-
-    def run(**given: Tensor) -> Tensor:
-        params = subject.params(**{**settings.values, **given})
-        return simulate(
-            subject.model, params, dt=settings.dt, steps=settings.steps, save_every=every,
-            integrator=subject.integrator,
-        ).q  # fmt: skip
-
-    params = subject.params(**settings.values)
+    base = subject.params(**wanted(subject).values)
+    values = {name: base[name].detach() for name in wanted(subject).parameters}
     with torch.no_grad():
-        path = simulate(
-            subject.model, params, dt=settings.dt, steps=settings.steps, integrator=subject.integrator
-        )
-        aim = run(**{name: AIM * value for name, value in values.items()})
-    impacts = count_impacts(subject, params, path)
-    require(impacts >= LEAST, f"the rollout of example_settings.impacts has {impacts} impacts; expected {LEAST} or more")
-    found = compare_wide(lambda **given: (run(**given) - aim).square().mean(), values)
+        impacts = count_impacts(subject, *rolled(subject, COUNTED))
+        aim = rolled(subject, FRAMES, **{name: AIM * value for name, value in values.items()})[1].q
+    require(
+        impacts >= LEAST, f"the rollout of example_settings.impacts has {impacts} impacts; expected {LEAST} or more"
+    )
+
+    def loss(**given: Tensor) -> Tensor:
+        return (rolled(subject, FRAMES, **given)[1].q - aim).square().mean()
+
+    found = compare_wide(loss, values)
     if not found.agrees():
         raise Failure(
             f"{found} through {impacts} impacts; expected a cosine of {COSINE:g} and a ratio within {RATIO:g}: the "
