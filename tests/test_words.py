@@ -33,7 +33,8 @@ SOURCES = sorted(
 )  # fmt: skip
 DOCUMENTS = sorted([
     ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md"),
-    *ROOT.glob("core/**/*.md"), *ROOT.glob("experiments/*.md"), *ROOT.glob("examples/**/*.md"),
+    *ROOT.glob("core/**/*.md"), *ROOT.glob("core/**/*.in"), *ROOT.glob("experiments/*.md"),
+    *ROOT.glob("examples/**/*.md"),
     *ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/**/*.toml"),
 ])  # fmt: skip
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from diffloom.plugins.import_path import import_object
+from diffloom.plugins.entry import import_object
 
 
 class LazyGroup(click.Group):

@@ -8,13 +8,19 @@ that it fits. A `Renderer` draws a surface as a `Camera` sees it under `Light`s 
 
 from diffloom.deprecation import renamed_names
 from diffloom.interfaces.camera import Camera
-from diffloom.interfaces.dynamics import CustomStep, Dynamics
 from diffloom.interfaces.errors import InputError, SimulationError
 from diffloom.interfaces.example import ExampleSettings, ImpactSettings
 from diffloom.interfaces.force_term import ForceTerm, TermContext
-from diffloom.interfaces.gradient import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.interfaces.image import Image
-from diffloom.interfaces.integrator import Integrator
+from diffloom.interfaces.integrator import (
+    Checkpointed,
+    CustomStep,
+    Dynamics,
+    Gradient,
+    Integrator,
+    NoGradient,
+    StoreAll,
+)
 from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
 from diffloom.interfaces.model import Model
 from diffloom.interfaces.params import Params, ParamSpec

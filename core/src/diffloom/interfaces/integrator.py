@@ -1,14 +1,75 @@
-"""The interface of an integrator."""
+"""What a model hands to an integrator, how a rollout is differentiated, and the interface of an integrator."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
-from diffloom.interfaces.dynamics import Dynamics
-from diffloom.interfaces.gradient import Gradient
+from torch import Tensor
+
+from diffloom.interfaces.errors import InputError
 from diffloom.interfaces.state import State, Trajectory
+
+
+class Dynamics(ABC):
+    """A system ready to be advanced: parameters are bound. ``diffloom.dynamics.Mechanics`` (masses and force
+    terms, compiled or plain PyTorch) is the usual kind; ``CustomStep`` is for systems with a step of their own."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """A word an integrator can match on, such as "mechanics" or "custom_step"."""
+
+
+@dataclass(frozen=True)
+class CustomStep(Dynamics):
+    """A differentiable map from one state to the next, in plain PyTorch or with adjoints of its own.
+
+    step(k, dt, state) -> state, where k counts steps from 0 and dt is in seconds; parameters and controls are bound
+    into it. inputs: every tensor bound in that may need a gradient.
+    """
+
+    step: Callable[[int, float, State], State]
+    inputs: tuple[Tensor, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return "custom_step"
+
+
+@dataclass(frozen=True)
+class StoreAll:
+    """Keep every state: fastest backward; memory grows with the number of steps."""
+
+
+@dataclass(frozen=True)
+class Checkpointed:
+    """Keep one state per segment and recompute the rest backwards.
+
+    segment: steps per segment; or memory: bytes the stored states may take. With neither, segments of about the
+    square root of the number of steps, which takes the least memory. Gradients are bit-for-bit those of StoreAll.
+    """
+
+    segment: int | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.segment is not None and self.memory is not None:
+            raise InputError("Checkpointed: got both segment and memory; give one of them")
+        if self.segment is not None and self.segment < 1:
+            raise InputError(f"Checkpointed: got segment={self.segment}; expected 1 or more steps")
+        if self.memory is not None and self.memory < 1:
+            raise InputError(f"Checkpointed: got memory={self.memory}; expected a number of bytes")
+
+
+@dataclass(frozen=True)
+class NoGradient:
+    """Forward only: nothing is kept but the frames asked for."""
+
+
+Gradient = StoreAll | Checkpointed | NoGradient
 
 
 class Integrator(ABC):

@@ -9,8 +9,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.dynamics import Dynamics
 from diffloom.interfaces.example import ExampleSettings
+from diffloom.interfaces.integrator import Dynamics
 from diffloom.interfaces.params import Params, ParamSpec, make_params
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.surface import Surface

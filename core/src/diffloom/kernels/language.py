@@ -51,15 +51,24 @@ def device(function: Callable[..., Any]) -> Any:
 OVERLOADS: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 
 
-def overloaded(function: Callable[..., Any], target: str = "generic") -> Callable[[Anything], Anything]:
+#: Rules that use no LLVM code, by function: for compilers that do not take it.
+PORTABLE: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def overloaded(
+    function: Callable[..., Any], target: str = "generic", portable: Callable[..., Any] | None = None
+) -> Callable[[Anything], Anything]:
     """Decorate the rule that says, for types of arguments, what compiled code calls in place of ``function``.
 
-    target: "cpu" for what only that target has; it goes before what every target has.
+    target: "cpu" for what only that target has; it goes before what every target has. portable: the rule for
+    compilers that do not take the LLVM code which this one writes.
     """
 
     def register(rule: Anything) -> Anything:
         if target == "generic":
             OVERLOADS.append((function, cast("Callable[..., Any]", rule)))
+        if portable is not None:
+            PORTABLE[function] = portable
         overload(function, jit_options=DEVICE_OPTIONS, target=target)(rule)
         return rule
 

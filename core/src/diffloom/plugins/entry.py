@@ -1,13 +1,30 @@
 """One registered thing: what it is called, who offers it, whether it can run here, and how to get hold of it."""
 
+import importlib
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from diffloom.plugins.errors import FactoryError, RegistrationError
 from diffloom.plugins.hookspecs import Availability, Factory
-from diffloom.plugins.import_path import import_object, is_import_path
 from diffloom.plugins.kinds import Kind
+
+_FORM = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def is_import_path(text: str) -> bool:
+    """Whether ``text`` has the form ``"package.module:attribute"``; nothing is imported."""
+    return _FORM.fullmatch(text) is not None
+
+
+def import_object(path: str) -> Any:
+    """The object that ``path`` names; whatever its import raises is passed on."""
+    module, _, attributes = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for attribute in attributes.split("."):
+        found = getattr(found, attribute)
+    return found
+
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 

@@ -85,12 +85,27 @@ def _is_float(kind) -> bool:
     return isinstance(kind, FloatLanes | types.Float)
 
 
-@overloaded(two_to)
+def _portable_two_to(n):
+    kind = n
+    return lambda n: kind(math.ldexp(1.0, int(n)))
+
+
+def _portable_split_power(x):
+    kind = x
+
+    def split(x):
+        m, n = math.frexp(x)
+        return kind(2.0) * kind(m), kind(n - 1)
+
+    return split
+
+
+@overloaded(two_to, portable=_portable_two_to)
 def _overload_two_to(n):
     return (lambda n: _two_to(n)) if _is_float(n) else None
 
 
-@overloaded(split_power)
+@overloaded(split_power, portable=_portable_split_power)
 def _overload_split_power(x):
     return (lambda x: _split_power(x)) if _is_float(x) else None
 

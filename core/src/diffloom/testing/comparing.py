@@ -1,13 +1,18 @@
-"""Comparisons that the checks share: gradients against differences, tensors against tensors."""
+"""How checks compare: tensors, refusals, and settings that are copied."""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from diffloom.testing.checks import Failure, Skip, compared
+from diffloom.interfaces import InputError
+from diffloom.testing.checks import Failure, Skip, compared, require
 from diffloom.testing.gradients import Comparison, compare_gradient
 
 #: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
@@ -92,3 +97,33 @@ def finite(what: str, tensor: Tensor) -> Tensor:
         where = tuple(int(i) for i in bad.nonzero()[0])
         raise Failure(f"{what} holds {int(bad.sum())} values that are not finite, the first at {where}")
     return tensor
+
+
+def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
+    """Failure unless ``attempt`` raises InputError whose message holds all ``words``."""
+    try:
+        attempt()
+    except InputError as error:
+        compared()
+        missing = [word for word in words if word not in str(error)]
+        require(not missing, f"{what} is refused, but the message does not name {missing}: {error}")
+        return
+    except Exception as error:
+        raise Failure(f"{what} raises {type(error).__name__} ({error}); expected InputError") from error
+    raise Failure(f"{what} is taken without a word; expected InputError")
+
+
+def frozen(found: Any, interface: type) -> None:
+    """Failure unless ``found`` is a frozen dataclass that derives from ``interface``."""
+    kind = type(found).__name__
+    require(isinstance(found, interface), f"{kind} is no diffloom.interfaces.{interface.__name__}")
+    options = getattr(type(found), "__dataclass_params__", None)
+    require(options is not None and options.frozen, f"{kind} is not a frozen dataclass")
+    require(dataclasses.replace(found) == found, f"two of {kind} with the same settings are not equal")
+
+
+def equal_copies(found: Any) -> None:
+    """Failure unless what comes out of pickle and of a deep copy equals ``found``."""
+    kind = type(found).__name__
+    require(pickle.loads(pickle.dumps(found)) == found, f"a pickled {kind} is not equal to the original")
+    require(copy.deepcopy(found) == found, f"a copied {kind} is not equal to the original")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from diffloom.interfaces import ForceTerm, Integrator, Model, Renderer
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom.plugins.import_path import import_object
+from diffloom.plugins.entry import import_object
 from diffloom.plugins.kinds import INTEGRATORS, LOSSES, MODELS, OPTIMISERS, RENDERERS, TERMS
 from diffloom.testing.checks import Item, checked_reasons, run
 from diffloom.testing.results import Outcome, Report, Result

@@ -135,8 +135,8 @@ class ModelSubject:
         """Size of the example [m, where coordinates are places]: the largest distance from the middle, at the start."""
         state = self.model.initial_state(self.params())
         points = self.model.surface(Trajectory(state.q[None], state.u[None], torch.zeros(1)), self.params()).vertices
-        spread = float((points - points.mean(dim=1, keepdim=True)).norm(dim=-1).max().detach())
-        return max(spread, 1e-6)
+        radius = float((points - points.mean(dim=1, keepdim=True)).norm(dim=-1).max().detach())
+        return max(radius, 1e-6)
 
     def flat(self, trajectory: Trajectory) -> Tensor:
         """All saved numbers in a row."""

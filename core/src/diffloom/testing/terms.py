@@ -16,10 +16,9 @@ from diffloom.interfaces import Control, ForceTerm, Model, ParamSpec
 from diffloom.plugins import get_integrator, integrators
 from diffloom.simulation import simulate
 from diffloom.testing.checks import Check, Failure, Skip, check, require
-from diffloom.testing.comparing import finite, largest_difference, matched_gradients, same_bits, worst
-from diffloom.testing.models import declarations
-from diffloom.testing.refusals import refused
-from diffloom.testing.settings_objects import frozen
+from diffloom.testing.comparing import finite, frozen, largest_difference, matched_gradients, refused, same_bits, worst
+from diffloom.testing.models.interface import shape_and_bounds as model_shape_and_bounds
+from diffloom.testing.models.interface import units as model_units
 from diffloom.testing.term_hosts import TERM, Host, TermSubject, dials
 
 TOLERANCE = 1e-6
@@ -69,13 +68,13 @@ def interface(subject: TermSubject) -> None:
 @check("declarations", parameters)
 def units(subject: TermSubject, name: str) -> None:
     """The unit is written in SI symbols ("" for none), and the meaning is told."""
-    declarations.units.function(subject, name)
+    model_units.function(subject, name)
 
 
 @check("declarations", parameters)
 def shape_and_bounds(subject: TermSubject, name: str) -> None:
     """The shape names "nodes" or axes of the term, bounds are in order, and the default fits and keeps them."""
-    declarations.shape_and_bounds.function(subject, name)
+    model_shape_and_bounds.function(subject, name)
 
 
 @check("fits")

@@ -89,8 +89,9 @@ def run_fit(
 
 
 def _badge(experiment: Experiment) -> GradientCheck | str:
+    # A wrong component shows in every random direction: few of them do; `diffloom check-gradient` takes each unknown.
     try:
-        return check_gradient(experiment.objective(), experiment.start(), seed=experiment.seed)
+        return check_gradient(experiment.objective(), experiment.start(), entries=3, seed=experiment.seed)
     except FitError as error:
         return str(error)
 

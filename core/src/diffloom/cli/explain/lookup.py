@@ -6,8 +6,7 @@ from typing import Any
 
 from diffloom.cli.explain.page import Page
 from diffloom.plugins import PluginError, installed_registry
-from diffloom.plugins.entry import Entry
-from diffloom.plugins.import_path import import_object
+from diffloom.plugins.entry import Entry, import_object
 from diffloom.plugins.kinds import KINDS
 
 #: Where the keys of experiment files are described; nothing is said of them where diffloom-fitting is not installed.

@@ -7,14 +7,13 @@ A device function is made anew from its code, with all that it names translated 
 from __future__ import annotations
 
 import functools
-import math
 import types as python
 from collections.abc import Callable
 from typing import Any
 
 from numba.core import types as numba_types
 
-from ..language import OVERLOADS
+from ..language import OVERLOADS, PORTABLE
 from .whole_program import DeviceFunction
 
 try:
@@ -39,7 +38,7 @@ def translated(value: Any) -> Any:
     """A global of device code as numba-cuda-mlir takes it."""
     if isinstance(value, DeviceFunction):
         if value not in _functions:
-            _functions[value] = device_function(plain(value.py_func))
+            _functions[value] = device_function(with_translated_names(value.py_func))
         return _functions[value]
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         _let_kernels_build(value)
@@ -61,7 +60,7 @@ def _let_kernels_build(record: type) -> None:
     extending.refresh_registries(typing=False)
 
 
-def plain(function: python.FunctionType) -> python.FunctionType:
+def with_translated_names(function: python.FunctionType) -> python.FunctionType:
     """A function with translated globals and closure."""
     cells = tuple(python.CellType(translated(cell.cell_contents)) for cell in function.__closure__ or ())
     names = _translated_globals(function.__globals__)
@@ -95,7 +94,7 @@ def _asking(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Ca
         for rule in rules:
             found = rule(*given)
             if found is not None:
-                return plain(PORTABLE[function](*given) if function in PORTABLE else found)
+                return with_translated_names(PORTABLE[function](*given) if function in PORTABLE else found)
         return None
 
     # it is asked by name, with the names of the function's own arguments
@@ -117,28 +116,3 @@ def numba_type(kind: Any) -> Any:
     if isinstance(kind, mlir_types.NoneType):
         return numba_types.none
     return getattr(numba_types, str(kind))
-
-
-def _two_to(n: Any) -> Callable[..., Any]:
-    kind = n
-    return lambda n: kind(math.ldexp(1.0, int(n)))
-
-
-def _split_power(x: Any) -> Callable[..., Any]:
-    kind = x
-
-    def split(x: Any) -> Any:
-        m, n = math.frexp(x)
-        return kind(2.0) * kind(m), kind(n - 1)
-
-    return split
-
-
-def _portable() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Rules in place of those that write LLVM code for numba."""
-    from diffloom.raster.power_kernels import split_power, two_to
-
-    return {two_to: _two_to, split_power: _split_power}
-
-
-PORTABLE = _portable()

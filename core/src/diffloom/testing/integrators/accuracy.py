@@ -1,17 +1,62 @@
-"""It solves the equations of motion: better with smaller steps, and conserving what must be conserved."""
+"""Rollouts to check; convergence with the step; gradients against differences."""
 
 from __future__ import annotations
 
 import math
 
 import torch
+from torch import Tensor
 
 from diffloom.dynamics import Mechanics, particles
-from diffloom.interfaces import NoGradient, State
+from diffloom.interfaces import Checkpointed, Dynamics, Gradient, NoGradient, State, StoreAll, Trajectory
 from diffloom.testing.checks import Skip, check, require
-from diffloom.testing.integrators.runs import STEPS, accepted, names, roll
+from diffloom.testing.comparing import matched_gradients, same_bits, worst
 from diffloom.testing.subjects import IntegratorSubject
-from diffloom.testing.systems import FLYING
+from diffloom.testing.systems import FLYING, SYSTEMS, System
+
+STEPS = 10
+
+
+def names(subject: IntegratorSubject) -> tuple[str, ...]:
+    """Names of the small systems that the integrator advances; of all, if it refuses all."""
+    able = tuple(s.name for s in SYSTEMS if subject.integrator.refuses(s.dynamics()) is None)
+    return able or tuple(s.name for s in SYSTEMS)
+
+
+def accepted(subject: IntegratorSubject, name: str) -> System:
+    """The system of this name, if the integrator advances it."""
+    system = next(s for s in SYSTEMS if s.name == name)
+    reason = subject.integrator.refuses(system.dynamics())
+    if reason is not None:
+        raise Skip(reason)
+    return system
+
+
+def roll(
+    subject: IntegratorSubject,
+    system: System,
+    *,
+    dynamics: Dynamics | None = None,
+    state: State | None = None,
+    steps: int = STEPS,
+    save: tuple[int, ...] | None = None,
+    gradient: Gradient | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> Trajectory:
+    """Advance a system by ``steps`` steps, of which its period has twenty."""
+    return subject.integrator.rollout(
+        dynamics if dynamics is not None else system.dynamics(dtype),
+        state if state is not None else system.state(dtype),
+        dt=system.period / (2 * STEPS),
+        steps=steps,
+        save=save if save is not None else (steps // 2, steps),
+        gradient=gradient or NoGradient(),
+    )
+
+
+def flat(path: Trajectory) -> Tensor:
+    """All saved numbers in a row."""
+    return torch.cat([path.q.reshape(-1), path.u.reshape(-1)])
 
 
 def reference(system: Mechanics, state: State, span: float, steps: int = 200) -> torch.Tensor:
@@ -91,4 +136,53 @@ def momentum(subject: IntegratorSubject) -> str:
     return f"{off:.1e}"
 
 
-CHECKS = (converges, free_fall, momentum)
+#: Implicit schemes carry the tolerance of their solution into the differences.
+TOLERANCE = 1e-5
+
+
+@check("gradients", names)
+def every_input(subject: IntegratorSubject, name: str) -> str:
+    """Gradients by the start and by each bound tensor agree with differences."""
+    system = accepted(subject, name)
+    inputs = {"q": system.start.q, "u": system.start.u, **system.inputs}
+
+    def run(q: Tensor, u: Tensor, **given: Tensor) -> Tensor:
+        return flat(roll(subject, system, dynamics=system.make(given), state=State(q, u), gradient=StoreAll()))
+
+    return worst(matched_gradients(run, inputs, tolerance=TOLERANCE, directions=1))
+
+
+def pulled(subject: IntegratorSubject, system: System, gradient: Gradient) -> list[Tensor]:
+    """The motion under one policy, then its gradients."""
+    leaves = {name: value.clone().requires_grad_() for name, value in system.inputs.items()}
+    q = system.start.q.clone().requires_grad_()
+    path = roll(
+        subject, system, dynamics=system.make(leaves), state=State(q, system.start.u), gradient=gradient,
+        save=(3, STEPS),
+    )  # fmt: skip
+    weights = torch.linspace(-1.0, 1.0, flat(path).numel(), dtype=torch.float64)
+    grads = torch.autograd.grad((flat(path) * weights).sum(), [q, *leaves.values()], allow_unused=True)
+    return [flat(path).detach(), *(torch.zeros(1) if g is None else g for g in grads)]
+
+
+@check("gradients", names)
+def policies(subject: IntegratorSubject, name: str) -> None:
+    """Checkpointed gradients are those of StoreAll, bit for bit, and NoGradient gives the same motion without any."""
+    system = accepted(subject, name)
+    stored = pulled(subject, system, StoreAll())
+    for policy in (Checkpointed(), Checkpointed(segment=3), Checkpointed(memory=2000)):
+        for a, b in zip(stored, pulled(subject, system, policy), strict=True):
+            same_bits(f"results under StoreAll() and {policy}", a, b)
+    leaves = {key: value.clone().requires_grad_() for key, value in system.inputs.items()}
+    path = roll(subject, system, dynamics=system.make(leaves), gradient=NoGradient(), save=(3, STEPS))
+    require(not path.q.requires_grad, "under NoGradient() the motion still wants a gradient")
+    same_bits("motions with and without gradients", stored[0], flat(path))
+
+
+CHECKS = (
+    converges,
+    free_fall,
+    momentum,
+    every_input,
+    policies,
+)

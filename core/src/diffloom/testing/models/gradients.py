@@ -1,13 +1,14 @@
-"""The gradient of every declared parameter, by the whole rollout, against differences in float64."""
+"""Gradients of parameters and controls against differences, and the dot-product test of the adjoint."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from diffloom.interfaces import Control, NoGradient, State
 from diffloom.testing.checks import Skip, check, require
-from diffloom.testing.comparing import matched_gradients, worst
-from diffloom.testing.models.declarations import parameters
+from diffloom.testing.comparing import largest_difference, matched_gradients, worst
+from diffloom.testing.models.interface import parameters
 from diffloom.testing.subjects import ModelSubject
 
 TOLERANCE = 1e-5
@@ -63,4 +64,95 @@ def start(subject: ModelSubject) -> str:
     return worst(matched_gradients(state, {n: v for n, v in values.items() if v.numel()}, tolerance=1e-6, directions=1))
 
 
-CHECKS = (start, parameter)
+def driven(subject: ModelSubject) -> tuple[str, ...]:
+    """Parameters declared ``per_step``; "none" when there are none, so that this is said."""
+    return tuple(s.name for s in subject.model.specs if s.per_step) or ("none",)
+
+
+def rows(subject: ModelSubject, name: str) -> Tensor:
+    """The parameter once for every step, entries a little off the default."""
+    if name == "none":
+        raise Skip("no parameter is declared per_step")
+    value = full_value(subject, name, subject.variant_with(name).get(name))
+    random = torch.Generator().manual_seed(13)
+    return value + 0.01 * torch.rand((subject.steps, *value.shape), generator=random, dtype=torch.float64)
+
+
+@check("controls", driven)
+def constant(subject: ModelSubject, name: str) -> str:
+    """A control that is the same in all steps moves the example as the constant parameter does."""
+    each = rows(subject, name)
+    others = dict(subject.variant_with(name))
+    others.pop(name, None)
+    fixed = subject.roll(subject.params(**others, **{name: each[0]}), gradient=NoGradient())
+    control = Control({name: each[:1].expand_as(each).clone()})
+    path = subject.roll(subject.params(**others), gradient=NoGradient(), control=control)
+    apart = largest_difference(path.q, fixed.q) / subject.extent
+    require(apart <= 1e-9, f"a constant control and the constant differ by {apart:.3g} of the example's size")
+    return f"{apart:.1e}"
+
+
+@check("controls", driven)
+def gradient(subject: ModelSubject, name: str) -> str:
+    """Every step's control has a gradient that agrees with differences."""
+    each = rows(subject, name)
+    others = dict(subject.variant_with(name))
+    others.pop(name, None)
+
+    def motion(control: Tensor) -> Tensor:
+        path = subject.roll(subject.params(**others), control=Control({name: control}))
+        # As in the gradient of a parameter: a motion that does not depend on the control still needs a graph.
+        return subject.flat(path) + 0.0 * control.sum()
+
+    found = matched_gradients(motion, {"control": each}, tolerance=TOLERANCE)
+    if all(c.silent for c in found):
+        raise Skip(f"the example's motion does not depend on the control {name!r}, nor does its gradient say so")
+    return worst(found)
+
+
+PARTS = ("one step", "whole motion")
+
+
+def parts(subject: ModelSubject) -> tuple[str, ...]:
+    """One step, where a wrong adjoint shows undiluted, and all of them."""
+    return PARTS
+
+
+@check("dot_product", parts)
+def state(subject: ModelSubject, part: str) -> str:
+    """For random a and b, <J a, b> by differences is <a, J^T b> by the adjoint; J is by the state at the start."""
+    params, steps = subject.params(), 1 if part == PARTS[0] else subject.steps
+    begin = subject.model.initial_state(params)
+
+    def motion(q: Tensor, u: Tensor) -> Tensor:
+        return subject.flat(subject.roll(params, state=State(q, u), steps=steps, save=(steps,)))
+
+    return worst(matched_gradients(motion, {"q": begin.q, "u": begin.u}, tolerance=TOLERANCE))
+
+
+@check("dot_product")
+def linear(subject: ModelSubject) -> str:
+    """J^T (b + c) = J^T b + J^T c, and asking twice gives the same: the backward pass keeps nothing."""
+    name = subject.fit
+    value = full_value(subject, name, subject.variant_with(name).get(name)).requires_grad_()
+    flat = subject.flat(subject.roll(subject.params(**{**subject.variant_with(name), name: value})))
+    random = torch.Generator().manual_seed(17)
+    b, c = (torch.randn(flat.shape, generator=random, dtype=torch.float64) for _ in range(2))
+    pulled = [torch.autograd.grad(flat, value, w, retain_graph=True)[0] for w in (b, c, b + c, b)]
+    size = float(max(g.abs().max() for g in pulled))
+    if not size:
+        raise Skip(f"nothing was compared: the gradient by {name!r} is zero")
+    off = float((pulled[0] + pulled[1] - pulled[2]).abs().max()) / size
+    require(off <= 1e-10, f"J^T (b + c) and J^T b + J^T c differ by {off:.3g}, relative; allowed 1e-10")
+    require(torch.equal(pulled[0], pulled[3]), "a second backward pass over the same motion gives another gradient")
+    return f"{off:.1e}"
+
+
+CHECKS = (
+    start,
+    parameter,
+    constant,
+    gradient,
+    state,
+    linear,
+)

@@ -10,8 +10,8 @@ from torch import Tensor
 from diffloom.interfaces import Camera, PointLight, Surface
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import matched_gradients, worst
-from diffloom.testing.renderers.capabilities import GRADIENTS
 from diffloom.testing.renderers.images import draw, offered, smooth
+from diffloom.testing.renderers.interface import GRADIENTS
 from diffloom.testing.scenes import camera, chequered, gem, lamps, lit
 from diffloom.testing.subjects import RendererSubject
 

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from diffloom.interfaces import Surface
 from diffloom.testing.checks import Skip, check, require
-from diffloom.testing.comparing import matched_gradients, same_bits, worst
-from diffloom.testing.refusals import refused
-from diffloom.testing.renderers.face_order import tolerance
+from diffloom.testing.comparing import matched_gradients, refused, same_bits, worst
+from diffloom.testing.renderers.geometry import tolerance
 from diffloom.testing.renderers.images import draw, needs, precision
 from diffloom.testing.scenes import camera, chequered, gem
 from diffloom.testing.subjects import RendererSubject

@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.testing.checks import Check, Skip, check, require
-from diffloom.testing.comparing import finite, matched_gradients, same_bits, worst
-from diffloom.testing.refusals import refused
-from diffloom.testing.settings_objects import equal_copies, frozen
+from diffloom.testing.comparing import equal_copies, finite, frozen, matched_gradients, refused, same_bits, worst
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.targets import Target
 from diffloom_fitting.testing.subjects import LossSubject

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.testing.checks import Check, Failure, check, compared, require
-from diffloom.testing.comparing import same_bits
-from diffloom.testing.settings_objects import equal_copies, frozen
+from diffloom.testing.comparing import equal_copies, frozen, same_bits
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
 from diffloom_fitting.run_folder.state_data import from_data, to_data

@@ -1,14 +1,19 @@
-"""What a model says of itself: parameters that are real and finite, with units, shapes and bounds that make sense."""
+"""What a model declares, that settings survive copying, and that bad input is refused."""
 
 from __future__ import annotations
 
+import copy
+import math
+import pickle
 import re
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from diffloom.interfaces import Model, Params, ParamSpec, State
-from diffloom.testing.checks import Skip, check, require
-from diffloom.testing.comparing import finite
+from diffloom.testing.checks import Failure, Skip, check, require
+from diffloom.testing.comparing import finite, refused, same_bits
 from diffloom.testing.subjects import ModelSubject
 
 #: Symbols that units are written with: "kg/m^3", "N s/m", "rad/s^2"; no unit is "".
@@ -103,4 +108,87 @@ def example(subject: ModelSubject) -> None:
         require(not unknown, f"example_settings.{key} names {unknown}; the parameters are {', '.join(names)}")
 
 
-CHECKS = (interface, units, shape_and_bounds, axes, initial_state, example)
+def bounded(subject: ModelSubject) -> tuple[str, ...]:
+    """Parameters with a bound."""
+    return tuple(s.name for s in subject.model.specs if s.bounds != (None, None))
+
+
+@check("bad_input")
+def unknown_parameter(subject: ModelSubject) -> None:
+    """A parameter that is not declared is refused by its name."""
+    refused("a parameter called no_such_thing", lambda: subject.params(no_such_thing=1.0), "no_such_thing")
+
+
+@check("bad_input", parameters)
+def not_a_number(subject: ModelSubject, name: str) -> None:
+    """NaN and infinity are refused by the parameter's name."""
+    for value in (math.nan, math.inf):
+        refused(f"{name} = {value}", lambda value=value: subject.params(**{name: value}), name)  # type: ignore[misc]
+
+
+@check("bad_input", parameters)
+def wrong_shape(subject: ModelSubject, name: str) -> None:
+    """A value that does not broadcast to the declared shape is refused."""
+    full = subject.spec(name).full_shape(subject.model.axes)
+    value = torch.ones((2, *full, 3), dtype=torch.float64)
+    refused(f"{name} of shape {tuple(value.shape)}", lambda: subject.params(**{name: value}), name)
+
+
+@check("bad_input", bounded)
+def out_of_bounds(subject: ModelSubject, name: str) -> None:
+    """A value beyond a declared bound is refused."""
+    low, high = subject.spec(name).bounds
+    for bound, beyond in ((low, -1.0), (high, 1.0)):
+        if bound is not None:
+            value = bound + beyond
+            refused(f"{name} = {value:g}", lambda value=value: subject.params(**{name: value}), name)  # type: ignore[misc]
+
+
+@check("bad_input")
+def mixed_precision(subject: ModelSubject) -> None:
+    """A float32 tensor among float64 parameters is refused, not converted silently."""
+    given = next((s for s in subject.model.specs if s.default is not None), None)
+    if given is None:
+        raise Skip("the model has no parameter with a default")
+    value = torch.as_tensor(given.default).float()
+    refused(f"{given.name} of float32", lambda: subject.params(**{given.name: value}), given.name)
+
+
+def same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) -> None:
+    """Failure unless a fresh and a used model both give the same motion after ``through``."""
+    expected = subject.answer(subject.params())
+    for state, model in (("fresh", subject.make()), ("used", subject.model)):
+        try:
+            other = through(model)
+        except Exception as error:
+            raise Failure(f"a {state} model cannot be {verb}: {type(error).__name__}: {error}") from error
+        same_bits(f"motions of a {state} model and the one {verb}", expected, subject.answer(subject.params(), other))
+
+
+@check("copying")
+def pickles(subject: ModelSubject) -> None:
+    """A model that went through pickle gives the same motion, used or not."""
+    same_after(subject, lambda model: pickle.loads(pickle.dumps(model)), "pickled")
+
+
+@check("copying")
+def copies(subject: ModelSubject) -> None:
+    """So does a deep copy."""
+    same_after(subject, copy.deepcopy, "copied")
+
+
+CHECKS = (
+    interface,
+    units,
+    shape_and_bounds,
+    axes,
+    initial_state,
+    example,
+    unknown_parameter,
+    not_a_number,
+    wrong_shape,
+    out_of_bounds,
+    mixed_precision,
+    pickles,
+    copies,
+)
