@@ -3,8 +3,8 @@
     python benchmarks/real_tosses.py --data FOLDER                gradient against differences of +-2 %, 12 tosses
     python benchmarks/real_tosses.py --data FOLDER --fit          friction, stiffness, damping of 20 tosses, 12 starts
 
-FOLDER holds cube_tosses.npz (rows (n, 13): position and velocity in half widths, quaternion w x y z, angular velocity in
-body axes, z up, 148 frames/s; lengths of each toss), as made from the ContactNets recordings; DIFFLOOM_REAL_DATA names
+FOLDER holds cube_tosses.npz (rows (n, 13): position and velocity in half widths, quaternion w x y z, angular velocity
+in body axes, z up, 148 frames/s; lengths of each toss), as made from the ContactNets recordings; DIFFLOOM_REAL_DATA names
 it too. A start is a ballistic fit of the first frames.
 """
 
@@ -141,8 +141,8 @@ def fit(folder: Path, law: str, starts: int, seed: int = 0) -> list[tuple[float,
             limits = [(x - 5.0, x + 5.0) for x in z]
             z = minimize(value, z, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 40}).x
         found.append((value(z)[0], np.exp(z).tolist()))
-        print(f"loss {found[-1][0]:.6f}  " + "  ".join(f"{n} {x:.4g}" for n, x in zip(names, found[-1][1], strict=True)),
-              flush=True)  # fmt: skip
+        ends = "  ".join(f"{name} {x:.4g}" for name, x in zip(names, found[-1][1], strict=True))
+        print(f"loss {found[-1][0]:.6f}  {ends}", flush=True)
     return found
 
 
