@@ -4,8 +4,8 @@
     python benchmarks/real_tosses.py --data FOLDER --fit          friction, stiffness, damping of 20 tosses, 12 starts
 
 FOLDER holds cube_tosses.npz (rows (n, 13): position and velocity in half widths, quaternion w x y z, angular velocity
-in body axes, z up, 148 frames/s; lengths of each toss), as made from the ContactNets recordings; DIFFLOOM_REAL_DATA names
-it too. A start is a ballistic fit of the first frames.
+in body axes, z up, 148 frames/s; lengths of each toss), as made from the ContactNets recordings; DIFFLOOM_REAL_DATA
+names it too. A start is a ballistic fit of the first frames.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from diffloom_physics_rigid.poses import rotation_matrices
 RATE, WIDTH, MASS = 148.0, 0.1048, 0.37
 #: The recorded cubes rest 0.978 half widths high, and fall at 9.61 m/s^2: lengths are recorded too small by this.
 SCALE = 1.0 / 0.978
-SUBSTEPS = 32
-NOMINAL = {"friction": 0.18, "contact_stiffness": 1e4}
+SUBSTEPS = 16
+NOMINAL = {"friction": 0.18, "contact_stiffness": 2.5e3}
 HORIZONS = (25, 60, None)
 
 
@@ -91,12 +91,24 @@ def rollout(model: RigidModel, tosses: Tosses, **values: Tensor) -> Tensor:
     return simulate(model, params, dt=1.0 / (RATE * SUBSTEPS), steps=steps, save_every=SUBSTEPS).q
 
 
-def loss_of(model: RigidModel, tosses: Tosses, **values: Tensor) -> Tensor:
-    """(tosses,): mean squared error of each, in widths and (half) radians."""
+def residuals(model: RigidModel, tosses: Tosses, **values: Tensor) -> Tensor:
+    """(frames, tosses, 6): errors in widths and in vector parts of quaternions; their squares of a toss add up to its
+    mean squared error."""
     q = rollout(model, tosses, **values)
-    place = ((q - tosses.poses)[..., :3] / WIDTH).square().sum(dim=-1)
-    turn = 1.0 - (q[..., 3:] * torch.nn.functional.normalize(tosses.poses[..., 3:], dim=-1)).sum(dim=-1).square()
-    return ((place + turn) * tosses.weight).sum(dim=0) / tosses.weight.sum(dim=0)
+    seen = torch.nn.functional.normalize(tosses.poses[..., 3:], dim=-1)
+    (w, x, y, z), (a, b, c, d) = q[..., 3:].unbind(-1), seen.unbind(-1)
+    turn = torch.stack(
+        [a * x - w * b - c * z + d * y, a * y - w * c - d * x + b * z, a * z - w * d - b * y + c * x], -1
+    )
+    # Either sign of a quaternion is the same turn.
+    turn = turn * torch.where(a * w + b * x + c * y + d * z < 0.0, -1.0, 1.0)[..., None]
+    error = torch.cat([(q - tosses.poses)[..., :3] / WIDTH, turn], dim=-1)
+    return error * (tosses.weight / tosses.weight.sum(dim=0)).sqrt()[..., None]
+
+
+def loss_of(model: RigidModel, tosses: Tosses, **values: Tensor) -> Tensor:
+    """(tosses,): mean squared error of each."""
+    return residuals(model, tosses, **values).square().sum(dim=(0, 2))
 
 
 def unknowns(model: RigidModel) -> dict[str, Tensor]:
@@ -117,30 +129,32 @@ def wide(folder: Path, law: str) -> dict[str, tuple[float, float]]:
 
 
 def fit(folder: Path, law: str, starts: int, seed: int = 0) -> list[tuple[float, list[float]]]:
-    """Loss and unknowns at the end, from random starts a factor of up to 3 away, by L-BFGS with a growing horizon."""
-    from scipy.optimize import minimize
+    """Loss and unknowns at the end, from random starts a factor of up to 3 away, by Gauss-Newton (Levenberg-Marquardt)
+    with a growing horizon. The Jacobian is exact: differences so narrow that they stay within a smooth piece."""
+    from scipy.optimize import least_squares
 
     random = np.random.default_rng(seed)
     tosses = read(folder, 20, 20)
     model = model_of(tosses, law)
     base = unknowns(model)
-    names = list(base)
+    names, middle = list(base), np.array([np.log(float(v)) for v in base.values()])
+
+    def errors(z: np.ndarray, part: Tosses) -> np.ndarray:
+        given = {name: torch.tensor([np.exp(x)]) for name, x in zip(names, z, strict=True)}
+        with torch.no_grad():
+            found: np.ndarray = residuals(model, part, **given).numpy().reshape(-1) / np.sqrt(part.poses.shape[1])
+        return found
+
+    def jacobian(z: np.ndarray, part: Tosses, h: float = 1e-7) -> np.ndarray:
+        steps = h * np.eye(len(z))
+        return np.stack([(errors(z + s, part) - errors(z - s, part)) / (2.0 * h) for s in steps], axis=1)
+
     found = []
     for _ in range(starts):
-        z = np.array([np.log(float(v)) for v in base.values()]) + random.uniform(-np.log(3.0), np.log(3.0), len(names))
+        z = middle + random.uniform(-np.log(3.0), np.log(3.0), len(names))
         for frames in HORIZONS:
-            part = tosses.until(frames)
-
-            def value(z: np.ndarray, part: Tosses = part) -> tuple[float, np.ndarray]:
-                given = torch.tensor(z, requires_grad=True)
-                loss = loss_of(model, part, **{n: given[i : i + 1].exp() for i, n in enumerate(names)}).mean()
-                loss.backward()
-                assert given.grad is not None
-                return float(loss), given.grad.numpy()
-
-            limits = [(x - 5.0, x + 5.0) for x in z]
-            z = minimize(value, z, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 40}).x
-        found.append((value(z)[0], np.exp(z).tolist()))
+            z = least_squares(errors, z, jac=jacobian, args=(tosses.until(frames),), max_nfev=60).x
+        found.append((float(np.square(errors(z, tosses)).sum()), np.exp(z).tolist()))
         ends = "  ".join(f"{name} {x:.4g}" for name, x in zip(names, found[-1][1], strict=True))
         print(f"loss {found[-1][0]:.6f}  {ends}", flush=True)
     return found
