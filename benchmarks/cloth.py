@@ -35,7 +35,9 @@ def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
 
     cells, scheme = CELLS[faces], SemiImplicitEuler(target)  # type: ignore[arg-type]
     size = [SCENE["edge"] * n for n in cells]
-    model = ClothModel({"shape": "grid", "cells": cells, "size": size, "pattern": "uniform"}, ground=True)
+    model = ClothModel(
+        {"shape": "grid", "cells": cells, "size": size, "pattern": "uniform"}, ground=True, contact="linear"
+    )
     constants = {
         "mass": SCENE["mass"], "damping": SCENE["damping"], "drag": SCENE["drag"],
         "bending_stiffness": SCENE["bending"], "bending_damping": 0.0,

@@ -39,7 +39,7 @@ def ours(tets: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     from diffloom_physics_fem.model import FemModel
 
     cells, scheme = CELLS[tets], SemiImplicitEuler(target)  # type: ignore[arg-type]
-    model = FemModel("box", size=[SCENE["edge"] * n for n in cells], cells=cells)
+    model = FemModel("box", size=[SCENE["edge"] * n for n in cells], cells=cells, contact="linear")
     constants = {
         "density": SCENE["density"], "damping": SCENE["damping"], "contact_stiffness": SCENE["ke"],
         "contact_damping": SCENE["kd"], "friction_stiffness": SCENE["kf"], "friction": SCENE["friction"],

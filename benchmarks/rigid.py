@@ -62,6 +62,7 @@ def ours(case: dict, repeats: int) -> dict[str, float]:
         [{**solid, "position": place, "orientation": turn, "density": case["density"]}
          for place, turn in zip(case["places"], case["turns"], strict=True)],
         collisions=case["collisions"],
+        contact="linear",
     )  # fmt: skip
     contact = {
         "contact_stiffness": case["ke"], "contact_damping": case["kd"], "friction_stiffness": case["kf"],

@@ -28,7 +28,7 @@ def ball() -> tuple[FemModel, Trajectory]:
     model = FemModel("ball", radius=0.25, layers=6)
     params = model.params(
         shear_modulus=4e4, lame_modulus=8e4, density=1000.0, damping=20.0, position=(-0.75, 0.75, 0.0),
-        velocity=(1.5, -2.5, 0.0), contact_stiffness=2e4, contact_damping=2.0, friction=0.4,
+        velocity=(1.5, -2.5, 0.0), contact_stiffness=2e4, contact_dissipation=1.0, friction=0.4,
     )  # fmt: skip
     return model, simulate(model, params, dt=1e-4, steps=7000, save=[0, 1700, 3300, 6000], gradient=NoGradient())
 

@@ -13,7 +13,7 @@ ball = get_term("ball")(radius=0.17, centre=(0.02, -0.22, 0.01))
 sheet = get_model("cloth")({"shape": "grid", "cells": [6, 6], "size": [0.6, 0.6]})
 block = get_model("fem")("box", size=(0.3, 0.1, 0.3), cells=(3, 1, 3), ground=False)
 cases = (
-    (sheet, {"bending_stiffness": 2e-3, "ball.contact_stiffness": 100.0, "ball.contact_damping": 0.5}),
+    (sheet, {"bending_stiffness": 2e-3, "ball.contact_stiffness": 100.0, "ball.contact_dissipation": 1.0}),
     (block, {"position": (0.0, 0.05, 0.0), "shear_modulus": 5e4, "ball.contact_stiffness": 500.0}),
 )
 view = fitting.Orbit(distance=0.75, elevation=20, azimuth=30, target=(0.0, -0.06, 0.0), size=(32, 32))

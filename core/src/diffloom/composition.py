@@ -23,8 +23,7 @@ from diffloom.interfaces import (
     TermContext,
     Trajectory,
 )
-from diffloom.interfaces.errors import nearest
-from diffloom.interfaces.params import make_params
+from diffloom.interfaces.params import check_names, make_params
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 #: What begins the names of unknowns that are no parameters.
@@ -74,12 +73,7 @@ class WithTerms(Model):
         return {**self.model.axes, **own}
 
     def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
-        known = [spec.name for spec in self.specs]
-        for name in values:
-            if name not in known:
-                raise InputError(
-                    f"there is no parameter {name!r}{nearest(name, known) or ','} expected one of {', '.join(known)}"
-                )
+        check_names(type(self.model).__name__, {spec.name: spec for spec in self.specs}, values)
         made = dict(self.model.params(dtype, **{k: v for k, v in values.items() if k in self._inner}))
         for term in self.terms:
             given = {k: v for k, v in values.items() if k.startswith(f"{term}.")}
@@ -119,6 +113,8 @@ class WithTerms(Model):
             replace(
                 spec,
                 name=f"{name}.{spec.name}",
+                replaces=None if spec.replaces is None else f"{name}.{spec.replaces}",
+                not_to_be_confused=tuple((f"{name}.{other}", why) for other, why in spec.not_to_be_confused),
                 shape=tuple(f"{name}.{axis}" if isinstance(axis, str) else axis for axis in spec.shape),
             )
             for spec in self.terms[name].specs

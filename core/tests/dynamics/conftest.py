@@ -16,7 +16,14 @@ from diffloom.dynamics import Mechanics, Push, TorchTerm, applied, broadcast, pa
 COUNT, STEPS = 13, 40
 PAIRS = np.array([(i, i + 1) for i in range(COUNT - 1)] + [(i, i + 2) for i in range(COUNT - 2)], np.int32)
 WINDOWS = [Push(3, 0.05, 0.123), Push(5, 0.0, 0.2)]
-CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction", "ground_height", "ground_normal")
+CONTACT = (
+    "contact_stiffness",
+    "contact_dissipation",
+    "friction_stiffness",
+    "friction",
+    "ground_height",
+    "ground_normal",
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ def make_net(dtype: torch.dtype = torch.float64) -> Net:
         "gravity": torch.tensor([0.3, -9.81, 0.1]), "stiffness": 50.0 + 10.0 * draw(len(PAIRS)),
         "damping": torch.tensor(0.3), "rest_length": 0.2 + 0.3 * draw(len(PAIRS)),
         "push": 4.0 * draw(2, 3), "control": draw(STEPS, COUNT, 3),
-        "contact_stiffness": torch.tensor(200.0), "contact_damping": torch.tensor(2.0),
+        "contact_stiffness": torch.tensor(200.0), "contact_dissipation": torch.tensor(1.0),
         "friction_stiffness": torch.tensor(5.0), "friction": torch.tensor(0.6),
         "ground_height": torch.tensor(0.15), "ground_normal": torch.tensor([0.1, 1.0, 0.05]),
     }  # fmt: skip

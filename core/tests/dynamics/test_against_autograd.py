@@ -54,7 +54,8 @@ def ground_force(q, u, at):
     n = at["ground_normal"] / at["ground_normal"].norm()
     gap, vn = q @ n - at["ground_height"], u @ n
     zero = torch.zeros_like(gap)
-    fn = torch.where(gap < 0, -at["contact_stiffness"] * gap - at["contact_damping"] * torch.minimum(vn, zero), zero)
+    damped = torch.maximum(1.0 - at["contact_dissipation"] * vn, zero)
+    fn = torch.where(gap < 0, -at["contact_stiffness"] * gap * damped, zero)
     vt = u - vn[:, None] * n
     speed = vt.norm(dim=1)
     friction = torch.minimum(at["friction"] * fn, at["friction_stiffness"] * speed)

@@ -18,7 +18,7 @@ torch.set_num_threads(1)
 real = torch.float64
 k = torch.tensor(40.0, dtype=real, requires_grad=True)
 m = torch.tensor([0.2, 0.3, 0.25, 0.3], dtype=real, requires_grad=True)
-at = {"contact_stiffness": 300.0, "contact_damping": 2.0, "friction_stiffness": 3.0, "friction": 0.4}
+at = {"contact_stiffness": 300.0, "contact_dissipation": 0.8, "friction_stiffness": 3.0, "friction": 0.4}
 at["ground_height"] = 0.0
 at = {name: torch.tensor(value, dtype=real) for name, value in at.items()}
 at["ground_normal"] = torch.tensor([0.1, 1.0, 0.0], dtype=real)

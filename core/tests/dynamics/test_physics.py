@@ -86,14 +86,14 @@ def test_backward_euler_solves_the_oscillator_exactly():
 
 
 def contact(**changes):
-    given = {"contact_stiffness": 1e4, "contact_damping": 20.0, "friction_stiffness": 1e3, "friction": 0.4,
+    given = {"contact_stiffness": 1e4, "contact_dissipation": 2.0, "friction_stiffness": 1e3, "friction": 0.4,
              "ground_height": 0.0, "ground_normal": (0.0, 1.0, 0.0)} | changes  # fmt: skip
     return {k: torch.tensor(v, dtype=F64) for k, v in given.items()}
 
 
 @pytest.mark.parametrize("scheme, dt", [(SemiImplicitEuler(target="serial"), 1e-4), (BackwardEuler(), 1e-2)])
 def test_a_dropped_particle_comes_to_rest_where_the_forces_balance(scheme, dt):
-    system = Mechanics(particles(real(0.5), GRAVITY), (ground(contact(contact_damping=80.0), 1),))
+    system = Mechanics(particles(real(0.5), GRAVITY), (ground(contact(contact_dissipation=20.0), 1),))
     end = roll(system, State(real([0.0, 0.05, 0.0]), real([0.0] * 3)), dt, round(2.0 / dt), scheme)
     assert float(end.q[0, 1]) == pytest.approx(-0.5 * 9.81 / 1e4, rel=1e-3)
     assert float(end.u.abs().max()) < 1e-6
@@ -111,7 +111,16 @@ def test_a_sliding_particle_stops_where_coulomb_says():
 
 
 def test_contact_never_pulls():
-    system = Mechanics(particles(real(0.5), GRAVITY), (ground(contact(contact_damping=1e4), 1),))
+    system = Mechanics(particles(real(0.5), GRAVITY), (ground(contact(contact_dissipation=0.1), 1),))
+    leaving = system.force(real([0.0, -1e-3, 0.0]), real([0.0, 5.0, 0.0]))
+    assert float(leaving[0, 1]) == pytest.approx(5.0)
+    assert float(system.force(real([0.0, -1e-3, 0.0]), real([0.0, 20.0, 0.0])).abs().max()) == 0.0
+    assert float(system.force(real([0.0, 1e-9, 0.0]), real([0.0, -5.0, 0.0])).abs().max()) == 0.0
+
+
+def test_the_linear_law_never_pulls():
+    given = {**contact(), "contact_damping": torch.tensor(1e4, dtype=F64)}
+    system = Mechanics(particles(real(0.5), GRAVITY), (ground(given, 1, contact="linear"),))
     leaving = system.force(real([0.0, -1e-3, 0.0]), real([0.0, 5.0, 0.0]))
     assert float(leaving[0, 1]) == pytest.approx(10.0)
     assert float(system.force(real([0.0, 1e-9, 0.0]), real([0.0, -5.0, 0.0])).abs().max()) == 0.0

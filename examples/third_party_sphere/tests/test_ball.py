@@ -20,12 +20,14 @@ def test_conformance(subject, check):
 def test_a_particle_comes_to_rest_where_the_ball_carries_it():
     one = get_model("springs")([[0.0, 0.3, 0.0]], [], on_ground=False)
     model = WithTerms(one, {"ball": Ball(radius=0.3)})
-    params = model.params(torch.float64, **{"mass": 0.2, "ball.contact_stiffness": 1e3, "ball.contact_damping": 20.0})
+    params = model.params(
+        torch.float64, **{"mass": 0.2, "ball.contact_stiffness": 1e3, "ball.contact_dissipation": 20.0}
+    )
     end = simulate(model, params, dt=1e-3, steps=2000, save=(2000,)).q[0]
     assert torch.allclose(end, torch.tensor([[0.0, 0.3 - 0.2 * 9.81 / 1e3, 0.0]], dtype=torch.float64), atol=1e-9)
 
 
-SHEET = {"bending_stiffness": 2e-3, "ball.contact_stiffness": 100.0, "ball.contact_damping": 0.5}
+SHEET = {"bending_stiffness": 2e-3, "ball.contact_stiffness": 100.0, "ball.contact_dissipation": 1.0}
 BLOCK = {"position": (0.0, 0.05, 0.0), "shear_modulus": 5e4, "ball.contact_stiffness": 500.0}
 
 

@@ -88,6 +88,19 @@ def test_check_gradient_passes_and_fails(toy, monkeypatch):
     assert "FAILED" in output
 
 
+def test_check_gradient_compares_with_wide_differences(toy, monkeypatch):
+    output = invoke(check_gradient.check_gradient, "toy.toml", "--wide", "0.02")
+    assert "passed: cosine" in output
+    assert "length ratio" in output
+    assert "0.02" in invoke(check_gradient.check_gradient, "toy.toml", "--wide", "2", code=2)
+    from diffloom.testing import WideComparison
+
+    monkeypatch.setattr(WideComparison, "agrees", lambda self: False)
+    output = invoke(check_gradient.check_gradient, "toy.toml", "--wide", "0.02", code=1)
+    assert "FAILED" in output
+    assert "shorter horizon" in " ".join(output.split())
+
+
 def test_schema_is_json(toy):
     assert json.loads(invoke(schema.schema))["title"] == "ExperimentFile"
 

@@ -85,8 +85,8 @@ def test_a_moving_rest_shape_feels_nothing(name):
 def test_damping_only_takes_energy():
     x, u = folded(SHEET), noise(*SHEET.vertices.shape, seed=1)
     for values, name in (({"damping": 1.0}, "faces"), ({"bending_damping": 1e-3}, "hinges"),
-                         ({"collision_damping": 1.0}, "self_collision")):  # fmt: skip
-        off = {"damping": 0.0, "bending_damping": 0.0, "collision_damping": 0.0}
+                         ({"collision_dissipation": 1.0}, "self_collision")):  # fmt: skip
+        off = {"damping": 0.0, "bending_damping": 0.0, "collision_dissipation": 0.0}
         with_damping = alone(mechanics(MODEL, **{**off, **values}), name).force(x, u)
         without = alone(mechanics(MODEL, **off), name).force(x, u)
         assert float(((with_damping - without) * u).sum()) < -1e-6

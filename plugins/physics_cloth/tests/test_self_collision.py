@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 from torch.func import jvp, vjp
 
+from diffloom.contact import HuntCrossley
 from diffloom.dynamics import Mechanics, particles
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Control, State, StoreAll
@@ -56,17 +57,17 @@ def touching(x: Tensor) -> Tensor:
 
 
 def reference(x: Tensor, u: Tensor, stiffness: Tensor, damping: Tensor, pairs: Tensor) -> Tensor:
-    """Each pair pushes with k (thickness - d) - c min(dd/dt, 0) along the gradient of its distance d."""
+    """Each pair pushes with k (thickness - d) max(1 - a dd/dt, 0) along the gradient of its distance d."""
     d, rate = jvp(lambda y: distances(y, pairs), (x,), (u,))
     _, pull = vjp(lambda y: distances(y, pairs), x)
     i = VERTEX[pairs]
-    return pull(stiffness[i] * (THICK - d) - damping[i] * rate.clamp(max=0.0))[0]
+    return pull(stiffness[i] * (THICK - d) * (1.0 - damping[i] * rate).clamp(min=0.0))[0]
 
 
 def system(stiffness: Tensor, damping: Tensor) -> Mechanics:
     dtype = stiffness.dtype
     law = particles(torch.full((COUNT,), 0.01, dtype=dtype), torch.zeros(3, dtype=dtype))
-    return Mechanics(law, (self_collision_term(SHEET.faces, COUNT, THICK, stiffness, damping),))
+    return Mechanics(law, (self_collision_term(SHEET.faces, COUNT, THICK, HuntCrossley(), (stiffness, damping)),))
 
 
 def forces(x: Tensor, u: Tensor, stiffness: Tensor, damping: Tensor) -> Tensor:
@@ -125,6 +126,6 @@ def test_any_number_of_threads_gives_the_same_bits():
 def test_off_costs_nothing():
     """No term, no parameter: the system is that of a sheet that knows nothing of it."""
     off, on = ClothModel(SHEET), ClothModel(SHEET, self_collision=0.02)
-    assert {s.name for s in on.specs} - {s.name for s in off.specs} == {"collision_stiffness", "collision_damping"}
+    assert {s.name for s in on.specs} - {s.name for s in off.specs} == {"collision_stiffness", "collision_dissipation"}
     names = [[t.name for t in model.dynamics(model.params(), Control()).terms] for model in (off, on)]
     assert names == [["faces", "hinges"], ["faces", "hinges", "self_collision"]]

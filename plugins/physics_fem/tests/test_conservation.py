@@ -13,7 +13,7 @@ DOUBLE = torch.float64
 def test_a_bouncing_ball_keeps_its_energy_for_two_seconds() -> None:
     model = FemModel("ball", radius=0.1, layers=2)
     params = model.params(
-        DOUBLE, position=(0.0, 0.4, 0.0), damping=0.0, contact_damping=0.0, friction=0.0, friction_stiffness=0.0,
+        DOUBLE, position=(0.0, 0.4, 0.0), damping=0.0, contact_dissipation=0.0, friction=0.0, friction_stiffness=0.0,
         density=1000.0, youngs_modulus=2e5, poisson_ratio=0.35, contact_stiffness=5e3,
     )  # fmt: skip
     dt = 5e-5

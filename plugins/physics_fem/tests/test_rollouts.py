@@ -34,7 +34,7 @@ def thrown(model: FemModel, dtype: torch.dtype = DOUBLE, **values: object) -> di
         "damping": 20.0,
         "density": 200.0,
         "contact_stiffness": 2e3,
-        "contact_damping": 2.0,
+        "contact_dissipation": 0.5,
         "friction_stiffness": 5.0,
         "friction": 0.4,
     }

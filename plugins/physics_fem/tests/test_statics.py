@@ -49,7 +49,7 @@ def test_implicit_and_explicit_stepping_find_the_same_equilibrium(support: str) 
     clamped = support == "clamped"
     model = FemModel("box", size=(0.3, 0.15, 0.15), cells=(4, 2, 2), fixed=["left"] if clamped else [])
     values = {"shear_modulus": 2e4, "lame_modulus": 3e4, "damping": 500.0, "density": 1000.0, "friction": 0.0}
-    values |= {"contact_stiffness": 1e4, "contact_damping": 30.0}
+    values |= {"contact_stiffness": 1e4, "contact_dissipation": 3.0}
     params = model.params(DOUBLE, position=(0.0, 1.0 if clamped else 0.075, 0.0), **values)
     dt = 1e-3
     explicit = simulate(model, params, dt=dt, steps=25_000, save=[0, 25_000], gradient=NoGradient())

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import contact_points
+from diffloom.contact.restitution import damping_ratio, linear_rebound
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
-from diffloom_physics_rigid.contact_defaults import damping_ratio, rebound
 from diffloom_physics_rigid.model import RigidModel
 
 G = 9.81
@@ -51,10 +51,12 @@ def test_a_ball_without_friction_slides_and_does_not_turn() -> None:
 
 
 @pytest.mark.parametrize("restitution", [0.9, 0.6, 0.3])
-def test_bounce_height_follows_the_restitution(restitution: float) -> None:
+@pytest.mark.parametrize("law", ["hunt_crossley", "linear"])
+def test_bounce_height_follows_the_restitution(law: str, restitution: float) -> None:
     height, radius = 2.0, 0.25
     ball = {"shape": "sphere", "radius": radius, "position": [0.0, height + radius, 0.0], "restitution": restitution}
-    model = RigidModel([{**ball, "mass": 1.0, "contact_stiffness": 4e6}])
+    speed = {"reference_speed": math.sqrt(2.0 * G * height)}
+    model = RigidModel([{**ball, **speed, "mass": 1.0, "contact_stiffness": 4e6}], contact=law)
     params = model.params(torch.float64)
     fall = math.sqrt(2 * height / G)
     dt = 2e-5
@@ -67,7 +69,7 @@ def test_bounce_height_follows_the_restitution(restitution: float) -> None:
 
 def test_restitution_and_damping_ratio_are_inverse() -> None:
     for e in (1.0, 0.99, 0.6, math.exp(-1), 0.2, 0.05):
-        assert rebound(damping_ratio(e)) == pytest.approx(e, rel=1e-6)
+        assert linear_rebound(damping_ratio(e)) == pytest.approx(e, rel=1e-6)
     assert damping_ratio(1.0) < 1e-12
 
 
@@ -95,6 +97,14 @@ def test_clusters_leave_no_point_out() -> None:
         np.testing.assert_array_equal(np.unique(np.concatenate(rows), axis=0), np.unique(body.vertices, axis=0))
 
 
+def pressed(gap: Tensor, speed: Tensor, params: dict[str, Tensor]) -> Tensor:
+    """The normal force of either law, by the damping among its parameters."""
+    elastic = -params["contact_stiffness"] * gap
+    if "contact_damping" in params:
+        return elastic - params["contact_damping"] * speed.clamp(max=0.0)
+    return elastic * (1.0 - params["contact_dissipation"] * speed).clamp(min=0.0)
+
+
 def direct_force(model: RigidModel, state: State, params: dict[str, Tensor]) -> Tensor:
     """Ground contact of the first body written out in PyTorch, point by point."""
     from diffloom_physics_rigid.poses import rotation_matrices
@@ -106,7 +116,7 @@ def direct_force(model: RigidModel, state: State, params: dict[str, Tensor]) -> 
     gap = (q[:3] + arm) @ n - params["ground_height"]
     normal_speed = speed @ n
     slide = speed - normal_speed[:, None] * n
-    press = -params["contact_stiffness"] * gap - params["contact_damping"] * normal_speed.clamp(max=0.0)
+    press = pressed(gap, normal_speed, params)
     length = slide.norm(dim=1)
     drag = torch.minimum(params["friction"] * press, params["friction_stiffness"] * length) / length
     force = torch.where((gap < 0.0)[:, None], press[:, None] * n - drag[:, None] * slide, torch.zeros(3).double())
@@ -124,11 +134,12 @@ def world_heights(model: RigidModel, state: State) -> Tensor:
 
 @pytest.mark.parametrize("shape", ["box", "torus", "sphere", "capsule", "goblet"])
 @pytest.mark.parametrize("sliding", [0.01, 3.0])
-def test_force_and_its_adjoint(shape: str, sliding: float) -> None:
-    model = RigidModel([{"shape": shape, "mass": 2.0, "orientation": [0.8, 0.3, -0.2, 0.4]}])
+@pytest.mark.parametrize("law", ["hunt_crossley", "linear"])
+def test_force_and_its_adjoint(shape: str, sliding: float, law: str) -> None:
+    model = RigidModel([{"shape": shape, "mass": 2.0, "orientation": [0.8, 0.3, -0.2, 0.4]}], contact=law)
     state = model.initial_state(model.params(torch.float64))
     lowest = world_heights(model, state).min() + 0.05
-    names = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction", "ground_height", "ground_normal")
+    names = (*model.contact.names, "ground_height", "ground_normal")
     base = model.params(torch.float64, ground_height=lowest, ground_normal=[0.1, 1.5, -0.2])
     u = torch.tensor([[sliding, -0.3, 0.4 * sliding, 0.1, 0.2, -0.3]], dtype=torch.float64)
 

@@ -16,7 +16,7 @@ from diffloom_physics_rigid.model import RigidModel
 
 ALL = (
     "position", "orientation", "velocity", "angular_velocity", "mass", "gravity", "contact_stiffness",
-    "contact_damping", "friction_stiffness", "friction", "ground_height", "ground_normal",
+    "contact_dissipation", "friction_stiffness", "friction", "ground_height", "ground_normal",
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_final_pose_through_three_impacts() -> None:
     dt, steps = 1 / 960, 596
     params = model.params(torch.float64)
     assert impacts(model, params, simulate(model, params, dt=dt, steps=steps)) >= 3
-    names = ("mass", "friction", "contact_stiffness", "contact_damping", "push_force", "push_point")
+    names = ("mass", "friction", "contact_stiffness", "contact_dissipation", "push_force", "push_point")
 
     def pose(**values: Tensor) -> Tensor:
         return simulate(model, params.replace(**values), dt=dt, steps=steps, save=[steps]).q[-1]
@@ -108,7 +108,7 @@ def test_rolling() -> None:
     assert float(last.u[0, 0]) == pytest.approx(-0.2 * float(last.u[0, 5]), rel=0.1)
 
     # Nothing closes in and nothing slips: damping and the friction coefficient play no part.
-    names = [name for name in ALL if name not in ("contact_damping", "friction")]
+    names = [name for name in ALL if name not in ("contact_dissipation", "friction")]
     check(end_of(model, params, 1 / 960, 400), {name: params[name] for name in names})
 
 

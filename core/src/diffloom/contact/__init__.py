@@ -1,14 +1,27 @@
 """Contact with planes and obstacles, shared by every model."""
 
-from diffloom.contact.ground_plane import contact_specs, ground, unit_normal
+from diffloom.contact.friction_laws import Coulomb, Stribeck
+from diffloom.contact.ground_plane import contact_rows, contact_specs, ground, unit_normal
+from diffloom.contact.law import ContactLaw, FrictionFunctions, FrictionLaw, NormalFunctions, contact_law
+from diffloom.contact.laws import HuntCrossley, Linear
 from diffloom.contact.obstacle_contact import Pose, Shape, contact_values, obstacle, obstacle_specs, refuses_obstacles
 from diffloom.contact.point_clusters import ContactPoints, contact_points
 
 __all__ = [
+    "ContactLaw",
     "ContactPoints",
+    "Coulomb",
+    "FrictionFunctions",
+    "FrictionLaw",
+    "HuntCrossley",
+    "Linear",
+    "NormalFunctions",
     "Pose",
     "Shape",
+    "Stribeck",
+    "contact_law",
     "contact_points",
+    "contact_rows",
     "contact_specs",
     "contact_values",
     "ground",

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from diffloom.contact.law import DEFAULT_LAW, ContactLaw, contact_law
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError, ParamSpec
 
 
-def contact_specs(
-    stiffness: float = 1e4, damping: float = 10.0, friction_stiffness: float = 10.0, friction: float = 0.5
-) -> tuple[ParamSpec, ...]:
-    """The parameters of plane contact, to be listed among a model's own."""
-    positive = (0.0, None)
+def contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[ParamSpec, ...]:
+    """The parameters of plane contact under a contact law, to be listed among a model's own.
+
+    contact: the law, by name or itself. values: defaults other than the law's own, by parameter, such as
+    ``contact_stiffness=1e3``.
+    """
+    law = contact_law(contact)
+    unknown = sorted(set(values) - set(law.names))
+    if unknown:
+        raise InputError(
+            f"contact_specs: got {', '.join(unknown)}; the law {type(law).__name__} has {', '.join(law.names)}"
+        )
+    own = (replace(spec, default=values.get(spec.name, spec.default)) for spec in law.specs)
     return (
-        ParamSpec("contact_stiffness", stiffness, "N/m", "normal force per depth, each node (k_e)", bounds=positive),
-        ParamSpec("contact_damping", damping, "N s/m", "normal force per closing speed (k_d)", bounds=positive),
-        ParamSpec(
-            "friction_stiffness", friction_stiffness, "N s/m", "friction per sliding speed before it slips (k_f)",
-            bounds=positive,
-        ),
-        ParamSpec("friction", friction, "", "Coulomb friction coefficient (mu)", bounds=positive),
+        *own,
+        *law.extra_specs,
         ParamSpec("ground_height", 0.0, "m", "offset of the contact plane along its normal"),
         ParamSpec("ground_normal", (0.0, 1.0, 0.0), "", "normal of the contact plane, of any length", shape=(3,)),
-    )  # fmt: skip
+    )
 
 
 def unit_normal(normal: Tensor) -> Tensor:
@@ -38,21 +43,39 @@ def unit_normal(normal: Tensor) -> Tensor:
     return torch.as_tensor(normal / length)
 
 
-def ground(params: Mapping[str, Tensor], count: int, name: str = "ground") -> NodeTerm:
-    """Plane contact of ``count`` particles, with the parameters that ``contact_specs`` declares.
+def contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> tuple[tuple[str, Tensor], ...]:
+    """What contact kernels read: the parameters of normal and friction law, (count, parameters) each."""
+    values = law.resolve(params)
+    missing = [name for name in law.names if values.get(name) is None]
+    if missing:
+        raise InputError(
+            f"contact: the law {type(law).__name__} needs {', '.join(missing)}; got {', '.join(sorted(params))}"
+        )
+
+    def rows(specs: tuple[ParamSpec, ...]) -> Tensor:
+        return torch.stack([broadcast(values[spec.name], (count,)) for spec in specs], dim=1)
+
+    return (("contact", rows(law.normal_specs)), ("friction", rows(law.friction.specs)))
+
+
+def ground(
+    params: Mapping[str, Tensor], count: int, name: str = "ground", *, contact: object = DEFAULT_LAW
+) -> NodeTerm:
+    """Plane contact of ``count`` particles, with the parameters that ``contact_specs`` declares for the same law.
 
     Each parameter is one for all or one per particle. The ground is where n.x < ground_height.
     """
-    from diffloom.contact.kernels import ground_force, ground_force_adjoint
+    from diffloom.contact.kernels import ground_contact
 
-    names = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")
+    law = contact_law(contact)
+    force, adjoint = ground_contact(law.normal(), law.friction.functions())
     return NodeTerm(
         name,
-        force=ground_force,
-        adjoint=ground_force_adjoint,
+        force=force,
+        adjoint=adjoint,
         params=(
             ("ground_normal", broadcast(unit_normal(params["ground_normal"]), (count, 3))),
             ("ground_height", broadcast(params["ground_height"], (count,))),
-            *((key, broadcast(params[key], (count,))) for key in names),
+            *contact_rows(law, params, count),
         ),
     )

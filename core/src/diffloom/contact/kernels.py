@@ -1,117 +1,174 @@
-"""Compliant contact of one point with a plane: penalty, damping and a relaxed Coulomb cone, and the transpose."""
+"""Compliant contact of one point: a normal law and a friction law put together, and the transpose.
 
-from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, maximum, minimum, mul3, sqrt, st3, sub3, where
+Laws are device functions (normal_kernels, friction_kernels) and are built in when a program is compiled: a law that
+is not chosen costs nothing. Their parameters come as rows of two arrays, ``k_n`` (nodes, normal parameters) and
+``k_t`` (nodes, friction parameters), whose cotangents are added to adj_k_n and adj_k_t.
+"""
+
+import functools
+from typing import NamedTuple
+
+from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, mul3, sqrt, st3, sub3
 
 
-@device
-def closing_speed(clock, c, vn):
-    """The velocity that contact damping sees: min(n.v, 0).
+class Contact(NamedTuple):
+    """The device functions of a contact law, for gap c < 0, velocity v and unit normal of a point.
 
-    In an implicit step (clock.implicit) it is limited to c / dt: the point is inside only for the last part c / (n.v)
-    of the step, and damps for that part. Without this the force would jump at c = 0, and the implicit equation might
-    have no solution at all.
+    force(clock, c, v, normal, kn, kt) -> f; adjoint(clock, c, v, normal, kn, kt, a) -> adj_c, adj_v, adj_normal,
+    adj_kn, adj_kt. load(k_n, i), load_friction(k_t, i): the parameters in row i; add, add_friction: to row i.
     """
-    slow = minimum(vn, constant(vn, 0))
-    if clock.implicit:
-        return maximum(slow, c / clock.dt)
-    return slow
+
+    force: object
+    adjoint: object
+    load: object
+    add: object
+    load_friction: object
+    add_friction: object
 
 
 @device
-def contact_force(clock, c, v, normal, k_e, k_d, k_f, mu):
-    """The contact law: force on a point with gap c and velocity v; branch-free, zero outside contact.
-
-    For c < 0: f_n = -k_e c - k_d s along n with s = min(n.v, 0) (see closing_speed), never adhesive, and friction
-    -min(mu f_n, k_f |v_t|) v_t / |v_t| on the tangential velocity v_t. Planes and obstacles of every shape use it.
-    """
-    zero = constant(c, 0)
-    one = constant(c, 1)
-    vn = dot3(normal, v)
-    hit = c < zero
-    fn = where(hit, -(k_e * c) - k_d * closing_speed(clock, c, vn), zero)
-    vt = sub3(v, mul3(normal, vn))
-    speed = sqrt(dot3(vt, vt))
-    sticks = k_f * speed <= mu * fn
-    slope = where(hit, where(sticks, k_f, mu * fn / where(sticks, one, speed)), zero)
-    return sub3(mul3(normal, fn), mul3(vt, slope))
+def load_1(k, i):
+    return (k[i, 0],)
 
 
 @device
-def contact_force_adjoint(clock, c, v, normal, k_e, k_d, k_f, mu, a):
-    """Cotangents of (c, v, normal, k_e, k_d, k_f, mu) for the cotangent ``a`` of the force.
-
-    f = n f_n - s v_t with s = k_f when sticking, mu f_n / |v_t| when sliding; the same branch as in contact_force.
-    """
-    zero = constant(c, 0)
-    one = constant(c, 1)
-    vn = dot3(normal, v)
-    hit = c < zero
-    closing = closing_speed(clock, c, vn)
-    fn = where(hit, -(k_e * c) - k_d * closing, zero)
-    vt = sub3(v, mul3(normal, vn))
-    speed = sqrt(dot3(vt, vt))
-    sticks = k_f * speed <= mu * fn
-    inverse = one / where(sticks, one, speed)
-    slope = where(hit, where(sticks, k_f, mu * fn * inverse), zero)
-
-    adj_slope = where(hit, -dot3(vt, a), zero)
-    adj_limit = where(sticks, zero, adj_slope * inverse)
-    adj_fn = where(hit, dot3(normal, a) + mu * adj_limit, zero)
-    adj_vt = sub3(mul3(vt, -(adj_limit * slope * inverse)), mul3(a, slope))
-    adj_closing = -(k_d * adj_fn)
-    adj_vn = -dot3(normal, adj_vt) + where((vn < zero) & (closing == vn), adj_closing, zero)
-    adj_c = -(k_e * adj_fn) + where((vn < zero) & (closing > vn), adj_closing / clock.dt, zero)
-    adj_v = fma3(normal, adj_vn, adj_vt)
-    adj_normal = add3(sub3(mul3(a, fn), mul3(adj_vt, vn)), mul3(v, adj_vn))
-    adj_k_f = where(sticks, adj_slope, zero)
-    return adj_c, adj_v, adj_normal, -(c * adj_fn), -(closing * adj_fn), adj_k_f, fn * adj_limit
+def load_2(k, i):
+    return (k[i, 0], k[i, 1])
 
 
 @device
-def plane_force(clock, p, v, normal, offset, k_e, k_d, k_f, mu):
-    """Force on a point at p with velocity v: the contact law with the gap n.p - offset."""
-    return contact_force(clock, dot3(normal, p) - offset, v, normal, k_e, k_d, k_f, mu)
+def load_3(k, i):
+    return (k[i, 0], k[i, 1], k[i, 2])
 
 
 @device
-def plane_force_adjoint(clock, p, v, normal, offset, k_e, k_d, k_f, mu, a):
-    """Cotangents of (p, v, normal, offset, k_e, k_d, k_f, mu) for the cotangent ``a`` of the force."""
-    adj_c, adj_v, adj_normal, adj_k_e, adj_k_d, adj_k_f, adj_mu = contact_force_adjoint(
-        clock, dot3(normal, p) - offset, v, normal, k_e, k_d, k_f, mu, a
+def load_4(k, i):
+    return (k[i, 0], k[i, 1], k[i, 2], k[i, 3])
+
+
+@device
+def add_1(k, i, a):
+    k[i, 0] += a[0]
+
+
+@device
+def add_2(k, i, a):
+    k[i, 0] += a[0]
+    k[i, 1] += a[1]
+
+
+@device
+def add_3(k, i, a):
+    k[i, 0] += a[0]
+    k[i, 1] += a[1]
+    k[i, 2] += a[2]
+
+
+@device
+def add_4(k, i, a):
+    k[i, 0] += a[0]
+    k[i, 1] += a[1]
+    k[i, 2] += a[2]
+    k[i, 3] += a[3]
+
+
+@device
+def zero_1(x):
+    return (constant(x, 0),)
+
+
+@device
+def zero_2(x):
+    return (constant(x, 0), constant(x, 0))
+
+
+@device
+def zero_3(x):
+    return (constant(x, 0), constant(x, 0), constant(x, 0))
+
+
+@device
+def zero_4(x):
+    return (constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0))
+
+
+#: How rows of so many parameters are read and added to, and as many zeros of the type of x.
+LOAD = {1: load_1, 2: load_2, 3: load_3, 4: load_4}
+ADD = {1: add_1, 2: add_2, 3: add_3, 4: add_4}
+ZERO = {1: zero_1, 2: zero_2, 3: zero_3, 4: zero_4}
+
+
+@functools.cache
+def contact(normal, friction):
+    """The Contact of a NormalFunctions and a FrictionFunctions (see contact.law)."""
+    normal_force, normal_adjoint = normal.force, normal.adjoint
+    friction_slope, friction_adjoint = friction.slope, friction.adjoint
+
+    @device
+    def force(clock, c, v, n, kn, kt):
+        """f_n n - s v_t on the tangential velocity v_t, with f_n and s as the laws say. Planes and obstacles of every
+        shape use it."""
+        vn = dot3(n, v)
+        fn = normal_force(clock, c, vn, kn)
+        vt = sub3(v, mul3(n, vn))
+        return sub3(mul3(n, fn), mul3(vt, friction_slope(fn, sqrt(dot3(vt, vt)), kt)))
+
+    @device
+    def adjoint(clock, c, v, n, kn, kt, a):
+        """Cotangents for the cotangent ``a`` of the force; the same branches as in force.
+
+        adj_s = -v_t.a, adj_fn = n.a + what the slope takes, adj_vt = t v_t - s a.
+        """
+        vn = dot3(n, v)
+        fn = normal_force(clock, c, vn, kn)
+        vt = sub3(v, mul3(n, vn))
+        speed = sqrt(dot3(vt, vt))
+        slope = friction_slope(fn, speed, kt)
+        slope_fn, t, adj_kt = friction_adjoint(fn, speed, kt, -dot3(vt, a))
+        adj_vt = sub3(mul3(vt, t), mul3(a, slope))
+        adj_c, normal_vn, adj_kn = normal_adjoint(clock, c, vn, kn, dot3(n, a) + slope_fn)
+        adj_vn = -dot3(n, adj_vt) + normal_vn
+        adj_v = fma3(n, adj_vn, adj_vt)
+        adj_n = add3(sub3(mul3(a, fn), mul3(adj_vt, vn)), mul3(v, adj_vn))
+        return adj_c, adj_v, adj_n, adj_kn, adj_kt
+
+    return Contact(
+        force, adjoint, LOAD[normal.width], ADD[normal.width], LOAD[friction.width], ADD[friction.width]
     )
-    adj_normal = add3(adj_normal, mul3(p, adj_c))
-    return mul3(normal, adj_c), adj_v, adj_normal, -adj_c, adj_k_e, adj_k_d, adj_k_f, adj_mu
 
 
-@device
-def ground_force(i, clock, q, u, normal, offset, k_e, k_d, k_f, mu):
-    """Contact of particle i with its plane."""
-    p = ld3(q, i)
-    n = ld3(normal, i)
-    if dot3(n, p) >= offset[i]:
-        zero = q.dtype.type(0)
-        return (zero, zero, zero)
-    return plane_force(clock, p, ld3(u, i), n, offset[i], k_e[i], k_d[i], k_f[i], mu[i])
+@functools.cache
+def ground_contact(normal, friction):
+    """Force of a particle's plane on it, and the adjoint."""
+    force, adjoint, load, add, load_friction, add_friction = contact(normal, friction)
 
+    @device
+    def ground_force(i, clock, q, u, plane, offset, k_n, k_t):
+        """Contact of particle i with its plane, at the gap n.p - offset."""
+        p = ld3(q, i)
+        n = ld3(plane, i)
+        c = dot3(n, p) - offset[i]
+        if c >= constant(c, 0):
+            zero = q.dtype.type(0)
+            return (zero, zero, zero)
+        return force(clock, c, ld3(u, i), n, load(k_n, i), load_friction(k_t, i))
 
-@device
-def ground_force_adjoint(
-    i, clock, q, u, normal, offset, k_e, k_d, k_f, mu,
-    adj_f, adj_normal, adj_offset, adj_k_e, adj_k_d, adj_k_f, adj_mu,
-):
-    """Transpose of ground_force."""
-    p = ld3(q, i)
-    n = ld3(normal, i)
-    if dot3(n, p) >= offset[i]:
-        zero = q.dtype.type(0)
-        return (zero, zero, zero), (zero, zero, zero)
-    a_p, a_v, a_n, a_offset, a_e, a_d, a_f, a_mu = plane_force_adjoint(
-        clock, p, ld3(u, i), n, offset[i], k_e[i], k_d[i], k_f[i], mu[i], ld3(adj_f, i)
-    )
-    st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
-    adj_offset[i] += a_offset
-    adj_k_e[i] += a_e
-    adj_k_d[i] += a_d
-    adj_k_f[i] += a_f
-    adj_mu[i] += a_mu
-    return a_p, a_v
+    @device
+    def ground_force_adjoint(i, clock, q, u, plane, offset, k_n, k_t, adj_f, adj_plane, adj_offset, adj_k_n, adj_k_t):
+        """Transpose of ground_force."""
+        p = ld3(q, i)
+        n = ld3(plane, i)
+        c = dot3(n, p) - offset[i]
+        if c >= constant(c, 0):
+            zero = q.dtype.type(0)
+            return (zero, zero, zero), (zero, zero, zero)
+        a_c, a_v, a_n, a_kn, a_kt = adjoint(
+            clock, c, ld3(u, i), n, load(k_n, i), load_friction(k_t, i), ld3(adj_f, i)
+        )
+        st3(adj_plane, i, add3(ld3(adj_plane, i), add3(a_n, mul3(p, a_c))))
+        adj_offset[i] -= a_c
+        add(adj_k_n, i, a_kn)
+        add_friction(adj_k_t, i, a_kt)
+        return mul3(n, a_c), a_v
+
+    return ground_force, ground_force_adjoint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.contact.ground_plane import contact_rows
+from diffloom.contact.law import DEFAULT_LAW, contact_law
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError, ParamSpec, TermContext
@@ -18,10 +20,9 @@ from diffloom.interfaces import InputError, ParamSpec, TermContext
 if TYPE_CHECKING:
     from diffloom.dynamics.node_sets import NodeSet
 
-CONTACT = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction")
 #: Contact of a model that has none of its own: a particle rests about 2 hundredths of a millimetre deep, whatever its
-#: mass, bounces back with about half its speed, and follows steps of up to 3 ms.
-FREQUENCY, DAMPING, FRICTION = 600.0, 0.4, 0.5
+#: mass, bounces back with half of its speed or more, and follows steps of up to 3 ms.
+FREQUENCY, DAMPING = 600.0, 0.4
 
 
 def _nothing(kind: type[Any]) -> NDArray[Any]:
@@ -54,40 +55,42 @@ class Pose:
     turn: Tensor | None = None
 
 
-def obstacle_specs(**given: float | None) -> tuple[ParamSpec, ...]:
-    """Contact parameters of an obstacle, by name; those not given are the model's own, as for its ground.
+def obstacle_specs(contact: object = DEFAULT_LAW, **given: float | None) -> tuple[ParamSpec, ...]:
+    """Contact parameters of an obstacle under a contact law, by name; those not given are the model's own, as for its
+    ground.
 
     A model without contact parameters gets them from its masses.
     """
-    unknown = sorted(set(given) - set(CONTACT))
-    if unknown:
-        raise InputError(f"obstacle_specs: got {', '.join(unknown)}; expected {', '.join(CONTACT)}")
-    each, positive, own = ("nodes",), (0.0, None), "; the model's own if not given"
-    value = {name: given.get(name) for name in CONTACT}
-    return (
-        ParamSpec(CONTACT[0], value[CONTACT[0]], "N/m", f"normal force per depth (k_e){own}", each, positive),
-        ParamSpec(CONTACT[1], value[CONTACT[1]], "N s/m", f"normal force per closing speed (k_d){own}", each, positive),
-        ParamSpec(CONTACT[2], value[CONTACT[2]], "N s/m", f"friction per sliding speed before it slips (k_f){own}",
-                  each, positive),
-        ParamSpec(CONTACT[3], value[CONTACT[3]], "", f"Coulomb friction coefficient (mu){own}", each, positive),
-    )  # fmt: skip
+    law = contact_law(contact)
+    told = {name: words for spec in law.normal_specs for name, words in spec.not_to_be_confused}
+    for name in sorted(set(given) - set(law.names) - {spec.name for spec in law.extra_specs}):
+        raise InputError(f"obstacle: got {name}; {told.get(name) or 'expected ' + ', '.join(law.names)}")
+    own = "; the model's own if not given"
+    found = tuple(
+        replace(spec, default=given.get(spec.name), doc=f"{spec.doc}{own}", shape=("nodes",)) for spec in law.specs
+    )
+    return (*found, *(replace(spec, default=given.get(spec.name), shape=("nodes",)) for spec in law.extra_specs))
 
 
-def contact_values(params: Mapping[str, Tensor], context: TermContext) -> dict[str, Tensor]:
-    """The four contact parameters, (nodes,) each: as given, else the model's own, else by the masses of the nodes."""
-
-    def by_mass(name: str) -> Tensor:
-        if name == "friction":
-            return torch.tensor(FRICTION, dtype=context.dtype)
-        factor = {"contact_stiffness": FREQUENCY**2, "contact_damping": DAMPING * FREQUENCY}
-        return context.masses * factor.get(name, FREQUENCY)
-
+def contact_values(
+    params: Mapping[str, Tensor], context: TermContext, contact: object = DEFAULT_LAW
+) -> dict[str, Tensor]:
+    """The contact parameters of a law, (nodes,) each: as given, else the model's own, else by the masses of the nodes
+    or as the law has them by default."""
+    law = contact_law(contact)
+    by_mass = {
+        "contact_stiffness": FREQUENCY**2, "contact_damping": DAMPING * FREQUENCY, "friction_stiffness": FREQUENCY,
+    }  # fmt: skip
+    given, own = law.resolve(params), law.resolve(context.params)
     found = {}
-    for name in CONTACT:
-        value = params.get(name)
+    for spec in law.specs:
+        value = given.get(spec.name)
         if value is None:
-            value = context.params.get(name)
-        found[name] = broadcast(by_mass(name) if value is None else value, (context.count,))
+            value = own.get(spec.name)
+        if value is None:
+            factor = by_mass.get(spec.name)
+            value = torch.tensor(spec.default, dtype=context.dtype) if factor is None else context.masses * factor
+        found[spec.name] = broadcast(value, (context.count,))
     return found
 
 
@@ -104,12 +107,13 @@ def refuses_obstacles(nodes: NodeSet) -> str | None:
 
 
 def obstacle(
-    name: str, shape: Shape, pose: Pose, size: Tensor, params: Mapping[str, Tensor], context: TermContext
-) -> NodeTerm:
-    """Contact of all nodes with a shape, by the law and with the friction of the ground.
+    name: str, shape: Shape, pose: Pose, size: Tensor, params: Mapping[str, Tensor], context: TermContext,
+    contact: object = DEFAULT_LAW,
+) -> NodeTerm:  # fmt: skip
+    """Contact of all nodes with a shape, under a contact law.
 
-    size: (sizes,), what the shape's device functions read. params: those of ``obstacle_specs``, as far as given. Exact
-    gradients by pose, size, contact parameters and the nodes' state.
+    size: (sizes,), what the shape's device functions read. params: those of ``obstacle_specs`` of the same law, as far
+    as given. Exact gradients by pose, size, contact parameters and the nodes' state.
     """
     from diffloom.contact.obstacle_kernels import body_obstacle, particle_obstacle
 
@@ -119,7 +123,8 @@ def obstacle(
     points, count = context.nodes.contact_points, context.count
     turn = torch.eye(3, dtype=context.dtype) if pose.turn is None else pose.turn
     make = particle_obstacle if points is None else body_obstacle
-    force, adjoint = make(shape.distance, shape.adjoint)
+    law = contact_law(contact)
+    force, adjoint = make(shape.distance, shape.adjoint, law.normal(), law.friction.functions())
     own = () if points is None else (np.array([shape.slope]), *points.arrays)
     return NodeTerm(
         name,
@@ -130,7 +135,7 @@ def obstacle(
             ("place", broadcast(pose.place, (count, 3))),
             ("turn", broadcast(turn.reshape(9), (count, 9))),
             ("size", broadcast(size, (count, len(size)))),
-            *contact_values(params, context).items(),
+            *contact_rows(law, contact_values(params, context, law), count),
         ),
         on=context.on,
     )

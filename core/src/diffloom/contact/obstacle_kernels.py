@@ -6,7 +6,7 @@ are the device functions of its shape (see obstacle_contact.Shape). What a gap d
 
 import functools
 
-from diffloom.contact.kernels import contact_force, contact_force_adjoint
+from diffloom.contact.kernels import contact
 from diffloom.kernels import (
     add3,
     add33,
@@ -59,23 +59,24 @@ def posed_shape(distance, adjoint):
 
 
 @functools.cache
-def particle_obstacle(distance, adjoint):
+def particle_obstacle(distance, adjoint, normal, friction):
     """Force on a particle, which touches at its place, and its adjoint."""
     in_world, in_world_adjoint = posed_shape(distance, adjoint)
+    contact_force, contact_adjoint, load, add, load_friction, add_friction = contact(normal, friction)
 
     @device
-    def particle_force(i, clock, q, u, layout, table, place, turn, size, k_e, k_d, k_f, mu):
+    def particle_force(i, clock, q, u, layout, table, place, turn, size, k_n, k_t):
         """The contact law with the gap and the normal of the shape."""
         zero = q.dtype.type(0)
         d, n = in_world(i, ld3(q, i), layout, table, place, turn, size)
         if d >= zero:
             return (zero, zero, zero)
-        return contact_force(clock, d, ld3(u, i), n, k_e[i], k_d[i], k_f[i], mu[i])
+        return contact_force(clock, d, ld3(u, i), n, load(k_n, i), load_friction(k_t, i))
 
     @device
     def particle_force_adjoint(
-        i, clock, q, u, layout, table, place, turn, size, k_e, k_d, k_f, mu,
-        adj_f, adj_place, adj_turn, adj_size, adj_k_e, adj_k_d, adj_k_f, adj_mu,
+        i, clock, q, u, layout, table, place, turn, size, k_n, k_t,
+        adj_f, adj_place, adj_turn, adj_size, adj_k_n, adj_k_t,
     ):
         """Transpose of particle_force."""
         zero = q.dtype.type(0)
@@ -83,13 +84,11 @@ def particle_obstacle(distance, adjoint):
         d, n = in_world(i, x, layout, table, place, turn, size)
         if d >= zero:
             return (zero, zero, zero), (zero, zero, zero)
-        a_d, a_v, a_n, a_e, a_s, a_f, a_mu = contact_force_adjoint(
-            clock, d, ld3(u, i), n, k_e[i], k_d[i], k_f[i], mu[i], ld3(adj_f, i)
+        a_d, a_v, a_n, a_kn, a_kt = contact_adjoint(
+            clock, d, ld3(u, i), n, load(k_n, i), load_friction(k_t, i), ld3(adj_f, i)
         )
-        adj_k_e[i] += a_e
-        adj_k_d[i] += a_s
-        adj_k_f[i] += a_f
-        adj_mu[i] += a_mu
+        add(adj_k_n, i, a_kn)
+        add_friction(adj_k_t, i, a_kt)
         a_x = in_world_adjoint(
             i, x, layout, table, place, turn, size, a_d, a_n, adj_place, adj_turn, adj_size
         )
@@ -99,14 +98,15 @@ def particle_obstacle(distance, adjoint):
 
 
 @functools.cache
-def body_obstacle(distance, adjoint):
+def body_obstacle(distance, adjoint, normal, friction):
     """Force and torque on a rigid body, which touches with its contact points, and their adjoint."""
     in_world, in_world_adjoint = posed_shape(distance, adjoint)
+    contact_force, contact_adjoint, load, add, load_friction, add_friction = contact(normal, friction)
 
     @device
     def body_force(
         i, clock, q, u, slope, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
-        layout, table, place, turn, size, k_e, k_d, k_f, mu,
+        layout, table, place, turn, size, k_n, k_t,
     ):
         """Sum of f and arm x f over the points whose balls touch, where arm = R p - roundness n leads from the centre
         to where the ball around p touches. Clusters that are too far away are left out: a distance changes by at most
@@ -120,6 +120,8 @@ def body_obstacle(distance, adjoint):
             v, w = ld6(u, i)
             R = quat_matrix(r)
             rho = roundness[i]
+            kn = load(k_n, i)
+            kt = load_friction(k_t, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
                 middle = add3(x, matvec33(R, ld3(cluster_centre, c)))
                 d, n = in_world(i, middle, layout, table, place, turn, size)
@@ -130,7 +132,7 @@ def body_obstacle(distance, adjoint):
                         if d < rho:
                             arm = sub3(offset, mul3(n, rho))
                             speed = add3(v, cross3(w, arm))
-                            f = contact_force(clock, d - rho, speed, n, k_e[i], k_d[i], k_f[i], mu[i])
+                            f = contact_force(clock, d - rho, speed, n, kn, kt)
                             force = add3(force, f)
                             torque = add3(torque, cross3(arm, f))
         return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
@@ -138,8 +140,8 @@ def body_obstacle(distance, adjoint):
     @device
     def body_force_adjoint(
         i, clock, q, u, slope, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
-        layout, table, place, turn, size, k_e, k_d, k_f, mu,
-        adj_f, adj_place, adj_turn, adj_size, adj_k_e, adj_k_d, adj_k_f, adj_mu,
+        layout, table, place, turn, size, k_n, k_t,
+        adj_f, adj_place, adj_turn, adj_size, adj_k_n, adj_k_t,
     ):
         """Transpose of body_force, over the same points."""
         zero = q.dtype.type(0)
@@ -154,6 +156,8 @@ def body_obstacle(distance, adjoint):
             R = quat_matrix(r)
             a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
             rho = roundness[i]
+            kn = load(k_n, i)
+            kt = load_friction(k_t, i)
             a_force, a_torque = ld6(adj_f, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
                 middle = add3(x, matvec33(R, ld3(cluster_centre, c)))
@@ -167,10 +171,9 @@ def body_obstacle(distance, adjoint):
                         if d < rho:
                             arm = sub3(offset, mul3(n, rho))
                             speed = add3(v, cross3(w, arm))
-                            f = contact_force(clock, d - rho, speed, n, k_e[i], k_d[i], k_f[i], mu[i])
-                            b_d, b_v, b_n, b_e, b_s, b_f, b_mu = contact_force_adjoint(
-                                clock, d - rho, speed, n, k_e[i], k_d[i], k_f[i], mu[i],
-                                add3(a_force, cross3(a_torque, arm)),
+                            f = contact_force(clock, d - rho, speed, n, kn, kt)
+                            b_d, b_v, b_n, b_kn, b_kt = contact_adjoint(
+                                clock, d - rho, speed, n, kn, kt, add3(a_force, cross3(a_torque, arm))
                             )
                             a_arm = add3(cross3(f, a_torque), cross3(b_v, w))
                             a_at = in_world_adjoint(
@@ -181,10 +184,8 @@ def body_obstacle(distance, adjoint):
                             a_v = add3(a_v, b_v)
                             a_w = add3(a_w, cross3(arm, b_v))
                             a_R = add33(a_R, outer3(add3(a_arm, a_at), p))
-                            adj_k_e[i] += b_e
-                            adj_k_d[i] += b_s
-                            adj_k_f[i] += b_f
-                            adj_mu[i] += b_mu
+                            add(adj_k_n, i, b_kn)
+                            add_friction(adj_k_t, i, b_kt)
             a_r = quat_matrix_vjp(r, a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from diffloom.contact.law import DEFAULT_LAW
 from diffloom.contact.obstacle_contact import (
-    CONTACT,
     Pose,
     Shape,
     contact_values,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
+_FIELDS = ("contact_stiffness", "contact_dissipation", "contact_damping", "friction_stiffness", "friction")
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -34,23 +35,30 @@ UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 class Obstacle(ForceTerm):
     """Something that stands still and is touched: a place, a shape, and contact parameters.
 
-    All fields are where the parameters of the same names start. contact_stiffness [N/m], contact_damping [N s/m],
-    friction_stiffness [N s/m] and friction: the model's own when not given.
+    All fields but ``contact``, the contact law, are where the parameters of the same names start. contact_stiffness
+    [N/m], contact_dissipation [s/m] (contact_damping [N s/m] with the law "linear"), friction_stiffness [N s/m] and
+    friction: the model's own when not given.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
     contact_stiffness: float | None = None
+    contact_dissipation: float | None = None
     contact_damping: float | None = None
     friction_stiffness: float | None = None
     friction: float | None = None
+    contact: Any = DEFAULT_LAW
 
     #: What the conformance suite holds it to, and values that show parameters it does not show otherwise.
     claims: ClassVar[tuple[str, ...]] = ("conservative", "dissipative")
-    variants: ClassVar[tuple[Mapping[str, object], ...]] = ({"friction": 0.01},)
+    variants: ClassVar[tuple[Mapping[str, object], ...]] = (
+        {"friction": 0.01},
+        {"restitution": 0.5, "reference_speed": 2.0},
+    )
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        contact = obstacle_specs(**{name: getattr(self, name) for name in CONTACT})
+        given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
+        contact = obstacle_specs(self.contact, **given)
         return (ParamSpec("position", self.position, "m", "where it stands", (3,)), *self.own_specs, *contact)
 
     @classmethod
@@ -59,7 +67,7 @@ class Obstacle(ForceTerm):
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
         pose = Pose(params["position"], rotation(params["orientation"]) if "orientation" in params else None)
-        return obstacle(name, self.shape(params, context), pose, self.sizes(params), params, context)
+        return obstacle(name, self.shape(params, context), pose, self.sizes(params), params, context, self.contact)
 
     @property
     @abstractmethod

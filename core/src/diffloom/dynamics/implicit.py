@@ -80,36 +80,59 @@ class ImplicitStepper(Stepper):
         return self._at.move(k, self._scheme.to_end, q, u, z)
 
     def _solve(self, k: int, q: Tensors, u: Tensors) -> Tensors:
-        """The force of step k, by Newton's method with a line search."""
+        """The force of step k, by Newton's method: with a line search from either guess, else by steps of fixed shares.
+
+        Contact makes the equation kinked. A line search may be caught where kinks meet; steps that need not bring the
+        mismatch down jump over such places.
+        """
         scheme = self._scheme
-        at = self._guess(k, q, u)
-        history = [at.size]
-        for _ in range(scheme.iterations):
-            if not np.isfinite(at.size):
-                break
-            fastest = max(1.0, max(float(v.abs().max()) for v in at.u))
-            if at.size <= scheme.tolerance * fastest:
-                return at.z
-            change = _parts(self._factor(k, q, u, at.z, at.q, at.u)(_flat(at.residual)), at.z)
-            best = self._search(k, q, u, at, change)
-            stuck = best is None or best.size > 0.5 * at.size
-            if stuck and at.size <= 1e-7 * fastest:
-                return at.z  # rounding of very stiff forces: no step gets much closer any more
-            if best is None:
-                break
-            at = best
-            history.append(at.size)
+        guesses = self._guesses(k, q, u)
+        first: list[float] = []
+        for share in (None, 1.0, 0.5, 0.25):
+            for guess in guesses:
+                history = [guess.size]
+                found = self._newton(k, q, u, guess, share, history)
+                if found is not None:
+                    return found
+                first = first or history
+        history = first
         raise SimulationError(
             f"{scheme.name} did not converge in step {k + 1} (t = {(k + 1) * scheme.dt:.6g} s): the velocity "
             f"mismatch went {', '.join(f'{h:.1e}' for h in history[-5:])} m/s in {len(history) - 1} Newton steps, "
             f"{scheme.tolerance:g} was asked for. Try a smaller dt than {scheme.dt:.3g} s, or more iterations."
         )
 
-    def _guess(self, k: int, q: Tensors, u: Tensors) -> Point:
-        """Start from free flight or from the force at the start of the step, whichever fits better: the first stays
-        close to where the system is when forces are stiff, the second is right at rest."""
+    def _newton(
+        self, k: int, q: Tensors, u: Tensors, at: Point, share: float | None, history: list[float]
+    ) -> Tensors | None:
+        """The force, or None where the iteration ends without it. share: of each Newton step; None searches."""
+        scheme = self._scheme
+        for _ in range(scheme.iterations):
+            if not np.isfinite(at.size):
+                return None
+            fastest = max(1.0, max(float(v.abs().max()) for v in at.u))
+            if at.size <= scheme.tolerance * fastest:
+                return at.z
+            change = _parts(self._factor(k, q, u, at.z, at.q, at.u)(_flat(at.residual)), at.z)
+            best = self._search(k, q, u, at, change) if share is None else self._stepped(k, q, u, at, change, share)
+            stuck = best is None or best.size > 0.5 * at.size
+            if stuck and at.size <= 1e-7 * fastest:
+                return at.z  # rounding of very stiff forces: no step gets much closer any more
+            if best is None:
+                return None
+            at = best
+            history.append(at.size)
+        return None
+
+    def _guesses(self, k: int, q: Tensors, u: Tensors) -> list[Point]:
+        """Free flight and the force at the start of the step, the one that fits better first: the former stays close to
+        where the system is when forces are stiff, the latter is right at rest."""
         trials = [self._point(k, q, u, z) for z in (tuple(map(torch.zeros_like, u)), self._at.force(k, q, u))]
-        return min(trials, key=lambda trial: trial.size if np.isfinite(trial.size) else np.inf)
+        return sorted(trials, key=lambda trial: trial.size if np.isfinite(trial.size) else np.inf)
+
+    def _stepped(self, k: int, q: Tensors, u: Tensors, at: Point, change: Tensors, share: float) -> Point:
+        """The end of a share of a Newton step."""
+        return self._point(k, q, u, tuple(z + share * c for z, c in zip(at.z, change, strict=True)))
 
     def _point(self, k: int, q: Tensors, u: Tensors, z: Tensors) -> Point:
         scheme = self._scheme
@@ -123,7 +146,7 @@ class ImplicitStepper(Stepper):
         """Halve the Newton step until the mismatch falls; None if it never does."""
         share = 1.0
         for _ in range(20):
-            trial = self._point(k, q, u, tuple(z + share * c for z, c in zip(at.z, change, strict=True)))
+            trial = self._stepped(k, q, u, at, change, share)
             if trial.size < at.size:
                 return trial
             share *= 0.5

@@ -9,7 +9,7 @@ that it fits. A `Renderer` draws a surface as a `Camera` sees it under `Light`s 
 from diffloom.deprecation import renamed_names
 from diffloom.interfaces.camera import Camera
 from diffloom.interfaces.errors import InputError, SimulationError
-from diffloom.interfaces.example import ExampleSettings
+from diffloom.interfaces.example import ExampleSettings, ImpactSettings
 from diffloom.interfaces.force_term import ForceTerm, TermContext
 from diffloom.interfaces.image import Image
 from diffloom.interfaces.integrator import (
@@ -44,6 +44,7 @@ __all__ = [
     "Gradient",
     "HarmonicLight",
     "Image",
+    "ImpactSettings",
     "InputError",
     "Integrator",
     "Light",

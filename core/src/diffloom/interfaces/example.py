@@ -12,6 +12,21 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class ImpactSettings:
+    """A rollout of the example with at least five impacts, through which its gradient is compared with differences of
+    +-2 %. A model that has contact with a ground claims by it that one can learn through impacts.
+
+    dt: step [s]; steps: how many. parameters: those to compare, such as stiffness, damping and friction of the contact.
+    values: other parameter values of this rollout. The model has the parameter ``ground_height``.
+    """
+
+    dt: float
+    steps: int
+    parameters: tuple[str, ...]
+    values: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ExampleSettings:
     """How the example of a model is run by the conformance suite, and what it must show.
 
@@ -23,6 +38,7 @@ class ExampleSettings:
     free: parameter values under which they hold (no gravity, no ground); None means those of ``rest``.
     variants: mappings of values, or a function of the example that gives them, each for the gradients of the
     parameters it names: optional ones, and those that do not show in the example otherwise.
+    impacts: a rollout with impacts, for models that have contact.
     """
 
     dt: float
@@ -33,6 +49,7 @@ class ExampleSettings:
     free: Values | None = None
     claims: tuple[str, ...] = ()
     variants: Sequence[Values] | Callable[[Any], Sequence[Values]] = ()
+    impacts: ImpactSettings | None = None
 
     def changed(self, owner: str, changes: Values) -> ExampleSettings:
         """The same with some fields exchanged; TypeError, naming ``owner``, for one there is not."""

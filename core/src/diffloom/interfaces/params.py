@@ -21,7 +21,9 @@ class ParamSpec:
     have any shape that broadcasts to it, so a scalar or a single row stands for all. ``default=None`` means that the
     parameter is optional and absent unless given. ``bounds`` are inclusive; ``(0.0, None)`` marks a quantity that
     may not be negative, which is fitted in log space. ``per_step`` allows one value per physics step: a control.
-    ``formerly``: names the parameter had; they are served with a warning.
+    ``formerly``: names the parameter had; they are served with a warning. ``replaces``: the parameter whose default it
+    displaces when it is given; giving both is an error. ``not_to_be_confused``: names that are no parameters
+    here, such as one of the same quantity in another unit, with what to tell who gives one.
     """
 
     name: str
@@ -33,6 +35,8 @@ class ParamSpec:
     per_step: bool = False
     differentiable: bool = True
     formerly: tuple[str, ...] = ()
+    replaces: str | None = None
+    not_to_be_confused: tuple[tuple[str, str], ...] = ()
 
     def full_shape(self, axes: Mapping[str, int]) -> tuple[int, ...]:
         """The full shape with the model's axis lengths filled in."""
@@ -145,18 +149,30 @@ def make_params(
     """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
     known = {spec.name: spec for spec in specs}
     values = with_present_names(owner, specs, values)
-    for name in values:
-        if name not in known:
-            raise InputError(
-                f"{owner} has no parameter {name!r}{nearest(name, known)} It has: {', '.join(sorted(known))}"
-            )
+    check_names(owner, known, values)
+    replaced = {spec.replaces for name, spec in known.items() if values.get(name) is not None}
     checked: dict[str, Tensor] = {}
     for name, spec in known.items():
         value = values.get(name)
-        if value is None and spec.default is None:
+        if value is None and (spec.default is None or name in replaced):
             continue
         source = spec.default if value is None else value
         if value is None and isinstance(source, Tensor):
             source = source.to(dtype)
         checked[name] = spec.check(source, axes, dtype)
     return Params(checked, dtype, frozenset(checked))
+
+
+def check_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str, object]) -> None:
+    """InputError for a value without a parameter, and for two of which one replaces the other."""
+    told = {name: words for spec in known.values() for name, words in spec.not_to_be_confused}
+    for name, value in values.items():
+        if name not in known:
+            if name in told:
+                raise InputError(f"{owner} has no parameter {name!r}: {told[name]}")
+            raise InputError(
+                f"{owner} has no parameter {name!r}{nearest(name, known)} It has: {', '.join(sorted(known))}"
+            )
+        other = known[name].replaces
+        if value is not None and other is not None and values.get(other) is not None:
+            raise InputError(f"{owner}: got {name} and {other}, of which the one follows from the other; give one")

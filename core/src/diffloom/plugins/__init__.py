@@ -7,8 +7,10 @@ A plugin's module needs only ``hookimpl`` and ``Register``. Everyone else asks b
 from diffloom.deprecation import renamed_names
 from diffloom.plugins.current import (
     cameras,
+    contact_laws,
     current_registry,
     get_camera,
+    get_contact_law,
     get_integrator,
     get_loss,
     get_model,
@@ -52,8 +54,10 @@ __all__ = [
     "UnavailableError",
     "UnknownNameError",
     "cameras",
+    "contact_laws",
     "current_registry",
     "get_camera",
+    "get_contact_law",
     "get_integrator",
     "get_loss",
     "get_model",

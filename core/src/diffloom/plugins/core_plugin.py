@@ -50,6 +50,16 @@ def diffloom_register_commands(register: Register) -> None:
 
 
 @hookimpl
+def diffloom_register_contact_laws(register: Register) -> None:
+    """Offer the contact laws of the core."""
+    home = "diffloom.contact.laws"
+    register(
+        "hunt_crossley", f"{home}:HuntCrossley", summary="Damping in proportion to depth: gradients survive impacts"
+    )
+    register("linear", f"{home}:Linear", summary="Damping in proportion to speed, as in the gradSim paper")
+
+
+@hookimpl
 def diffloom_register_terms(register: Register) -> None:
     """Offer the obstacles of the core."""
     solid = "diffloom.contact.obstacles"

@@ -61,6 +61,11 @@ def terms() -> tuple[str, ...]:
     return current_registry().terms()
 
 
+def contact_laws() -> tuple[str, ...]:
+    """Names of the installed contact laws."""
+    return current_registry().contact_laws()
+
+
 def losses() -> tuple[str, ...]:
     """Names of the installed losses."""
     return current_registry().losses()
@@ -99,6 +104,11 @@ def get_renderer(name: str) -> "Callable[..., Renderer]":
 def get_term(name: str) -> Any:
     """The force term of this name."""
     return current_registry().get_term(name)
+
+
+def get_contact_law(name: str) -> Any:
+    """The contact law of this name."""
+    return current_registry().get_contact_law(name)
 
 
 def get_loss(name: str) -> Any:

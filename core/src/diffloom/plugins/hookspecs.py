@@ -71,6 +71,10 @@ class Hooks:
         """Offer force terms that other people's models may use."""
 
     @hookspec
+    def diffloom_register_contact_laws(self, register: Register) -> None:
+        """Offer contact laws: classes that implement ``diffloom.contact.ContactLaw``. Since plugin API 2."""
+
+    @hookspec
     def diffloom_register_losses(self, register: Register) -> None:
         """Offer losses: classes that implement ``diffloom_fitting.Loss``, how far a drawn video is from the target."""
 

@@ -25,10 +25,13 @@ MODELS = Kind("models", "model", "diffloom.interfaces:Model")
 INTEGRATORS = Kind("integrators", "integrator", "diffloom.interfaces:Integrator")
 RENDERERS = Kind("renderers", "renderer", "diffloom.interfaces:Renderer")
 TERMS = Kind("terms", "term", "diffloom.interfaces:ForceTerm")
+CONTACT_LAWS = Kind("contact_laws", "contact law", "diffloom.contact.law:ContactLaw")
 LOSSES = Kind("losses", "loss")
 OPTIMISERS = Kind("optimisers", "optimiser")
 VIDEO_READERS = Kind("video_readers", "video reader")
 CAMERAS = Kind("cameras", "camera")
 COMMANDS = Kind("commands", "command")
 
-KINDS = (MODELS, INTEGRATORS, RENDERERS, TERMS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS, COMMANDS)
+KINDS = (
+    MODELS, INTEGRATORS, RENDERERS, TERMS, CONTACT_LAWS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS, COMMANDS,
+)  # fmt: skip

@@ -12,6 +12,7 @@ from diffloom.plugins.errors import BrokenPluginsError, RegistrationError, Unkno
 from diffloom.plugins.kinds import (
     CAMERAS,
     COMMANDS,
+    CONTACT_LAWS,
     INTEGRATORS,
     LOSSES,
     MODELS,
@@ -105,6 +106,10 @@ class Registry:
         """Names of the installed force terms."""
         return self.names(TERMS)
 
+    def contact_laws(self) -> tuple[str, ...]:
+        """Names of the installed contact laws."""
+        return self.names(CONTACT_LAWS)
+
     def losses(self) -> tuple[str, ...]:
         """Names of the installed losses."""
         return self.names(LOSSES)
@@ -140,6 +145,10 @@ class Registry:
     def get_term(self, name: str) -> Any:
         """The force term of this name."""
         return self.get(TERMS, name)
+
+    def get_contact_law(self, name: str) -> Any:
+        """The contact law of this name."""
+        return self.get(CONTACT_LAWS, name)
 
     def get_loss(self, name: str) -> Any:
         """The loss of this name."""

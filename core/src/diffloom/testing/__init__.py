@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from diffloom.testing.parametrize import parametrize_with_checks
     from diffloom.testing.results import Outcome, Report, Result
     from diffloom.testing.suites import check_integrator, check_model, check_renderer, check_term
+    from diffloom.testing.wide import WideComparison, compare_wide
 
 _HOMES = {
     "gradients": ("Comparison", "check_gradient", "compare_gradient"),
     "parametrize": ("parametrize_with_checks",),
     "results": ("Outcome", "Report", "Result"),
     "suites": ("check_integrator", "check_model", "check_renderer", "check_term"),
+    "wide": ("WideComparison", "compare_wide"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -28,12 +30,14 @@ __all__ = [
     "Outcome",
     "Report",
     "Result",
+    "WideComparison",
     "check_gradient",
     "check_integrator",
     "check_model",
     "check_renderer",
     "check_term",
     "compare_gradient",
+    "compare_wide",
     "parametrize_with_checks",
 ]
 

@@ -29,7 +29,7 @@ class Ball(ForceTerm):
     claims: ClassVar[tuple[str, ...]] = ("conservative", "dissipative")
     variants: ClassVar[tuple[Mapping[str, float], ...]] = (
         {"contact_stiffness": 2e3},
-        {"contact_damping": 0.3},
+        {"contact_dissipation": 0.3},
         {"friction_stiffness": 0.2},
         {"friction": 0.01},
     )

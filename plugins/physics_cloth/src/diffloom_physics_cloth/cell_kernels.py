@@ -106,7 +106,7 @@ def sort_into_cells(points, count, inverse, cells, starts, order, kind, first):
 
 
 @device
-def sort_sheet(_, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells, starts, order, pushes):
+def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
     """First stage of self-collision: balls around the triangles, and both sorts."""
     R = x.dtype.type
     count = faces.shape[0]

@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import ground
+from diffloom.contact import contact_law, ground
 from diffloom.dynamics import Mechanics, Term, broadcast, frozen, particles, springs
 from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -42,8 +43,8 @@ class ClothModel(Model):
     mesh: a Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
     pins: vertices held in place; anchors: vertices tied to points by springs; each a group's name, a number or a list.
     springs: pairs of vertices joined by springs. ground: contact with the ground plane. self_collision: thickness [m]
-    at which the shell touches itself, or None. bending=False leaves hinges out. planar=True keeps the triangles in
-    their plane, where one turned inside out is driven back: no bending, no air.
+    at which the shell touches itself, or None. contact: the contact law of both. bending=False leaves hinges out.
+    planar=True keeps the triangles in their plane, where one turned inside out is driven back: no bending, no air.
     """
 
     example_settings = ExampleSettings(
@@ -59,6 +60,10 @@ class ClothModel(Model):
             {"rest_angle": 0.1},
             {"drag": 0.6, "lift": 0.3, "wind": (1.0, 0.5, -0.3)},
             {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
+            {"restitution": 0.5, "reference_speed": 0.7},
+        ),
+        impacts=ImpactSettings(
+            5e-4, 300, ("contact_stiffness", "contact_dissipation", "friction"), {"ground_height": 0.05}
         ),
     )
 
@@ -73,6 +78,7 @@ class ClothModel(Model):
         self_collision: float | None = None,
         bending: bool = True,
         planar: bool = False,
+        contact: object = "hunt_crossley",
     ) -> None:
         self.sheet = make_sheet(mesh)
         self.pins = self.sheet.select("pins", pins)
@@ -80,6 +86,7 @@ class ClothModel(Model):
         self.springs = check_springs(springs, len(self.sheet.vertices))
         self.ground = ground
         self.self_collision = self_collision
+        self.contact = contact_law(contact)
         self.bending = bending and not planar and len(self.sheet.edges.hinges) > 0
         self.planar = planar
         self.normal = plane_normal(self.sheet) if planar else None
@@ -108,8 +115,8 @@ class ClothModel(Model):
             *(specs.hinge_specs() if self.bending else ()),
             *(specs.anchor_specs() if len(self.anchors) else ()),
             *(specs.spring_specs() if len(self.springs) else ()),
-            *(specs.ground_specs() if self.ground else ()),
-            *(specs.collision_specs() if self.self_collision is not None else ()),
+            *(specs.ground_specs(self.contact) if self.ground else ()),
+            *(specs.collision_specs(self.contact) if self.self_collision is not None else ()),
         )
 
     @cached_property
@@ -194,14 +201,14 @@ class ClothModel(Model):
             length = params["spring_length"] if "spring_length" in params else self._spring_lengths(params)
             yield springs(self._nodes["springs"], params["spring_stiffness"], params["spring_damping"], length)
         if self.ground:
-            yield ground(params, self.axes["particles"])
+            yield ground(params, self.axes["particles"], contact=self.contact)
         if self.self_collision is not None:
             yield self_collision_term(
                 self.sheet.faces,
                 self.axes["particles"],
                 self.self_collision,
-                params["collision_stiffness"],
-                params["collision_damping"],
+                self.contact,
+                [params[specs.collision_name(spec.name)] for spec in self.contact.normal_specs],
             )
 
     def _faces(self, params: Params, control: Control, rest: RestShape) -> Term:

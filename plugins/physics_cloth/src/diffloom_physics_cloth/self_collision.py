@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.contact import ContactLaw
 from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom.geometry.incidence import Indices
 from diffloom.interfaces.errors import InputError
@@ -15,32 +19,26 @@ def self_collision_term(
     faces: Indices,
     particles: int,
     thickness: float,
-    stiffness: Tensor,
-    damping: Tensor,
+    law: ContactLaw,
+    values: Sequence[Tensor],
 ) -> NodeTerm:
-    """Vertices against all triangles but their own: penalty and damping when closer than ``thickness`` [m].
+    """Vertices against all triangles but their own: the normal force of a contact law when closer than ``thickness``
+    [m].
 
-    stiffness [N/m], damping [N s/m]: scalars or one per vertex. The two sides of a triangle are not told apart: a
-    vertex must not cross it, that is come nearer by ``thickness``, within one step.
+    values: the parameters of the normal law, scalars or one per vertex each. The two sides of a triangle are not told
+    apart: a vertex must not cross it, that is come nearer by ``thickness``, within one step.
     """
     from diffloom_physics_cloth.cell_kernels import sort_sheet
-    from diffloom_physics_cloth.self_collision_kernels import (
-        push_corners,
-        push_corners_adjoint,
-        push_vertex,
-        push_vertex_adjoint,
-    )
+    from diffloom_physics_cloth.self_collision_kernels import self_contact
 
+    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = self_contact(law.normal())
     count, buckets = len(faces), power_of_two(max(len(faces), particles))
     return NodeTerm(
         "self_collision",
         force=push_vertex,
         adjoint=push_vertex_adjoint,
         constants=(faces.astype(np.int32), corner_slots(faces, particles), np.array([thickness])),
-        params=(
-            ("stiffness", broadcast(stiffness, (particles,))),
-            ("damping", broadcast(damping, (particles,))),
-        ),
+        params=(("contact", torch.stack([broadcast(value, (particles,)) for value in values], dim=1)),),
         work=(
             ((count + 1, 3), "float"),
             ((particles + count, 3), "int"),

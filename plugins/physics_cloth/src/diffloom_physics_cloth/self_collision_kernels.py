@@ -9,9 +9,12 @@ pushes (9 m, 3): row r < 3 m is the force on corner r; rows 3 m + 2 r and the ne
 The other arrays are those of ``cell_kernels``.
 """
 
+import functools
+
+from diffloom.contact.kernels import ADD, LOAD
 from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
 from diffloom_physics_cloth.cell_kernels import bucket, cell_count, cells_around, in_cell, next_cell
-from diffloom_physics_cloth.touch_kernels import touch_force, touch_force_adjoint
+from diffloom_physics_cloth.touch_kernels import touch
 
 
 @device
@@ -27,147 +30,151 @@ def not_a_corner(i, j0, j1, j2):
     return i != j0 and i != j1 and i != j2
 
 
-@device
-def push_corners(f, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells, starts, order, pushes):
-    """Stage: forces on the corners of triangle f from all vertices that touch it."""
-    R = x.dtype.type
-    zero = (R(0), R(0), R(0))
-    s0 = zero
-    s1 = zero
-    s2 = zero
-    j0 = faces[f, 0]
-    j1 = faces[f, 1]
-    j2 = faces[f, 2]
-    m = ld3(balls, f)
-    r = balls[faces.shape[0], 0]
-    around = cells_around(m, r)
-    buckets = starts.shape[1] - 2
-    after = around[0]
-    for _ in range(cell_count(around)):
-        cell = after
-        after = next_cell(around, cell)
-        b = bucket(cell, buckets)
-        for s in range(starts[0, b], starts[0, b + 1]):
-            i = order[s]
-            if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), m, r):
-                g, w = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
-                s0 = sub3(s0, mul3(g, w[0]))
-                s1 = sub3(s1, mul3(g, w[1]))
-                s2 = sub3(s2, mul3(g, w[2]))
-    st3(pushes, 3 * f, s0)
-    st3(pushes, 3 * f + 1, s1)
-    st3(pushes, 3 * f + 2, s2)
+@functools.cache
+def self_contact(normal_law):
+    """push_corners, push_vertex and their adjoints under a NormalFunctions (see diffloom.contact.law)."""
+    touch_force, touch_force_adjoint = touch(normal_law)
+    load, add = LOAD[normal_law.width], ADD[normal_law.width]
 
+    @device
+    def push_corners(f, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
+        """Stage: forces on the corners of triangle f from all vertices that touch it."""
+        R = x.dtype.type
+        zero = (R(0), R(0), R(0))
+        s0 = zero
+        s1 = zero
+        s2 = zero
+        j0 = faces[f, 0]
+        j1 = faces[f, 1]
+        j2 = faces[f, 2]
+        m = ld3(balls, f)
+        r = balls[faces.shape[0], 0]
+        around = cells_around(m, r)
+        buckets = starts.shape[1] - 2
+        after = around[0]
+        for _ in range(cell_count(around)):
+            cell = after
+            after = next_cell(around, cell)
+            b = bucket(cell, buckets)
+            for s in range(starts[0, b], starts[0, b + 1]):
+                i = order[s]
+                if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), m, r):
+                    g, w = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i))
+                    s0 = sub3(s0, mul3(g, w[0]))
+                    s1 = sub3(s1, mul3(g, w[1]))
+                    s2 = sub3(s2, mul3(g, w[2]))
+        st3(pushes, 3 * f, s0)
+        st3(pushes, 3 * f + 1, s1)
+        st3(pushes, 3 * f + 2, s2)
 
-@device
-def push_vertex(i, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells, starts, order, pushes):
-    """Force on vertex i from all triangles it touches, and from all vertices that touch its own triangles."""
-    R = x.dtype.type
-    total = (R(0), R(0), R(0))
-    for s in range(slots[i], slots[i + 1]):
-        total = add3(total, ld3(pushes, slots[s]))
-    p = ld3(x, i)
-    first = x.shape[0]
-    r = balls[faces.shape[0], 0]
-    around = cells_around(p, r)
-    buckets = starts.shape[1] - 2
-    after = around[0]
-    for _ in range(cell_count(around)):
-        cell = after
-        after = next_cell(around, cell)
-        b = bucket(cell, buckets)
-        for s in range(starts[1, b], starts[1, b + 1]):
-            f = order[first + s]
-            if in_cell(cells, first + f, cell) and near(p, ld3(balls, f), r):
-                j0 = faces[f, 0]
-                j1 = faces[f, 1]
-                j2 = faces[f, 2]
-                if not_a_corner(i, j0, j1, j2):
-                    g, _ = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i])
-                    total = add3(total, g)
-    return total
+    @device
+    def push_vertex(i, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
+        """Force on vertex i from all triangles it touches, and from all vertices that touch its own triangles."""
+        R = x.dtype.type
+        total = (R(0), R(0), R(0))
+        for s in range(slots[i], slots[i + 1]):
+            total = add3(total, ld3(pushes, slots[s]))
+        p = ld3(x, i)
+        first = x.shape[0]
+        r = balls[faces.shape[0], 0]
+        around = cells_around(p, r)
+        buckets = starts.shape[1] - 2
+        after = around[0]
+        for _ in range(cell_count(around)):
+            cell = after
+            after = next_cell(around, cell)
+            b = bucket(cell, buckets)
+            for s in range(starts[1, b], starts[1, b + 1]):
+                f = order[first + s]
+                if in_cell(cells, first + f, cell) and near(p, ld3(balls, f), r):
+                    j0 = faces[f, 0]
+                    j1 = faces[f, 1]
+                    j2 = faces[f, 2]
+                    if not_a_corner(i, j0, j1, j2):
+                        g, _ = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i))
+                        total = add3(total, g)
+        return total
 
-
-@device
-def push_corners_adjoint(
-    f, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells, starts, order, pushes, adj_f, adj_k_e, adj_k_d
-):
-    """Stage: the corners' part of the transpose."""
-    R = x.dtype.type
-    zero = (R(0), R(0), R(0))
-    x0 = zero
-    x1 = zero
-    x2 = zero
-    u0 = zero
-    u1 = zero
-    u2 = zero
-    j0 = faces[f, 0]
-    j1 = faces[f, 1]
-    j2 = faces[f, 2]
-    c = ld3(balls, f)
-    r = balls[faces.shape[0], 0]
-    around = cells_around(c, r)
-    buckets = starts.shape[1] - 2
-    after = around[0]
-    for _ in range(cell_count(around)):
-        cell = after
-        after = next_cell(around, cell)
-        b = bucket(cell, buckets)
-        for s in range(starts[0, b], starts[0, b + 1]):
-            i = order[s]
-            if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), c, r):
-                w, m, gap, A, B, _, _ = touch_force_adjoint(
-                    clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
-                )
-                x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
-                x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
-                x2 = add3(x2, sub3(mul3(gap, m[2]), mul3(A, w[2])))
-                u0 = sub3(u0, mul3(B, w[0]))
-                u1 = sub3(u1, mul3(B, w[1]))
-                u2 = sub3(u2, mul3(B, w[2]))
-    row = 3 * faces.shape[0] + 6 * f
-    st3(pushes, row, x0)
-    st3(pushes, row + 1, u0)
-    st3(pushes, row + 2, x1)
-    st3(pushes, row + 3, u1)
-    st3(pushes, row + 4, x2)
-    st3(pushes, row + 5, u2)
-
-
-@device
-def push_vertex_adjoint(
-    i, clock, x, u, faces, slots, thickness, k_e, k_d, balls, cells, starts, order, pushes, adj_f, adj_k_e, adj_k_d
-):
-    """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
-    R = x.dtype.type
-    a_x = (R(0), R(0), R(0))
-    a_u = a_x
-    for s in range(slots[i], slots[i + 1]):
-        row = 3 * faces.shape[0] + 2 * slots[s]
-        a_x = add3(a_x, ld3(pushes, row))
-        a_u = add3(a_u, ld3(pushes, row + 1))
-    p = ld3(x, i)
-    first = x.shape[0]
-    r = balls[faces.shape[0], 0]
-    around = cells_around(p, r)
-    buckets = starts.shape[1] - 2
-    after = around[0]
-    for _ in range(cell_count(around)):
-        cell = after
-        after = next_cell(around, cell)
-        b = bucket(cell, buckets)
-        for s in range(starts[1, b], starts[1, b + 1]):
-            f = order[first + s]
-            if in_cell(cells, first + f, cell) and near(p, ld3(balls, f), r):
-                j0 = faces[f, 0]
-                j1 = faces[f, 1]
-                j2 = faces[f, 2]
-                if not_a_corner(i, j0, j1, j2):
-                    _, _, _, A, B, a_e, a_d = touch_force_adjoint(
-                        clock, x, u, i, j0, j1, j2, thickness[0], k_e[i], k_d[i], adj_f
+    @device
+    def push_corners_adjoint(
+        f, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes, adj_f, adj_k_n
+    ):
+        """Stage: the corners' part of the transpose."""
+        R = x.dtype.type
+        zero = (R(0), R(0), R(0))
+        x0 = zero
+        x1 = zero
+        x2 = zero
+        u0 = zero
+        u1 = zero
+        u2 = zero
+        j0 = faces[f, 0]
+        j1 = faces[f, 1]
+        j2 = faces[f, 2]
+        c = ld3(balls, f)
+        r = balls[faces.shape[0], 0]
+        around = cells_around(c, r)
+        buckets = starts.shape[1] - 2
+        after = around[0]
+        for _ in range(cell_count(around)):
+            cell = after
+            after = next_cell(around, cell)
+            b = bucket(cell, buckets)
+            for s in range(starts[0, b], starts[0, b + 1]):
+                i = order[s]
+                if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), c, r):
+                    w, m, gap, A, B, _ = touch_force_adjoint(
+                        clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i), adj_f
                     )
-                    a_x = add3(a_x, A)
-                    a_u = add3(a_u, B)
-                    adj_k_e[i] += a_e
-                    adj_k_d[i] += a_d
-    return a_x, a_u
+                    x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
+                    x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
+                    x2 = add3(x2, sub3(mul3(gap, m[2]), mul3(A, w[2])))
+                    u0 = sub3(u0, mul3(B, w[0]))
+                    u1 = sub3(u1, mul3(B, w[1]))
+                    u2 = sub3(u2, mul3(B, w[2]))
+        row = 3 * faces.shape[0] + 6 * f
+        st3(pushes, row, x0)
+        st3(pushes, row + 1, u0)
+        st3(pushes, row + 2, x1)
+        st3(pushes, row + 3, u1)
+        st3(pushes, row + 4, x2)
+        st3(pushes, row + 5, u2)
+
+    @device
+    def push_vertex_adjoint(
+        i, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes, adj_f, adj_k_n
+    ):
+        """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
+        R = x.dtype.type
+        a_x = (R(0), R(0), R(0))
+        a_u = a_x
+        for s in range(slots[i], slots[i + 1]):
+            row = 3 * faces.shape[0] + 2 * slots[s]
+            a_x = add3(a_x, ld3(pushes, row))
+            a_u = add3(a_u, ld3(pushes, row + 1))
+        p = ld3(x, i)
+        first = x.shape[0]
+        r = balls[faces.shape[0], 0]
+        around = cells_around(p, r)
+        buckets = starts.shape[1] - 2
+        after = around[0]
+        for _ in range(cell_count(around)):
+            cell = after
+            after = next_cell(around, cell)
+            b = bucket(cell, buckets)
+            for s in range(starts[1, b], starts[1, b + 1]):
+                f = order[first + s]
+                if in_cell(cells, first + f, cell) and near(p, ld3(balls, f), r):
+                    j0 = faces[f, 0]
+                    j1 = faces[f, 1]
+                    j2 = faces[f, 2]
+                    if not_a_corner(i, j0, j1, j2):
+                        _, _, _, A, B, a_k = touch_force_adjoint(
+                            clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i), adj_f
+                        )
+                        a_x = add3(a_x, A)
+                        a_u = add3(a_u, B)
+                        add(adj_k_n, i, a_k)
+        return a_x, a_u
+
+    return push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from diffloom.contact import contact_specs
+from dataclasses import replace
+
+from diffloom.contact import ContactLaw, contact_specs
 from diffloom.interfaces import ParamSpec
 
 NOT_NEGATIVE = (0.0, None)
@@ -88,15 +90,28 @@ def spring_specs() -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def ground_specs() -> tuple[ParamSpec, ...]:
+def ground_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
     """Contact with the ground, with defaults soft enough for particles of a gram."""
-    return contact_specs(stiffness=1e3, damping=0.5, friction_stiffness=0.5, friction=0.5)
+    values = {"contact_stiffness": 1e3, "contact_damping": 0.5, "friction_stiffness": 0.5}
+    return contact_specs(law, **{name: value for name, value in values.items() if name in law.names})
 
 
-def collision_specs() -> tuple[ParamSpec, ...]:
+def collision_name(name: str) -> str:
+    """What a parameter of the normal law is called for contact of the shell with itself."""
+    return name.replace("contact_", "collision_", 1)
+
+
+def collision_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
     """Contact of the shell with itself; one value per particle that touches."""
-    particles = ("particles",)
-    return (
-        ParamSpec("collision_stiffness", 500.0, "N/m", "push per depth", shape=particles, bounds=NOT_NEGATIVE),
-        ParamSpec("collision_damping", 0.1, "N s/m", "push per closing speed", shape=particles, bounds=NOT_NEGATIVE),
-    )  # fmt: skip
+    values = {"contact_stiffness": 500.0, "contact_damping": 0.1}
+    return tuple(
+        replace(
+            spec,
+            name=collision_name(spec.name),
+            default=values.get(spec.name, spec.default),
+            doc=f"{spec.doc}, of the shell with itself",
+            shape=("particles",),
+            not_to_be_confused=tuple((collision_name(other), why) for other, why in spec.not_to_be_confused),
+        )
+        for spec in law.normal_specs
+    )

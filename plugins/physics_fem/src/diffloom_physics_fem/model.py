@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.contact import contact_law, unit_normal
 from diffloom.contact import ground as ground_contact
-from diffloom.contact import unit_normal
 from diffloom.dynamics import Mechanics, broadcast, frozen, particles
 from diffloom.geometry.incidence import assemble
 from diffloom.geometry.tet_surface import extract_surface
@@ -19,6 +19,7 @@ from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -52,7 +53,7 @@ class FemModel(Model):
     fixed: regions, or indices of vertices, that are held in place.
     shared: region -> parameters of which this region has its own, called ``<parameter>_<region>``: for example
         {"muscle": ["activation"]} gives the parameter (and control) ``activation_muscle``.
-    ground: whether there is a plane to touch.
+    ground: whether there is a plane to touch. contact: the contact law.
     """
 
     example_settings = ExampleSettings(
@@ -66,10 +67,15 @@ class FemModel(Model):
         variants=lambda model: (
             {"mass": 0.3},
             {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
+            {"restitution": 0.5, "reference_speed": 0.7},
             {"youngs_modulus": 2e5, "poisson_ratio": 0.3},
             {"start_shape": model.mesh.vertices, "rest_shape": model.mesh.vertices},
         ),
-    )
+        impacts=ImpactSettings(
+            5e-4, 1200, ("contact_stiffness", "contact_dissipation", "friction"),
+            {"position": (0.0, 0.3, 0.0), "orientation": (1.0, 0.1, 0.0, 0.2), "velocity": (0.5, 0.0, 0.2)},
+        ),
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -87,17 +93,19 @@ class FemModel(Model):
         fixed: Sequence[str | int] = (),
         shared: Mapping[str, Sequence[str]] | None = None,
         ground: bool = True,
+        contact: object = "hunt_crossley",
     ) -> None:
         shape = {"size": size, "cells": cells, "split": split, "radius": radius, "layers": layers}
         self.mesh = make_solid(mesh, {**shape, "edge_length": edge_length}, scale=scale, repair=repair)
         self.regions = find_regions(self.mesh, regions or {})
         self.fixed = fixed_vertices(self.mesh, self.regions, fixed)
         self.ground = ground
+        self.contact = contact_law(contact)
         self.shown = extract_surface(self.mesh)
         self._shared = {name: tuple(names) for name, names in (shared or {}).items()}
         for name in self._shared:
             region_named(self.regions, name, "shared")
-        self._specs = declare(self._shared, ground)
+        self._specs = declare(self._shared, self.contact if ground else None)
         self._nodes = frozen(self.mesh.tets.astype(np.int32))
         self._rest: dict[torch.dtype, RestShape] = {}
 
@@ -138,7 +146,7 @@ class FemModel(Model):
             activation=self.activation(params, control),
         )
         law = particles(self.masses(params), params["gravity"], self.fixed)
-        floor = (ground_contact(params, len(self.mesh.vertices)),) if self.ground else ()
+        floor = (ground_contact(params, len(self.mesh.vertices), contact=self.contact),) if self.ground else ()
         return Mechanics(law, (tets, *floor))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:

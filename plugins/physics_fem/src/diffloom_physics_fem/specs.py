@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from diffloom.contact import contact_specs
+from diffloom.contact import ContactLaw, contact_specs
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.interfaces.errors import check_choice
 
@@ -45,9 +45,13 @@ _ALTERNATIVES = (
 DEFAULT_POISSON = 0.3
 
 
-def declare(shared: Mapping[str, Sequence[str]], ground: bool) -> tuple[ParamSpec, ...]:
-    """All specs. shared: region -> names of parameters of which it has its own, ``<parameter>_<region>``."""
-    base = MATERIAL + START + WORLD + (contact_specs() if ground else ())
+def declare(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> tuple[ParamSpec, ...]:
+    """All specs.
+
+    contact: the law of the ground, if there is one. shared: region -> names of parameters of which it has
+    its own, ``<parameter>_<region>``.
+    """
+    base = MATERIAL + START + WORLD + (() if contact is None else contact_specs(contact))
     known = {spec.name: spec for spec in base}
     own = []
     for region, names in shared.items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffloom.contact import ContactLaw
 from diffloom.deprecation import warn_renamed
 from diffloom.geometry.closed_mesh import check_closed, read_closed_mesh
 from diffloom.geometry.volume_integrals import Solid
@@ -21,11 +22,11 @@ from diffloom_physics_rigid.touch import read_contact, read_grid, read_spacing, 
 
 START = {
     "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "inertia": 6, "mass": 0, "density": 0,
-    "contact_stiffness": 0, "contact_damping": 0, "friction_stiffness": 0, "friction": 0, "restitution": 0,
+    "restitution": 0, "reference_speed": 0,
 }  # fmt: skip
-"""Start values a body's table may hold, and how many numbers each takes (0: a single one)."""
-POSITIVE = ("mass", "density")
-NOT_NEGATIVE = ("contact_stiffness", "contact_damping", "friction_stiffness", "friction", "restitution")
+"""Start values a body's table may hold, and how many numbers each takes (0: a single one); beside them the parameters
+of the contact law."""
+POSITIVE = ("mass", "density", "reference_speed")
 OTHER = (
     "shape",
     "mesh",
@@ -42,18 +43,20 @@ OTHER = (
 )
 
 
-def read_body(number: int, table: Mapping[str, Any]) -> Body:
+def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
     """A body from its table: ``shape`` (with its sizes), ``mesh`` (a file) or ``vertices`` and ``faces``, and more.
 
-    See docs/models/rigid.md for every key. Errors name the body by number and name.
+    law: the contact law, whose parameters the table may hold. See docs/models/rigid.md for every key.
+    Errors name the body by number and name.
     """
     what = f"bodies[{number}]" + (f" {table['name']!r}" if "name" in table else "")
     if not isinstance(table, Mapping):
         raise InputError(f"{what}: got {table!r}; expected a table such as {{shape = 'box', size = [1, 1, 1]}}")
     table = _with_present_names(what, table)
     try:
-        shape = read_shape(table).scaled(read_scale(table.get("scale", 1.0)))
-        start = read_start(table)
+        keys = start_keys(table, law)
+        shape = read_shape(table, keys).scaled(read_scale(table.get("scale", 1.0)))
+        start = read_start(table, keys, law)
         contact = read_contact(table, shape)
         grid = read_grid(table)
         spacing = read_spacing(table, shape)
@@ -89,7 +92,16 @@ def _with_present_names(what: str, table: Mapping[str, Any]) -> Mapping[str, Any
     return {"angular_velocity" if key == "spin" else key: value for key, value in table.items()}
 
 
-def read_shape(table: Mapping[str, Any]) -> Shape:
+def start_keys(table: Mapping[str, Any], law: ContactLaw) -> dict[str, int]:
+    """START and the law's parameters; a parameter of another law is refused with what to write instead."""
+    for spec in law.normal_specs:
+        for name, words in spec.not_to_be_confused:
+            if name in table and name not in START:
+                raise InputError(f"got {name}: {words}")
+    return {**START, **dict.fromkeys(law.names, 0)}
+
+
+def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> Shape:
     """The shape a table asks for, unscaled; keys that mean nothing are refused."""
     given = [key for key in ("shape", "mesh", "vertices") if key in table]
     if len(given) != 1:
@@ -97,12 +109,12 @@ def read_shape(table: Mapping[str, Any]) -> Shape:
             f"got {' and '.join(given) or 'neither shape nor mesh'}; expected exactly one of shape (one of "
             f"{', '.join(SHAPES)}), mesh (a file) or vertices with faces"
         )
-    sizes = {key: value for key, value in table.items() if key not in START and key not in OTHER}
+    sizes = {key: value for key, value in table.items() if key not in keys and key not in OTHER}
     if "shape" in table:
         return shape_by_name(str(table["shape"]), sizes)
     if sizes:
         key = next(iter(sizes))
-        raise InputError(f"unknown key {key!r}{nearest(key, (*START, *OTHER))}; a mesh is sized by scale")
+        raise InputError(f"unknown key {key!r}{nearest(key, (*keys, *OTHER))}; a mesh is sized by scale")
     if "mesh" in table:
         return Shape(*read_closed_mesh(Path(table["mesh"])))
     if "faces" not in table:
@@ -121,23 +133,23 @@ def read_scale(value: Any) -> NDArray[np.float64]:
     return scale
 
 
-def read_start(table: Mapping[str, Any]) -> dict[str, Any]:
+def read_start(table: Mapping[str, Any], keys: Mapping[str, int], law: ContactLaw) -> dict[str, Any]:
     """The start values in a table, checked for size and sign."""
     start: dict[str, Any] = {}
-    for key, count in START.items():
+    for key, count in keys.items():
         if key not in table:
             continue
         numbers = np.asarray(table[key], dtype=np.float64)
         if numbers.shape != ((count,) if count else ()) or not np.isfinite(numbers).all():
             raise InputError(f"{key}: got {table[key]!r}; expected {f'{count} numbers' if count else 'a number'}")
-        if (key in POSITIVE and numbers <= 0.0) or (key in NOT_NEGATIVE and numbers < 0.0):
+        if (key in POSITIVE and numbers <= 0.0) or (key in (*law.names, "restitution") and numbers < 0.0):
             sign = "positive" if key in POSITIVE else "non-negative"
             raise InputError(f"{key}: got {table[key]!r}; expected a {sign} number")
         start[key] = numbers
     if "mass" in start and "density" in start:
         raise InputError(f"got mass={start['mass']:g} and density={start['density']:g}; give one of them")
-    if "restitution" in start and "contact_damping" in start:
-        raise InputError("got restitution and contact_damping; give one of them")
+    if "restitution" in start and law.damping_name in start:
+        raise InputError(f"got restitution and {law.damping_name}; give one of them")
     if "restitution" in start and not 0.0 < start["restitution"] <= 1.0:
         raise InputError(f"restitution: got {start['restitution']:g}; expected a number above 0, at most 1")
     if "orientation" in start and math.isclose(float(np.linalg.norm(start["orientation"])), 0.0):

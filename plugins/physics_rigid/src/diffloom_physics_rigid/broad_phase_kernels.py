@@ -6,7 +6,7 @@ from diffloom.kernels import device, dot3, ld3, sub3
 @device
 def sort_bodies(
     i, clock, q, u, movable, widest, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts,
-    points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_e, k_d, k_f, mu,
+    points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
     order, place, along,
 ):
     """Broad phase, run once per evaluation: ``order`` lists the bodies by x, ``place`` inverts it, ``along`` holds

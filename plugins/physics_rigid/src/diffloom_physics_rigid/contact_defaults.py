@@ -1,4 +1,4 @@
-"""Contact stiffness, damping and step length from a body's mass and size, from 1 g to 10 t.
+"""Contact parameters and step length from a body's mass and size, from 1 g to 10 t.
 
 A body of mass m and reach L (its farthest point) rests with a total stiffness K = m g / (SAG L): it sinks in by about
 a thousandth of its reach, and the time scale sqrt(m / K) depends on the size alone, not on the mass. With n points
@@ -12,76 +12,71 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from diffloom.contact import ContactLaw, unit_normal
+from diffloom.contact.laws import REFERENCE_SPEED, RESTITUTION
 from diffloom.geometry.triangle_checks import Points
-from diffloom.interfaces import InputError
+from diffloom.interfaces import State
 
 Matrix = NDArray[np.float64]
 
 SAG = 1e-3
 STANDARD_GRAVITY = 9.81
-RESTITUTION = 0.6
-FRICTION = 0.5
 SAFETY = 0.5
 
 
-def damping_ratio(restitution: float) -> float:
-    """zeta = k_d / (2 sqrt(k_e m)) of one point that bounces with ``restitution`` (0..1].
+def default_contact(
+    law: ContactLaw, mass: float, reach: float, side: int, given: Mapping[str, Any]
+) -> dict[str, float]:
+    """The parameters of a contact law for a body: those that are ``given``, and what follows from them, mass and size
+    for the rest.
 
-    The force damps only while the point sinks in, so with no gravity during the impact the rebound is
-    e = exp(-zeta acos(zeta) / sqrt(1 - zeta^2)), which falls from 1 at zeta = 0 to 1/e at zeta = 1; beyond that
-    (overdamped) e = exp(-zeta arcosh(zeta) / sqrt(zeta^2 - 1)). Solved by bisection.
-    """
-    if not 0.0 < restitution <= 1.0:
-        raise InputError(f"restitution: got {restitution:g}; expected a number above 0, at most 1")
-    low, high = 0.0, 1.0
-    while rebound(high) > restitution:
-        high *= 2.0
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rebound(middle) > restitution else (low, middle)
-    return 0.5 * (low + high)
-
-
-def rebound(zeta: float) -> float:
-    """Restitution of one point with damping ratio ``zeta``: speed after over speed before."""
-    if abs(zeta - 1.0) < 1e-7:
-        return math.exp(-1.0)
-    if zeta < 1.0:
-        return math.exp(-zeta * math.acos(zeta) / math.sqrt(1.0 - zeta * zeta))
-    return math.exp(-zeta * math.acosh(zeta) / math.sqrt(zeta * zeta - 1.0))
-
-
-def default_contact(mass: float, reach: float, side: int, given: Mapping[str, Any]) -> dict[str, float]:
-    """k_e, k_d, k_f and mu of a body: those that are ``given``, and what follows from them, mass and size for the rest.
-
-    side: points on its largest flat side. Damping follows the stiffness and ``given["restitution"]``.
+    side: points on its largest flat side. Damping follows ``given["restitution"]`` at ``given["reference_speed"]``.
     """
     stiffness = float(given.get("contact_stiffness", mass * STANDARD_GRAVITY / (SAG * reach) / math.sqrt(side)))
-    impedance = math.sqrt(stiffness * mass)
-    ratio = damping_ratio(float(given.get("restitution", RESTITUTION)))
-    return {
+    # What small bodies do is slow: their restitution holds for a fall from their own size unless it was given.
+    slow = (
+        REFERENCE_SPEED if "restitution" in given else min(REFERENCE_SPEED, math.sqrt(2.0 * STANDARD_GRAVITY * reach))
+    )
+    speed = float(given.get("reference_speed", slow))
+    usual = {spec.name: float(spec.default) for spec in law.specs} | {
         "contact_stiffness": stiffness,
-        "contact_damping": float(given.get("contact_damping", 2.0 * ratio * impedance)),
-        "friction_stiffness": float(given.get("friction_stiffness", impedance)),
-        "friction": float(given.get("friction", FRICTION)),
+        law.damping_name: law.damping(float(given.get("restitution", RESTITUTION)), speed, stiffness, mass),
+        "friction_stiffness": math.sqrt(stiffness * mass),
     }
+    return {name: float(given.get(name, usual[name])) for name in law.names}
 
 
 def stable_step(
-    sides: Sequence[Points], mass: float, inertia: Matrix, stiffness: float, damping: float, sliding: float
+    law: ContactLaw, sides: Sequence[Points], mass: float, inertia: Matrix, values: Mapping[str, float], speed: float
 ) -> float:
     """A step [s] that follows the contact of one body: half the inverse of its fastest rate.
 
     sides: the points, from the centre, of each plane the body may stand on. A force on every point of a side, along
     any axis, accelerates the points by at most ``mobility`` times itself: the largest eigenvalue of M^-1 sum J^T J,
-    where J = (1, -[r]x) takes a body's motion to that of the point r. Rates are sqrt(k_e mobility), k_d mobility and
-    k_f mobility.
+    where J = (1, -[r]x) takes a body's motion to that of the point r. Rates are k_f mobility and what the law says of
+    a contact that begins at ``speed`` [m/s].
     """
     mobility = max(largest_mobility(side, mass, inertia) for side in sides)
-    rate = max(math.sqrt(stiffness * mobility), damping * mobility, sliding * mobility)
+    rate = max(law.rate(values, mobility, speed), values["friction_stiffness"] * mobility)
     return SAFETY / rate if rate > 0.0 else math.inf
+
+
+def impact_speeds(start: State, params: Mapping[str, Tensor], reach: Sequence[float]) -> list[float]:
+    """Speeds [m/s] at which points of bodies may hit: sqrt(v^2 + 2 g h) + |w| reach, at least REFERENCE_SPEED.
+
+    h: height [m] of a body's lowest point over the ground at the start.
+    """
+    q, u = start.q.detach().double(), start.u.detach().double()
+    normal = unit_normal(params["ground_normal"].detach().double())
+    radius = torch.tensor(reach, dtype=torch.float64)
+    height = (q[:, :3] @ normal - params["ground_height"].detach().double() - radius).clamp(min=0.0)
+    pull = float(params["gravity"].detach().double().norm())
+    speed = (u[:, :3].square().sum(dim=1) + 2.0 * pull * height).sqrt() + u[:, 3:].norm(dim=1) * radius
+    return [float(v) for v in speed.clamp(min=REFERENCE_SPEED)]
 
 
 def largest_mobility(side: Points, mass: float, inertia: Matrix) -> float:

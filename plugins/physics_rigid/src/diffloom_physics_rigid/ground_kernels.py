@@ -4,7 +4,9 @@ In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so that 
 product. Points come in clusters with a bounding ball each: most clusters are left out at once.
 """
 
-from diffloom.contact.kernels import plane_force, plane_force_adjoint
+import functools
+
+from diffloom.contact.kernels import contact
 from diffloom.kernels import (
     add3,
     add33,
@@ -25,90 +27,99 @@ from diffloom.kernels import (
 )
 
 
-@device
-def body_ground_force(
-    i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
-    normal, offset, k_e, k_d, k_f, mu,
-):
-    """Force and torque about the centre: sum of f and arm x f over the points below the plane, where
-    arm = R p - roundness n leads from the centre to where the rounded point touches."""
-    zero = q.dtype.type(0)
-    force = (zero, zero, zero)
-    torque = (zero, zero, zero)
-    x, r = ld7(q, i)
-    n = ld3(normal, i)
-    h = dot3(n, x) - offset[i]
-    if h < reach[i]:
-        v, w = ld6(u, i)
-        R = quat_matrix(r)
-        n_b = tmatvec33(R, n)
-        rho = roundness[i]
-        h = h - rho
-        for c in range(cluster_starts[i], cluster_starts[i + 1]):
-            if dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c]:
-                for j in range(point_starts[c], point_starts[c + 1]):
-                    p = ld3(points, j)
-                    if dot3(n_b, p) + h < zero:
-                        arm = sub3(matvec33(R, p), mul3(n, rho))
-                        f = plane_force(
-                            clock, add3(x, arm), add3(v, cross3(w, arm)), n, offset[i], k_e[i], k_d[i], k_f[i], mu[i]
-                        )
-                        force = add3(force, f)
-                        torque = add3(torque, cross3(arm, f))
-    return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
+@functools.cache
+def body_ground_contact(normal_law, friction_law):
+    """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
+    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
 
+    @device
+    def body_ground_force(
+        i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
+        normal, offset, k_n, k_t,
+    ):
+        """Force and torque about the centre: sum of f and arm x f over the points below the plane, where
+        arm = R p - roundness n leads from the centre to where the rounded point touches."""
+        zero = q.dtype.type(0)
+        force = (zero, zero, zero)
+        torque = (zero, zero, zero)
+        x, r = ld7(q, i)
+        n = ld3(normal, i)
+        h = dot3(n, x) - offset[i]
+        if h < reach[i]:
+            v, w = ld6(u, i)
+            R = quat_matrix(r)
+            n_b = tmatvec33(R, n)
+            rho = roundness[i]
+            h = h - rho
+            kn = load(k_n, i)
+            kt = load_friction(k_t, i)
+            for c in range(cluster_starts[i], cluster_starts[i + 1]):
+                if dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c]:
+                    for j in range(point_starts[c], point_starts[c + 1]):
+                        p = ld3(points, j)
+                        if dot3(n_b, p) + h < zero:
+                            arm = sub3(matvec33(R, p), mul3(n, rho))
+                            gap = dot3(n, add3(x, arm)) - offset[i]
+                            f = force_at(clock, gap, add3(v, cross3(w, arm)), n, kn, kt)
+                            force = add3(force, f)
+                            torque = add3(torque, cross3(arm, f))
+        return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
-@device
-def body_ground_force_adjoint(
-    i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
-    normal, offset, k_e, k_d, k_f, mu,
-    adj_f, adj_normal, adj_offset, adj_k_e, adj_k_d, adj_k_f, adj_mu,
-):
-    """Transpose of body_ground_force, over the same points."""
-    zero = q.dtype.type(0)
-    a_x = (zero, zero, zero)
-    a_v = (zero, zero, zero)
-    a_w = (zero, zero, zero)
-    a_r = (zero, zero, zero, zero)
-    x, r = ld7(q, i)
-    n = ld3(normal, i)
-    h = dot3(n, x) - offset[i]
-    if h < reach[i]:
-        v, w = ld6(u, i)
-        R = quat_matrix(r)
-        a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
-        a_n = (zero, zero, zero)
-        n_b = tmatvec33(R, n)
-        rho = roundness[i]
-        h = h - rho
-        a_force, a_torque = ld6(adj_f, i)
-        for c in range(cluster_starts[i], cluster_starts[i + 1]):
-            if dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c]:
-                for j in range(point_starts[c], point_starts[c + 1]):
-                    p = ld3(points, j)
-                    if dot3(n_b, p) + h < zero:
-                        arm = sub3(matvec33(R, p), mul3(n, rho))
-                        place = add3(x, arm)
-                        speed = add3(v, cross3(w, arm))
-                        f = plane_force(clock, place, speed, n, offset[i], k_e[i], k_d[i], k_f[i], mu[i])
-                        b_p, b_v, b_n, b_offset, b_e, b_d, b_f, b_mu = plane_force_adjoint(
-                            clock, place, speed, n, offset[i], k_e[i], k_d[i], k_f[i], mu[i],
-                            add3(a_force, cross3(a_torque, arm)),
-                        )
-                        a_arm = add3(add3(cross3(f, a_torque), cross3(b_v, w)), b_p)
-                        a_x = add3(a_x, b_p)
-                        a_v = add3(a_v, b_v)
-                        a_w = add3(a_w, cross3(arm, b_v))
-                        a_R = add33(a_R, outer3(a_arm, p))
-                        a_n = add3(a_n, sub3(b_n, mul3(a_arm, rho)))
-                        adj_offset[i] += b_offset
-                        adj_k_e[i] += b_e
-                        adj_k_d[i] += b_d
-                        adj_k_f[i] += b_f
-                        adj_mu[i] += b_mu
-        st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
-        a_r = quat_matrix_vjp(r, a_R)
-    return (
-        (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-        (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
-    )
+    @device
+    def body_ground_force_adjoint(
+        i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
+        normal, offset, k_n, k_t,
+        adj_f, adj_normal, adj_offset, adj_k_n, adj_k_t,
+    ):
+        """Transpose of body_ground_force, over the same points."""
+        zero = q.dtype.type(0)
+        a_x = (zero, zero, zero)
+        a_v = (zero, zero, zero)
+        a_w = (zero, zero, zero)
+        a_r = (zero, zero, zero, zero)
+        x, r = ld7(q, i)
+        n = ld3(normal, i)
+        h = dot3(n, x) - offset[i]
+        if h < reach[i]:
+            v, w = ld6(u, i)
+            R = quat_matrix(r)
+            a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+            a_n = (zero, zero, zero)
+            n_b = tmatvec33(R, n)
+            rho = roundness[i]
+            h = h - rho
+            kn = load(k_n, i)
+            kt = load_friction(k_t, i)
+            a_force, a_torque = ld6(adj_f, i)
+            for c in range(cluster_starts[i], cluster_starts[i + 1]):
+                if dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c]:
+                    for j in range(point_starts[c], point_starts[c + 1]):
+                        p = ld3(points, j)
+                        if dot3(n_b, p) + h < zero:
+                            arm = sub3(matvec33(R, p), mul3(n, rho))
+                            place = add3(x, arm)
+                            speed = add3(v, cross3(w, arm))
+                            gap = dot3(n, place) - offset[i]
+                            f = force_at(clock, gap, speed, n, kn, kt)
+                            b_c, b_v, b_n, b_kn, b_kt = adjoint_at(
+                                clock, gap, speed, n, kn, kt, add3(a_force, cross3(a_torque, arm))
+                            )
+                            b_p = mul3(n, b_c)
+                            b_n = add3(b_n, mul3(place, b_c))
+                            a_arm = add3(add3(cross3(f, a_torque), cross3(b_v, w)), b_p)
+                            a_x = add3(a_x, b_p)
+                            a_v = add3(a_v, b_v)
+                            a_w = add3(a_w, cross3(arm, b_v))
+                            a_R = add33(a_R, outer3(a_arm, p))
+                            a_n = add3(a_n, sub3(b_n, mul3(a_arm, rho)))
+                            adj_offset[i] -= b_c
+                            add(adj_k_n, i, b_kn)
+                            add_friction(adj_k_t, i, b_kt)
+            st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
+            a_r = quat_matrix_vjp(r, a_R)
+        return (
+            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
+            (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
+        )
+
+    return body_ground_force, body_ground_force_adjoint

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import contact_points
+from diffloom.contact import contact_law, contact_points
 from diffloom.dynamics import Mechanics, NodeTerm, Term, broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -26,8 +27,8 @@ from diffloom.interfaces import (
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric
-from diffloom_physics_rigid.contact_defaults import sides_of, stable_step
-from diffloom_physics_rigid.ground import CONTACT, body_ground
+from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
+from diffloom_physics_rigid.ground import body_ground
 from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
 from diffloom_physics_rigid.poses import unit_quaternions, world_vertices
@@ -39,7 +40,8 @@ class RigidModel(Model):
 
     bodies: one table each, such as ``{"shape": "box", "size": [1, 1, 1], "position": [0, 2, 0]}`` or
     ``{"mesh": "duck.obj", "density": 500}``. pushes: tables of external forces in windows of time. ground: whether
-    there is a ground plane. collisions: whether bodies touch each other (by default when there are several).
+    there is a ground plane. collisions: whether bodies touch each other (by default when there are several). contact:
+    the contact law of both.
     The state is q (bodies, 7): centre of mass [m] and unit quaternion w, x, y, z; u (bodies, 6): velocity [m/s] and
     angular velocity [rad/s], both in the world. See docs/models/rigid.md.
     """
@@ -59,7 +61,17 @@ class RigidModel(Model):
         },
         free={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0, "push_force": 0.0},
         claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        variants=({"density": 500.0}, {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)}),
+        variants=(
+            {"density": 500.0},
+            {"inertia": (0.12, 0.14, 0.1, 0.01, 0.0, -0.01)},
+            {"restitution": 0.5, "reference_speed": 0.7},
+        ),
+        impacts=ImpactSettings(
+            2e-4,
+            4000,
+            ("contact_stiffness", "contact_dissipation", "friction"),
+            {"push_force": 0.0, "contact_dissipation": 1.0},
+        ),
     )
 
     def __init__(
@@ -69,10 +81,12 @@ class RigidModel(Model):
         pushes: Sequence[Mapping[str, Any]] = (),
         ground: bool = True,
         collisions: bool | None = None,
+        contact: object = "hunt_crossley",
     ) -> None:
         if not bodies:
             raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
-        self.bodies = tuple(read_body(number, table) for number, table in enumerate(bodies))
+        self.contact = contact_law(contact)
+        self.bodies = tuple(read_body(number, table, self.contact) for number, table in enumerate(bodies))
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
         self.ground = ground
         self.collisions = len(self.bodies) > 1 if collisions is None else collisions
@@ -80,7 +94,7 @@ class RigidModel(Model):
         self._points = contact_points([body.points for body in self.bodies], roundness)
         self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
         self._shapes: Shapes | None = None
-        self._specs = specs_of(self.bodies, self.pushes)
+        self._specs = specs_of(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
 
     @classmethod
@@ -146,13 +160,13 @@ class RigidModel(Model):
         law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed, self._points)
         # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
         terms: list[Term] = [
-            body_ground(self._points, params, self._fixed | (not self.ground)),
+            body_ground(self.contact, self._points, params, self._fixed | (not self.ground)),
             self._push_term(params),
         ]
         if self.collisions:
             if self._shapes is None:
                 self._shapes = shapes_of(self.bodies)
-            terms.append(body_pairs(self.bodies, self._pair_points, self._shapes, params))
+            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes, params))
         return Mechanics(law, tuple(terms))
 
     def _push_term(self, params: Params) -> NodeTerm:
@@ -174,15 +188,24 @@ class RigidModel(Model):
         return Surface(vertices, torch.tensor(faces, dtype=torch.int64), colours=colours)
 
     def suggested_dt(self, params: Params | None = None) -> float:
-        """A step length [s] that follows the contact of every free body, from its mass, size and contact parameters."""
+        """A step length [s] that follows the contact of every free body.
+
+        From its mass, size and contact parameters, and from the speed at which it may hit: that of its start with what
+        it gains by falling to the ground.
+        """
         given = self.params(torch.float64) if params is None else params
         count = len(self.bodies)
-        contact = [broadcast(given[name].detach().double(), (count,)).tolist() for name in CONTACT[:3]]
+        contact = self.contact.resolve(given)
+        columns = {name: broadcast(contact[name].detach().double(), (count,)).tolist() for name in self.contact.names}
         masses = self.masses(given).detach().double().tolist()
         inertias = symmetric(self.inertias(given).detach().double()).numpy()
+        speeds = impact_speeds(self.initial_state(given), given, [body.reach for body in self.bodies])
         steps = [
-            stable_step(sides_of(body.points, body.roundness), masses[i], inertias[i], *(c[i] for c in contact))
+            stable_step(
+                self.contact, sides_of(body.points, body.roundness), masses[i], inertias[i],
+                {name: column[i] for name, column in columns.items()}, speeds[i],
+            )
             for i, body in enumerate(self.bodies)
             if not body.fixed
-        ]
+        ]  # fmt: skip
         return min(steps, default=math.inf)

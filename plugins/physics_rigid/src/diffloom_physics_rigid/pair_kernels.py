@@ -1,71 +1,76 @@
 """Contact between bodies: each sums over its neighbours, its own points in their shapes and their points in its own."""
 
+import functools
+
 from diffloom.kernels import device, quat_matrix_vjp
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
-from diffloom_physics_rigid.pair_point_kernels import points_in_shape, points_in_shape_adjoint
+from diffloom_physics_rigid.pair_point_kernels import pair_points
 
 
-@device
-def pair_force(
-    i, clock, q, u, movable, widest, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts,
-    points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_e, k_d, k_f, mu,
-    order, place, along,
-):
-    """Force and torque on body i from all its neighbours."""
-    own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
-    shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
-    contact = (k_e, k_d, k_f, mu)
-    zero = q.dtype.type(0)
-    force = (zero, zero, zero)
-    torque = (zero, zero, zero)
-    width = reach[i] + widest[0]
-    x = q[i, 0]
-    for at in range(first_near(i, width, place, along), q.shape[0]):
-        if along[at] > x + width:
-            break
-        j = order[at]
-        if near_pair(i, j, q, movable, reach):
-            for part in range(2):
-                a = i if part == 0 else j
-                b = j if part == 0 else i
-                force, torque = points_in_shape(
-                    a, b, part == 0, clock, q, u, own, shapes, (low, high), contact, force, torque
-                )
-    return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
+@functools.cache
+def pair_contact(normal_law, friction_law):
+    """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
+    points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
 
+    @device
+    def pair_force(
+        i, clock, q, u, movable, widest, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts,
+        points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
+        order, place, along,
+    ):
+        """Force and torque on body i from all its neighbours."""
+        own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
+        shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
+        zero = q.dtype.type(0)
+        force = (zero, zero, zero)
+        torque = (zero, zero, zero)
+        width = reach[i] + widest[0]
+        x = q[i, 0]
+        for at in range(first_near(i, width, place, along), q.shape[0]):
+            if along[at] > x + width:
+                break
+            j = order[at]
+            if near_pair(i, j, q, movable, reach):
+                for part in range(2):
+                    a = i if part == 0 else j
+                    b = j if part == 0 else i
+                    force, torque = points_in_shape(
+                        a, b, part == 0, clock, q, u, own, shapes, (low, high), (k_n, k_t), force, torque
+                    )
+        return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
-@device
-def pair_force_adjoint(
-    i, clock, q, u, movable, widest, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts,
-    points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_e, k_d, k_f, mu,
-    order, place, along, adj_f, adj_k_e, adj_k_d, adj_k_f, adj_mu,
-):
-    """Cotangent of body i's state and contact from every contact it takes part in."""
-    own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
-    shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
-    contact = (k_e, k_d, k_f, mu)
-    adj_contact = (adj_k_e, adj_k_d, adj_k_f, adj_mu)
-    zero = q.dtype.type(0)
-    a_x = (zero, zero, zero)
-    a_v = a_x
-    a_w = a_x
-    a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
-    width = reach[i] + widest[0]
-    x = q[i, 0]
-    for at in range(first_near(i, width, place, along), q.shape[0]):
-        if along[at] > x + width:
-            break
-        j = order[at]
-        if near_pair(i, j, q, movable, reach):
-            for part in range(2):
-                a = i if part == 0 else j
-                b = j if part == 0 else i
-                a_x, a_v, a_w, a_R = points_in_shape_adjoint(
-                    a, b, part == 0, clock, q, u, own, shapes, (low, high), contact, adj_f, adj_contact,
-                    a_x, a_v, a_w, a_R,
-                )
-    a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
-    return (
-        (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-        (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
-    )
+    @device
+    def pair_force_adjoint(
+        i, clock, q, u, movable, widest, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts,
+        points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
+        order, place, along, adj_f, adj_k_n, adj_k_t,
+    ):
+        """Cotangent of body i's state and contact from every contact it takes part in."""
+        own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
+        shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
+        zero = q.dtype.type(0)
+        a_x = (zero, zero, zero)
+        a_v = a_x
+        a_w = a_x
+        a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+        width = reach[i] + widest[0]
+        x = q[i, 0]
+        for at in range(first_near(i, width, place, along), q.shape[0]):
+            if along[at] > x + width:
+                break
+            j = order[at]
+            if near_pair(i, j, q, movable, reach):
+                for part in range(2):
+                    a = i if part == 0 else j
+                    b = j if part == 0 else i
+                    a_x, a_v, a_w, a_R = points_in_shape_adjoint(
+                        a, b, part == 0, clock, q, u, own, shapes, (low, high), (k_n, k_t), adj_f, (adj_k_n, adj_k_t),
+                        a_x, a_v, a_w, a_R,
+                    )
+        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
+        return (
+            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
+            (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
+        )
+
+    return pair_force, pair_force_adjoint

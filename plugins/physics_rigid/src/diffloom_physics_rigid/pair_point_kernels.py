@@ -6,15 +6,17 @@ not b: each body of a pair computes the contact for itself, so that nobody write
 contact only is loaded there: few values then live through the search.
 
 ``points`` is the tuple (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points),
-``shapes`` that of kernels.distance, ``bounds`` (low, high) of the shapes, ``contact`` (k_e, k_d, k_f, mu).
+``shapes`` that of kernels.distance, ``bounds`` (low, high) of the shapes, ``parameters`` (k_n, k_t): the rows of all
+bodies that the laws read.
 """
 
-from diffloom.contact.kernels import plane_force, plane_force_adjoint
+import functools
+
+from diffloom.contact.kernels import contact
 from diffloom.kernels import (
     Tmatmul33,
     add3,
     add33,
-    constant,
     cross3,
     device,
     ld3,
@@ -28,33 +30,6 @@ from diffloom.kernels import (
     tmatvec33,
 )
 from diffloom_physics_rigid.distance_kernels import may_touch, shape_distance, shape_distance_adjoint
-
-
-@device
-def in_series(a, b):
-    """a b / (a + b): two springs, or two dampers, one behind the other."""
-    s = a + b
-    return a * b / s if s > constant(s, 0) else constant(s, 0)
-
-
-@device
-def in_series_slope(a, b):
-    """d in_series / da = (b / (a + b))^2."""
-    s = a + b
-    if s > constant(s, 0):
-        share = b / s
-        return share * share
-    return constant(s, 0)
-
-
-@device
-def pair_contact(a, b, contact):
-    """k_e, k_d, k_f of both bodies in series, and the mean of their mu."""
-    k_e, k_d, k_f, mu = contact
-    return (
-        in_series(k_e[a], k_e[b]), in_series(k_d[a], k_d[b]), in_series(k_f[a], k_f[b]),
-        constant(mu[a], 0.5) * (mu[a] + mu[b]),
-    )
 
 
 @device
@@ -87,89 +62,97 @@ def contact_at(a, b, q, u, p, n, rho):
     return arm_a, arm_b, sub3(add3(va, cross3(wa, arm_a)), add3(vb, cross3(wb, arm_b)))
 
 
-@device
-def points_in_shape(a, b, own, clock, q, u, points, shapes, bounds, contact, force, torque):
-    """Add the force and the torque on the body asking, where f acts on a and -f on b."""
-    reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
-    zero = q.dtype.type(0)
-    B, M, t = frames(a, b, q)
-    rho = roundness[a]
-    for c in range(cluster_starts[a], cluster_starts[a + 1]):
-        if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
-            for j in range(point_starts[c], point_starts[c + 1]):
-                inside = add3(matvec33(M, ld3(places, j)), t)
-                if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
-                    distance, way = shape_distance(b, inside, shapes)
-                    if distance < rho:
-                        n = matvec33(B, way)
-                        arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
-                        k_e, k_d, k_f, mu = pair_contact(a, b, contact)
-                        f = plane_force(clock, (zero, zero, zero), slip, n, rho - distance, k_e, k_d, k_f, mu)
-                        if own:
-                            force = add3(force, f)
-                            torque = add3(torque, cross3(arm_a, f))
-                        else:
-                            force = sub3(force, f)
-                            torque = sub3(torque, cross3(arm_b, f))
-    return force, torque
+@functools.cache
+def pair_points(normal_law, friction_law):
+    """points_in_shape and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
+    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
+    friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
+    @device
+    def pair_parameters(a, b, parameters):
+        """The parameters of the contact between a and b."""
+        k_n, k_t = parameters
+        kn = normal_pair(load(k_n, a), load(k_n, b))
+        return kn, friction_pair(load_friction(k_t, a), load_friction(k_t, b))
 
-@device
-def points_in_shape_adjoint(
-    a, b, own, clock, q, u, points, shapes, bounds, contact, adj_f, adj_contact, a_x, a_v, a_w, a_R
-):
-    """Add the cotangents of the state of the body asking: of its centre, velocity, spin and axes; and those of its
-    contact parameters to ``adj_contact``."""
-    reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
-    zero = q.dtype.type(0)
-    B, M, t = frames(a, b, q)
-    rho = roundness[a]
-    for c in range(cluster_starts[a], cluster_starts[a + 1]):
-        if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
-            for j in range(point_starts[c], point_starts[c + 1]):
-                inside = add3(matvec33(M, ld3(places, j)), t)
-                if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
-                    distance, way = shape_distance(b, inside, shapes)
-                    if distance < rho:
-                        n = matvec33(B, way)
-                        arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
-                        k_e, k_d, k_f, mu = pair_contact(a, b, contact)
-                        f = plane_force(clock, (zero, zero, zero), slip, n, rho - distance, k_e, k_d, k_f, mu)
-                        force_a, turn_a = ld6(adj_f, a)
-                        force_b, turn_b = ld6(adj_f, b)
-                        b_f = sub3(add3(force_a, cross3(turn_a, arm_a)), add3(force_b, cross3(turn_b, arm_b)))
-                        _, b_v, b_n, b_offset, b_e, b_d, b_slide, b_mu = plane_force_adjoint(
-                            clock, (zero, zero, zero), slip, n, rho - distance, k_e, k_d, k_f, mu, b_f
-                        )
-                        add_contact(a, b, own, contact, adj_contact, b_e, b_d, b_slide, b_mu)
-                        b_arm_b = sub3(cross3(turn_b, f), cross3(b_v, (u[b, 3], u[b, 4], u[b, 5])))
-                        b_arm_a = add3(cross3(f, turn_a), cross3(b_v, (u[a, 3], u[a, 4], u[a, 5])))
-                        b_arm_a = add3(b_arm_a, b_arm_b)
-                        b_n = sub3(b_n, mul3(b_arm_a, rho))
-                        b_inside = shape_distance_adjoint(b, inside, shapes, -b_offset, tmatvec33(B, b_n))
-                        b_place = matvec33(B, b_inside)
-                        if own:
-                            a_x = add3(a_x, add3(b_arm_b, b_place))
-                            a_v = add3(a_v, b_v)
-                            a_w = add3(a_w, cross3(arm_a, b_v))
-                            a_R = add33(a_R, outer3(add3(b_arm_a, b_place), ld3(places, j)))
-                        else:
-                            a_x = sub3(a_x, add3(b_arm_b, b_place))
-                            a_v = sub3(a_v, b_v)
-                            a_w = sub3(a_w, cross3(arm_b, b_v))
-                            from_b = add3(arm_b, mul3(n, rho))
-                            a_R = add33(a_R, add33(outer3(b_n, way), outer3(from_b, b_inside)))
-    return a_x, a_v, a_w, a_R
+    @device
+    def add_parameters(a, b, own, parameters, adj_parameters, adj_kn, adj_kt):
+        """Add to the cotangents of the contact parameters of the body asking, for those of the pair's."""
+        k_n, k_t = parameters
+        adj_k_n, adj_k_t = adj_parameters
+        i = a if own else b
+        j = b if own else a
+        add(adj_k_n, i, normal_pair_adjoint(load(k_n, i), load(k_n, j), adj_kn))
+        add_friction(adj_k_t, i, friction_pair_adjoint(load_friction(k_t, i), load_friction(k_t, j), adj_kt))
 
+    @device
+    def points_in_shape(a, b, own, clock, q, u, points, shapes, bounds, parameters, force, torque):
+        """Add the force and the torque on the body asking, where f acts on a and -f on b."""
+        reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
+        B, M, t = frames(a, b, q)
+        rho = roundness[a]
+        for c in range(cluster_starts[a], cluster_starts[a + 1]):
+            if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+                for j in range(point_starts[c], point_starts[c + 1]):
+                    inside = add3(matvec33(M, ld3(places, j)), t)
+                    if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                        distance, way = shape_distance(b, inside, shapes)
+                        if distance < rho:
+                            n = matvec33(B, way)
+                            arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
+                            kn, kt = pair_parameters(a, b, parameters)
+                            f = force_at(clock, distance - rho, slip, n, kn, kt)
+                            if own:
+                                force = add3(force, f)
+                                torque = add3(torque, cross3(arm_a, f))
+                            else:
+                                force = sub3(force, f)
+                                torque = sub3(torque, cross3(arm_b, f))
+        return force, torque
 
-@device
-def add_contact(a, b, own, contact, adj_contact, b_e, b_d, b_slide, b_mu):
-    """Add to the cotangents of the contact parameters of the body asking, for those of the pair's."""
-    k_e, k_d, k_f, mu = contact
-    adj_k_e, adj_k_d, adj_k_f, adj_mu = adj_contact
-    i = a if own else b
-    j = b if own else a
-    adj_k_e[i] += b_e * in_series_slope(k_e[i], k_e[j])
-    adj_k_d[i] += b_d * in_series_slope(k_d[i], k_d[j])
-    adj_k_f[i] += b_slide * in_series_slope(k_f[i], k_f[j])
-    adj_mu[i] += constant(b_mu, 0.5) * b_mu
+    @device
+    def points_in_shape_adjoint(
+        a, b, own, clock, q, u, points, shapes, bounds, parameters, adj_f, adj_parameters, a_x, a_v, a_w, a_R
+    ):
+        """Add the cotangents of the state of the body asking: of its centre, velocity, spin and axes; and those of its
+        contact parameters to ``adj_parameters``."""
+        reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
+        B, M, t = frames(a, b, q)
+        rho = roundness[a]
+        for c in range(cluster_starts[a], cluster_starts[a + 1]):
+            if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+                for j in range(point_starts[c], point_starts[c + 1]):
+                    inside = add3(matvec33(M, ld3(places, j)), t)
+                    if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                        distance, way = shape_distance(b, inside, shapes)
+                        if distance < rho:
+                            n = matvec33(B, way)
+                            arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
+                            kn, kt = pair_parameters(a, b, parameters)
+                            f = force_at(clock, distance - rho, slip, n, kn, kt)
+                            force_a, turn_a = ld6(adj_f, a)
+                            force_b, turn_b = ld6(adj_f, b)
+                            b_f = sub3(add3(force_a, cross3(turn_a, arm_a)), add3(force_b, cross3(turn_b, arm_b)))
+                            b_c, b_v, b_n, b_kn, b_kt = adjoint_at(clock, distance - rho, slip, n, kn, kt, b_f)
+                            add_parameters(a, b, own, parameters, adj_parameters, b_kn, b_kt)
+                            b_arm_b = sub3(cross3(turn_b, f), cross3(b_v, (u[b, 3], u[b, 4], u[b, 5])))
+                            b_arm_a = add3(cross3(f, turn_a), cross3(b_v, (u[a, 3], u[a, 4], u[a, 5])))
+                            b_arm_a = add3(b_arm_a, b_arm_b)
+                            b_n = sub3(b_n, mul3(b_arm_a, rho))
+                            b_inside = shape_distance_adjoint(b, inside, shapes, b_c, tmatvec33(B, b_n))
+                            b_place = matvec33(B, b_inside)
+                            if own:
+                                a_x = add3(a_x, add3(b_arm_b, b_place))
+                                a_v = add3(a_v, b_v)
+                                a_w = add3(a_w, cross3(arm_a, b_v))
+                                a_R = add33(a_R, outer3(add3(b_arm_a, b_place), ld3(places, j)))
+                            else:
+                                a_x = sub3(a_x, add3(b_arm_b, b_place))
+                                a_v = sub3(a_v, b_v)
+                                a_w = sub3(a_w, cross3(arm_b, b_v))
+                                from_b = add3(arm_b, mul3(n, rho))
+                                a_R = add33(a_R, add33(outer3(b_n, way), outer3(from_b, b_inside)))
+        return a_x, a_v, a_w, a_R
+
+    return points_in_shape, points_in_shape_adjoint

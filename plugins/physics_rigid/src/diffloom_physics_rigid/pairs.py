@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.contact import ContactLaw, contact_rows
 from diffloom.contact.distance_grid import DistanceGrid, distance_grid
 from diffloom.contact.point_clusters import ContactPoints
 from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
-from diffloom_physics_rigid.ground import CONTACT
 
 KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
 
@@ -100,23 +100,28 @@ def point_share(body: Body) -> float:
     return math.sqrt(len(vertices) / len(points))
 
 
-def body_pairs(bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, params: Mapping[str, Tensor]) -> NodeTerm:
+def body_pairs(
+    law: ContactLaw, bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, params: Mapping[str, Tensor]
+) -> NodeTerm:
     """Contact of every pair of bodies, of which at least one moves: points of each against the other's shape.
 
     A body whose largest side has n vertices and m points between bodies gives each of these points sqrt(n/m) of its
-    stiffness, damping and sliding stiffness: the rule by which its defaults were found.
+    stiffness and of whatever else counts for one point: the rule by which its defaults were found.
     """
     from diffloom_physics_rigid.broad_phase_kernels import sort_bodies
-    from diffloom_physics_rigid.pair_kernels import pair_force, pair_force_adjoint
+    from diffloom_physics_rigid.pair_kernels import pair_contact
 
     count = len(bodies)
     reach = np.array([body.reach if body.collides else -np.inf for body in bodies])
     widest = np.array([reach.max()])
-    share = torch.tensor([point_share(body) for body in bodies], dtype=params[CONTACT[0]].dtype)
+    values = law.resolve(params)
+    share = torch.tensor([point_share(body) for body in bodies], dtype=values["contact_stiffness"].dtype)
+    each = {name: broadcast(values[name], (count,)) * (share if law.per_point(name) else 1.0) for name in law.names}
+    force, adjoint = pair_contact(law.normal(), law.friction.functions())
     return NodeTerm(
         "collisions",
-        force=pair_force,
-        adjoint=pair_force_adjoint,
+        force=force,
+        adjoint=adjoint,
         constants=(
             np.array([not body.fixed for body in bodies], dtype=np.int32),
             widest,
@@ -124,10 +129,7 @@ def body_pairs(bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, pa
             *points.arrays[1:],
             *shapes.arrays,
         ),
-        params=(
-            *((name, broadcast(params[name], (count,)) * share) for name in CONTACT[:3]),
-            (CONTACT[3], broadcast(params[CONTACT[3]], (count,))),
-        ),
+        params=contact_rows(law, each, count),
         work=(((count,), "int"), ((count,), "int"), ((count,), "float")),
         stages=(Stage(1, sort_bodies),),
         neighbours=lambda q: near_pairs(q, reach),

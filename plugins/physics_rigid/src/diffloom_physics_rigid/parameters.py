@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.contact import ContactLaw
 from diffloom.interfaces import ParamSpec
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import default_contact, sides_of
@@ -16,9 +18,9 @@ from diffloom_physics_rigid.pushes import BodyPush
 POSITIVE = (0.0, None)
 
 
-def specs_of(bodies: Sequence[Body], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
+def specs_of(law: ContactLaw, bodies: Sequence[Body], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
     """Every parameter of the model, defaults from the bodies' tables and, for contact, from mass and size."""
-    return (*motion_specs(bodies), *contact_specs_of(bodies), *push_specs(pushes))
+    return (*motion_specs(bodies), *contact_specs_of(law, bodies), *push_specs(pushes))
 
 
 def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
@@ -55,28 +57,22 @@ def free_inertia(body: Body) -> list[float]:
     return [float(tied[a, b]) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
-def contact_specs_of(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
+def contact_specs_of(law: ContactLaw, bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
     """Contact of each body; what its table leaves open follows from its mass and size."""
     found = [
-        default_contact(float(b.start["mass"]), b.reach, len(sides_of(b.points, b.roundness)[0]), b.start)
+        default_contact(law, float(b.start["mass"]), b.reach, len(sides_of(b.points, b.roundness)[0]), b.start)
         for b in bodies
     ]
 
     def column(key: str) -> Tensor:
         return torch.tensor([values[key] for values in found], dtype=torch.float64)
 
-    each = ("bodies",)
     return (
-        ParamSpec("contact_stiffness", column("contact_stiffness"), "N/m", "normal force per penetration of a contact "
-                  "point (k_e)", each, POSITIVE),
-        ParamSpec("contact_damping", column("contact_damping"), "N s/m", "normal force per closing speed (k_d)", each,
-                  POSITIVE),
-        ParamSpec("friction_stiffness", column("friction_stiffness"), "N s/m", "friction per sliding speed before it "
-                  "slips (k_f)", each, POSITIVE),
-        ParamSpec("friction", column("friction"), "", "Coulomb friction coefficient (mu)", each, POSITIVE),
+        *(replace(spec, default=column(spec.name), shape=("bodies",)) for spec in law.specs),
+        *(replace(spec, shape=("bodies",)) for spec in law.extra_specs),
         ParamSpec("ground_height", 0.0, "m", "offset of the ground plane along its normal"),
         ParamSpec("ground_normal", (0.0, 1.0, 0.0), "", "normal of the ground plane, of any length", (3,)),
-    )  # fmt: skip
+    )
 
 
 def push_specs(pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:

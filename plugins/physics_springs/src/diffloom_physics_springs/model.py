@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from diffloom.contact import contact_specs, ground
+from diffloom.contact import contact_law, contact_specs, ground
 from diffloom.dynamics import Mechanics, Term, applied, broadcast, frozen, particles, per_step, springs
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
+    ImpactSettings,
     InputError,
     Model,
     Params,
@@ -27,7 +28,8 @@ class SpringsModel(Model):
     """Point masses and springs.
 
     positions: (n, 3) places at the start [m]. springs: pairs of particles. fixed: particles held in place.
-    on_ground: whether there is a contact plane. radius: of the balls that particles are drawn as [m].
+    on_ground: whether there is a contact plane. radius: of the balls that particles are drawn as [m]. contact: the
+    contact law.
     """
 
     example_settings = ExampleSettings(
@@ -36,7 +38,11 @@ class SpringsModel(Model):
         fit="stiffness",
         rest={"gravity": (0.0, 0.0, 0.0), "ground_height": -10.0},
         claims=("translation", "rotation", "boost", "momentum", "angular_momentum"),
-        variants=({"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},),
+        variants=(
+            {"friction": 0.02, "velocity": (1.0, 0.0, 0.2)},
+            {"restitution": 0.5, "reference_speed": 0.7},
+        ),
+        impacts=ImpactSettings(1.0 / 960.0, 960, ("contact_stiffness", "contact_dissipation", "friction")),
     )
 
     def __init__(
@@ -46,6 +52,7 @@ class SpringsModel(Model):
         fixed: Sequence[int] = (),
         on_ground: bool = True,
         radius: float = 0.05,
+        contact: object = "hunt_crossley",
     ) -> None:
         self._start = torch.as_tensor(np.asarray(positions, dtype=np.float64))
         if self._start.dim() != 2 or self._start.shape[1] != 3:
@@ -55,6 +62,7 @@ class SpringsModel(Model):
         self._fixed = np.zeros(len(self._start), dtype=bool)
         self._fixed[self._checked_fixed(fixed)] = True
         self._on_ground, self._radius = on_ground, radius
+        self.contact = contact_law(contact)
 
     def _check_pairs(self, count: int) -> None:
         for number, (a, b) in enumerate(self._pairs):
@@ -101,7 +109,11 @@ class SpringsModel(Model):
             ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),
             ParamSpec("force", (0.0, 0.0, 0.0), "N", "external force", ("particles", 3), per_step=True),
         )
-        return own + (contact_specs(1e3, 1.0, 1.0, 0.5) if self._on_ground else ())
+        if not self._on_ground:
+            return own
+        soft = {"contact_stiffness": 1e3, "contact_damping": 1.0, "friction_stiffness": 1.0}
+        soft = {name: value for name, value in soft.items() if name in self.contact.names}
+        return own + contact_specs(self.contact, **soft)
 
     @property
     def axes(self) -> Mapping[str, int]:
@@ -120,7 +132,7 @@ class SpringsModel(Model):
             applied(force),
         ]
         if self._on_ground:
-            terms.append(ground(params, count))
+            terms.append(ground(params, count, contact=self.contact))
         return Mechanics(law, tuple(terms))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:

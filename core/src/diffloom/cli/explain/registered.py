@@ -14,6 +14,7 @@ IN_A_FILE = {
     "integrator": '[time] integrator = "{0}"',
     "term": '[[terms]] kind = "{0}" and a name of your own',
     "renderer": '[renderer] name = "{0}", settings in [renderer.{0}]',
+    "contact law": '[model] contact = "{0}"',
     "loss": '[loss] name = "{0}"',
     "optimiser": '[[stages]] optimiser = "{0}", or {{name = "{0}", ...}} with settings',
     "video reader": '[target] reader = "{0}"',

@@ -13,10 +13,19 @@ from diffloom_fitting.commands.options import Options, experiment_options
 @click.option("--step", type=float, help="Step of the differences, in the searched space.")
 @click.option("--tolerance", type=float, help="Largest relative error that passes.")
 @click.option("--entries", type=int, default=12, show_default=True, help="Unknowns or directions to check.")
+@click.option(
+    "--wide", type=float, metavar="WIDTH",
+    help="Compare with differences over +-WIDTH of every value instead, such as 0.02: is the gradient of use?",
+)  # fmt: skip
 def check_gradient(
-    file: str, options: Options, step: float | None, tolerance: float | None, entries: int,
+    file: str, options: Options, step: float | None, tolerance: float | None, entries: int, wide: float | None,
 ) -> None:  # fmt: skip
     """Compare the gradient of FILE's loss at its start with finite differences; exit code 1 when they disagree."""
+    if wide is not None:
+        if not 0.0 < wide < 1.0:
+            raise click.BadParameter(f"got {wide:g}; expected a part of each value, such as 0.02", param_hint="--wide")
+        _check_wide(file, options, wide, entries)
+        return
     from rich.console import Console
     from rich.table import Table
 
@@ -41,4 +50,31 @@ def check_gradient(
         f"{'passed' if found.passed else 'FAILED'}: worst error {found.worst:.1e}, allowed {found.tolerance:.0e}"
     )
     if not found.passed:
+        raise SystemExit(1)
+
+
+def _check_wide(file: str, options: Options, width: float, entries: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from diffloom.testing.wide import COSINE, RATIO
+    from diffloom_fitting.files import build_experiment
+    from diffloom_fitting.wide_check import ADVICE, check_wide
+
+    experiment = build_experiment(options.load(file))
+    found = check_wide(experiment.objective(), experiment.start(), width=width, entries=entries)
+    table = Table(header_style="bold")
+    for name in ("unknown", "adjoint", "differences"):
+        table.add_column(name, justify="left" if name == "unknown" else "right")
+    for row in zip(found.names, found.adjoint, found.differences, strict=True):
+        table.add_row(row[0], f"{row[1]:.6e}", f"{row[2]:.6e}")
+    console = Console()
+    console.print(table)
+    console.print("change of the loss per relative change of an unknown")
+    console.print(
+        f"{'passed' if found.agrees() else 'FAILED'}: {found}; expected a cosine of {COSINE:g} or more and a ratio "
+        f"within {RATIO:g}"
+    )
+    if not found.agrees():
+        console.print(ADVICE)
         raise SystemExit(1)

@@ -1,0 +1,105 @@
+"""Restitution and damping of one point that bounces, in closed form, for either normal law.
+
+Hunt-Crossley. A point that sinks in at the speed w under f = k d (1 + a w) loses speed by w dw/dd = -(k/m) d (1 + a w),
+so that w / (1 + a w) integrates to the same amount on the way in, from v to 0, as on the way out, from 0 to -e v. With
+x = a v this is
+
+    x - ln(1 + x) = -e x - ln(1 - e x),
+
+whatever mass and stiffness are. Given x it is solved by Lambert's W: e = (1 + W(-(1 + x) exp(-(1 + x)))) / x.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+
+
+def rebound(dissipation: float, speed: float) -> float:
+    """Restitution of a point that hits at ``speed`` [m/s] under Hunt-Crossley with ``dissipation`` [s/m]."""
+    x = dissipation * speed
+    if x < 1e-4:
+        return 1.0 - 2.0 * x / 3.0
+    from scipy.special import lambertw
+
+    return float((1.0 + lambertw(-(1.0 + x) * math.exp(-(1.0 + x))).real) / x)
+
+
+@functools.cache
+def dissipation(restitution: float, reference_speed: float) -> float:
+    """Hunt-Crossley dissipation [s/m] of a point that leaves with ``restitution`` of ``reference_speed`` [m/s]."""
+    check_restitution(restitution)
+    if not reference_speed > 0.0:
+        raise InputError(f"reference_speed: got {reference_speed:g} m/s; expected a positive speed")
+    given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
+    return float(dissipation_of(given[0], given[1]))
+
+
+def check_restitution(restitution: float) -> None:
+    """InputError unless it is above 0 and at most 1."""
+    if not 0.0 < restitution <= 1.0:
+        raise InputError(f"restitution: got {restitution:g}; expected a number above 0, at most 1")
+
+
+def dissipation_of(restitution: Tensor, reference_speed: Tensor) -> Tensor:
+    """The same of tensors that broadcast, differentiable in both."""
+    x: Tensor = _Dissipation.apply(restitution)  # type: ignore[no-untyped-call]
+    return x / reference_speed
+
+
+class _Dissipation(torch.autograd.Function):
+    """x(e), and by the implicit function theorem dx/de = e x (1 + x) / (1 - e x - e^2 (1 + x))."""
+
+    @staticmethod
+    def forward(ctx: Any, restitution: Tensor) -> Tensor:
+        e = restitution.detach().double()
+        # With x = (1 - exp(-s)) / e, what is left is a function of s >= 0 that changes sign once, far from rounding.
+        low, high = torch.zeros_like(e), 2.0 + 1.0 / e
+        for _ in range(100):
+            s = 0.5 * (low + high)
+            x = -torch.expm1(-s) / e
+            before = x * (1.0 + e) - torch.log1p(x) - s > 0.0
+            low, high = torch.where(before, s, low), torch.where(before, high, s)
+        x = -torch.expm1(-0.5 * (low + high)) / e
+        slope = e * x * (1.0 + x) / (1.0 - e * x - e * e * (1.0 + x))
+        # Near e = 1 both parts vanish; the limit is -3/2.
+        ctx.save_for_backward(torch.where(x > 1e-6, slope, torch.full_like(x, -1.5)).to(restitution.dtype))
+        return x.to(restitution.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor) -> Tensor:
+        (slope,) = ctx.saved_tensors
+        found: Tensor = cotangents[0] * slope
+        return found
+
+
+def damping_ratio(restitution: float) -> float:
+    """zeta = k_d / (2 sqrt(k_e m)) of one point that bounces with ``restitution`` (0..1] under the linear law.
+
+    The force damps only while the point sinks in, so with no gravity during the impact the rebound is
+    e = exp(-zeta acos(zeta) / sqrt(1 - zeta^2)), which falls from 1 at zeta = 0 to 1/e at zeta = 1; beyond that
+    (overdamped) e = exp(-zeta arcosh(zeta) / sqrt(zeta^2 - 1)). Solved by bisection.
+    """
+    check_restitution(restitution)
+    low, high = 0.0, 1.0
+    while linear_rebound(high) > restitution:
+        high *= 2.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if linear_rebound(middle) > restitution else (low, middle)
+    return 0.5 * (low + high)
+
+
+def linear_rebound(zeta: float) -> float:
+    """Restitution of one point with damping ratio ``zeta`` under the linear law, at any speed."""
+    if abs(zeta - 1.0) < 1e-7:
+        return math.exp(-1.0)
+    if zeta < 1.0:
+        return math.exp(-zeta * math.acos(zeta) / math.sqrt(1.0 - zeta * zeta))
+    return math.exp(-zeta * math.acosh(zeta) / math.sqrt(zeta * zeta - 1.0))
