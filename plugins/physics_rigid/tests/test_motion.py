@@ -17,9 +17,10 @@ from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.poses import rotation_matrices
 
 
-def top(spin: list[float], moments: list[float]) -> RigidModel:
+def top(angular_velocity: list[float], moments: list[float]) -> RigidModel:
     return RigidModel(
-        [{"shape": "box", "angular_velocity": spin, "mass": 1.0, "inertia": [*moments, 0.0, 0.0, 0.0]}], ground=False
+        [{"shape": "box", "angular_velocity": angular_velocity, "mass": 1.0, "inertia": [*moments, 0.0, 0.0, 0.0]}],
+        ground=False,
     )
 
 
@@ -32,8 +33,8 @@ def energy_and_momentum(q: Tensor, u: Tensor, inertia: Tensor) -> tuple[Tensor, 
 
 
 @pytest.mark.parametrize("angular_velocity", [[3.0, 5.0, 7.0], [0.1, 10.0, 0.0], [12.0, 0.3, -0.2]])
-def test_torque_free_top_keeps_energy_and_momentum(spin: list[float]) -> None:
-    model = top(spin, [1.0, 2.0, 3.0])
+def test_torque_free_top_keeps_energy_and_momentum(angular_velocity: list[float]) -> None:
+    model = top(angular_velocity, [1.0, 2.0, 3.0])
     params = model.params(torch.float64, gravity=[0.0, 0.0, 0.0])
     result = simulate(model, params, dt=1 / 960, steps=960)
     energy, momentum, _ = energy_and_momentum(result.q, result.u, symmetric(params["inertia"])[0])
@@ -44,10 +45,10 @@ def test_torque_free_top_keeps_energy_and_momentum(spin: list[float]) -> None:
 
 def test_the_intermediate_axis_flips_and_the_others_do_not() -> None:
     for axis, flips in ((0, False), (1, True), (2, False)):
-        spin = [0.0, 0.0, 0.0]
-        spin[axis] = 10.0
-        spin[(axis + 1) % 3] = 0.1
-        model = top(spin, [1.0, 2.0, 3.0])
+        angular_velocity = [0.0, 0.0, 0.0]
+        angular_velocity[axis] = 10.0
+        angular_velocity[(axis + 1) % 3] = 0.1
+        model = top(angular_velocity, [1.0, 2.0, 3.0])
         params = model.params(torch.float64, gravity=[0.0, 0.0, 0.0])
         result = simulate(model, params, dt=1 / 960, steps=1440)
         _, _, own = energy_and_momentum(result.q, result.u, symmetric(params["inertia"])[0])
