@@ -33,9 +33,12 @@ LONG = {
 
 
 def takes_long(name):
-    """Those named above; and obstacles on hosts whose kernels take long to compile, where sphere and plane go first."""
-    return name in LONG or (
-        name.startswith(("box-", "capsule-", "height_field-", "mesh-")) and ("cloth" in name or "rigid" in name)
+    """Those named above; runs with rk4, which other tests take; and obstacles on hosts whose kernels take long to
+    compile, where sphere and plane go first."""
+    return (
+        name in LONG
+        or name.endswith("integrators.runs[rk4]")
+        or (name.startswith(("box-", "capsule-", "height_field-", "mesh-")) and ("cloth" in name or "rigid" in name))
     )
 
 

@@ -101,7 +101,9 @@ def test_it_passes_its_own_tests_and_the_suite(folder, installed):
     assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= least
 
 
-@pytest.mark.parametrize("folder", SCRIPTS)
+@pytest.mark.parametrize(
+    "folder", [pytest.param(f, marks=[pytest.mark.slow] * (f == "third_party_magnets")) for f in SCRIPTS]
+)
 def test_its_example_finds_the_truth_from_pixels(folder, installed, tmp_path):
     image = tmp_path / "image.png"
     script = ROOT / "examples" / folder / SCRIPTS[folder]

@@ -61,7 +61,7 @@ def terms(tape: Tape) -> str:
                 window = Push(tape.choice([0, count, -1, 2**31, 1.5]), 0.0, tape.choice([1.0, float("nan"), -1.0]))
                 made.append(pushes([window], tensor(tape, 1, 3), tape.choice([count, 2, 4000])))
             else:
-                given = {s.name: torch.as_tensor(s.default, dtype=D) for s in contact_specs()}
+                given = {s.name: torch.as_tensor(s.default, dtype=D) for s in contact_specs() if s.default is not None}
                 made.append(ground(given, tape.choice([count, 2, 4000])))
         mass = tensor(tape, count)
         leaf = mass.requires_grad_(True) if mass.dtype == D and mass.layout == torch.strided else mass

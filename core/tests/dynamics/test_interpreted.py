@@ -36,7 +36,7 @@ print(b"".join(t.detach().numpy().tobytes() for t in (path.q, path.u, k.grad, m.
 """
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit", "leapfrog", "rk4"])
+@pytest.mark.parametrize("integrator", ["semi_implicit", "leapfrog", pytest.param("rk4", marks=pytest.mark.slow)])
 def test_plain_python_gives_the_same_bits(integrator):
     said = []
     for interpret in ("", "1"):

@@ -148,7 +148,7 @@ def score(at, scheme, gradient=None, **kind):
 
 
 @pytest.mark.parametrize("kind", [{}, {"torch_term": True}])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", [pytest.param(s, marks=[pytest.mark.slow] * (s == "rk4")) for s in SCHEMES])
 def test_gradients_against_differences(scheme, kind):
     at = {name: value.requires_grad_() for name, value in inputs().items()}
     score(at, scheme, **kind).backward()

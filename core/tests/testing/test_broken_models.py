@@ -314,7 +314,7 @@ def failures(model, family):
 def test_the_sound_original_passes_everything():
     report = run_suite(model_subject(Sound))
     assert not report.failures, str(report)
-    assert report.skipped_families == {}
+    assert set(report.skipped_families) == {"impacts"}, "it claims no contact"
 
 
 @pytest.mark.parametrize("fault", BROKEN)

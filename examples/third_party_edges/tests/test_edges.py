@@ -18,7 +18,7 @@ def test_conformance(subject, check):
 
 
 def compared(seen, wanted, blur=1):
-    times = torch.zeros(len(seen), dtype=torch.float64)
+    times = torch.arange(len(seen), dtype=torch.float64)
     view = View(Image(rgba=seen), torch.zeros((len(seen), 1, 3)), None, times)
     return EdgeError(blur).value(view, Target(times, frames=wanted))
 

@@ -57,7 +57,7 @@ for near, frames in ((0.3, ()), (1.5, ()), (0.3, (2,)), (1.5, (2,))):
 """
 
 
-@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("kind", [pytest.param("float32", marks=pytest.mark.slow), "float64"])
 def test_cuda_kernels_agree_in_the_simulator(kind):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", IN_SIMULATOR, kind], env=environment, capture_output=True, text=True)
