@@ -24,7 +24,7 @@ def test_the_toy_model_passes_everything():
     families = {result.family for result in report.results}
     assert families == {
         "declarations", "bad_input", "rest", "invariance", "gradients", "controls", "dot_product", "determinism",
-        "precision", "integrators", "surface", "copying",
+        "precision", "integrators", "surface", "copying", "impacts",
     }  # fmt: skip
     assert len(report.results) > 50
 
