@@ -166,7 +166,7 @@ def _compressed(target: Target) -> Target:
         path = Path(folder) / "clip.mp4"
         write_video(path, pixels, RATE)
         read = read_video(path, dtype=torch.float64)
-    return replace(target, frames=read.frames, step=read.step)
+    return replace(target, frames=read.frames, step=read.step, chroma=read.chroma)
 
 
 def fitted(case: Case, noise: str, seed: int, iterations: int = 30) -> Result:

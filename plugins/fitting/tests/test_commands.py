@@ -59,6 +59,9 @@ def test_landscape_has_its_minimum_at_the_truth(toy):
         landscape.landscape, "toy.toml", "--over", "drag=0.4:1.2:3", "--over", "gravity=4:9:4", "--log", "--out", "m"
     )
     assert len(list(csv.reader((toy / "m" / "landscape.csv").open()))) == 13
+    output = invoke(landscape.landscape, "toy.toml", "--over", "drag=0.7:0.9:3", "--profile", "--out", "n")
+    assert "95 % of drag: " in output
+    assert (toy / "n" / "landscape.svg").exists()
     with pytest.raises(InputError, match="not an unknown of the experiment"):
         invoke(landscape.landscape, "toy.toml", "--over", "velocity=0:1:3")
     with pytest.raises(InputError, match="LOW:HIGH:COUNT"):

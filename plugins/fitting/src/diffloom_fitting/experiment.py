@@ -36,8 +36,8 @@ class Experiment:
     stage and only the best goes on, else all are fitted and the best is kept; a start that ends with a loss below
     ``enough`` makes the others needless. prior: a further term of the loss, values by name -> scalar. seed: for every
     draw. differences: gradients from differences instead of the adjoint, for comparison. gaussian: what is known of
-    the unknowns beforehand. uncertainty: "laplace", from the curvature of the loss, or "blocks", at least as large as
-    the block jackknife over windows of time.
+    the unknowns beforehand. uncertainty: "laplace", from the curvature of the loss; "blocks", at least as large as the
+    block jackknife over windows of time; or "posterior", by draws from it, which takes hundreds of simulations.
     """
 
     scene: Scene

@@ -54,8 +54,8 @@ def fit(
     target: a ``Target``, or the path of a video; of a scene with several cameras ``Targets`` or a mapping, one by each
     label. unknowns: starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
     loss: pixel error unless given; optimiser: Gauss-Newton unless given; both also by their registered names.
-    uncertainty: "laplace" or "blocks" (see ``Experiment``). For stages, schedules, held-out frames and several starts
-    make an ``Experiment`` and call ``run_fit``.
+    uncertainty: "laplace", "blocks" or "posterior" (see ``Experiment``). For stages, schedules, held-out frames and
+    several starts make an ``Experiment`` and call ``run_fit``.
     """
     instance("fit: scene", scene, Scene)
     chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
@@ -208,7 +208,9 @@ def _estimates(
             true = true.expand(slot.base.shape)[list(slot.only)]
         sure = uncertainty.deviation[slot.name] if isinstance(uncertainty, Uncertainty) else None
         sure, caveat = _told(sure, verdict)
-        rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true, caveat))
+        drawn = uncertainty.posterior if isinstance(uncertainty, Uncertainty) and sure is not None else None
+        between = None if drawn is None else drawn.interval(slot.name)
+        rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true, caveat, between))
     return tuple(rows)
 
 

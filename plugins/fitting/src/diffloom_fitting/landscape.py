@@ -72,18 +72,23 @@ class Grid:
         return int(lower.sum())
 
 
-def evaluate_grid(
-    experiment: Experiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
-) -> Grid:
-    """The loss at each grid point, other unknowns at their truth or start."""
-    layout = experiment.layout
-    names = [slot.name for slot in layout.slots]
+def check_axes(experiment: Experiment, axes: Sequence[Axis]) -> None:
+    """Raise InputError unless each axis is something the experiment seeks."""
+    names = [slot.name for slot in experiment.layout.slots]
     for axis in axes:
         if axis.name not in names:
             raise InputError(
                 f"--over {axis.name!r}: not an unknown of the experiment{nearest(axis.name, names) or '.'} It seeks: "
                 f"{', '.join(names)}"
             )
+
+
+def evaluate_grid(
+    experiment: Experiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
+) -> Grid:
+    """The loss at each grid point, other unknowns at their truth or start."""
+    check_axes(experiment, axes)
+    layout = experiment.layout
     base: dict[str, Tensor] = {s.name: experiment.target.truth.get(s.name, s.start) for s in layout.slots}
     objective = experiment.objective()
     losses = np.full([len(axis.values) for axis in axes], np.inf)
@@ -96,8 +101,8 @@ def evaluate_grid(
     return Grid(tuple(axes), losses)
 
 
-def write_landscape(folder: Path, experiment: Experiment, grid: Grid) -> tuple[Path, Path]:
-    """Write landscape.svg and landscape.csv."""
+def write_landscape(folder: Path, experiment: Experiment, grid: Grid, level: float | None = None) -> tuple[Path, Path]:
+    """Write landscape.svg and landscape.csv. level: a loss to mark, such as the edge of a profile's 95 % region."""
     from diffloom_fitting.report.landscape_plot import landscape_plot
 
     text = io.StringIO()
@@ -108,5 +113,5 @@ def write_landscape(folder: Path, experiment: Experiment, grid: Grid) -> tuple[P
         table.writerow([*place, repr(float(grid.losses[index]))])
     write_text(folder / "landscape.csv", text.getvalue())
     truth = {name: float(value.flatten()[0]) for name, value in experiment.target.truth.items()}
-    write_text(folder / "landscape.svg", landscape_plot(grid, truth))
+    write_text(folder / "landscape.svg", landscape_plot(grid, truth, level))
     return folder / "landscape.svg", folder / "landscape.csv"

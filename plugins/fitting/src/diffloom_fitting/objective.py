@@ -162,6 +162,14 @@ class Objective:
         return self.gaussian.residuals(self.layout.sought(z if self.tie is None else self.tie.expand(z)))
 
     @property
+    def prior_numbers(self) -> int:
+        """How many residuals the Gaussian prior has, after those of the pixels."""
+        if self.gaussian is None:
+            return 0
+        sizes = {slot.name: slot.size for slot in self.layout.slots}
+        return sum(sizes[name] for name in self.gaussian.means)
+
+    @property
     def prior_weight(self) -> float:
         """What a squared deviation of the Gaussian prior adds to the loss: noise^2 / numbers in the target, as if the
         loss were the mean of squared residuals in units of that noise."""

@@ -20,7 +20,8 @@ class Estimate:
     """One unknown: where it started, what was found, how sure, and the truth where it is known; all in its unit.
 
     deviation: None where it is withheld, NaN for numbers that the pixels leave open. caveat: what stands beside it in
-    place of a bare ±, such as "± withheld"; empty for a green fit.
+    place of a bare ±, such as "± withheld"; empty for a green fit. interval: the ends of the posterior's 95 %, where it
+    was asked for.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Estimate:
     deviation: Tensor | None = None
     truth: Tensor | None = None
     caveat: str = ""
+    interval: tuple[Tensor, Tensor] | None = None
 
     @property
     def error(self) -> float | None:

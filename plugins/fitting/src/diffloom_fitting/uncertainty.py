@@ -14,8 +14,10 @@ from diffloom.interfaces.errors import check_choice
 from diffloom_fitting.correlated_noise import Noise, local_size
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.blocks import block_covariance, student
+from diffloom_fitting.trust.camera_error import camera_shift
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
 from diffloom_fitting.trust.linearised import Linearised, linearise
+from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.probes import probed
 from diffloom_fitting.trust.time_step import residuals_of_half_steps
 
@@ -23,9 +25,10 @@ LIMIT = 32
 OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
 RESOLVED = 2.0  # roundings of the searched vector itself, below which nothing can be said
 FINE = 1e-4  # of a natural change: differences below are of no interest
+EXACT = 1e-6  # residuals below are rounding, and have no posterior
 SEVERAL = 2.0  # times: windows of time that disagree so much more than noise does are no noise
 
-Method = Literal["laplace", "blocks"]
+Method = Literal["laplace", "blocks", "posterior"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ class Uncertainty:
     e for positive quantities). windows: how many times more the estimates from different windows of time disagree than
     noise allows; 0 with too few frames. open: what the pixels leave open, a sentence each; undetermined: the entries
     concerned. by_prior: entries that the prior alone determines. images: whether the residuals are images, whose
-    correlation is known. method: "laplace" or "blocks". step_bias: how far a shorter physics step would move an
-    unknown, in its deviations; 0 where the video was synthesised with the same step.
+    correlation is known. method: "laplace", "blocks" or "posterior". step_bias: how far a shorter physics step would
+    move an unknown, in its deviations; 0 where the video was synthesised with the same step. camera_bias: how far
+    errors of the camera, blur, brightness and lag, would move one if they were sought too. posterior: draws, where they
+    were asked for.
     """
 
     deviation: dict[str, Tensor]
@@ -58,6 +63,8 @@ class Uncertainty:
     images: bool = True
     method: Method = "laplace"
     step_bias: float = 0.0
+    camera_bias: float = 0.0
+    posterior: Posterior | None = None
 
 
 def check_method(method: str) -> None:
@@ -75,8 +82,10 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
     neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
     rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
-    that is left to go. method "blocks": at least the block jackknife over windows of time, which also sees errors of
-    the model; "laplace" widens to it where it is several times larger.
+    that is left to go, and for recorded videos what errors of the camera would change. method "blocks": at least the
+    block jackknife over windows of time, which also sees errors of the model; "laplace" widens to it where it is
+    several times larger. method "posterior": the curvature's deviations give way to those of draws from the posterior,
+    for noise widened as above.
     """
     if z.numel() > LIMIT:
         return f"not computed for {z.numel()} unknowns (at most {LIMIT})"
@@ -103,17 +112,31 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
     # A step beyond the noise is no matter of ±: the fit has not converged, and the verdict says so.
     near = (step <= base) | (step <= FINE * end.size * end.width)
-    total = (base.square() + torch.where(near, step, torch.zeros_like(step)).square() + bias.square()).sqrt()
+    left = torch.where(near, step, torch.zeros_like(step))
+    shift = camera_shift(objective, end, parted.kept)
+    total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
+    deviation = _in_units(objective, z, total / end.size, undetermined)
+    inflation, drawn = max(1.0, _largest(_over(larger, single))), None
+    if method == "posterior" and _overall(noises) > EXACT:
+        root = _factor(covariance, parted.kept) / end.size[:, None]
+        drawn = sample_posterior(objective, z, root, inflation * _overall(noises), end.residuals.numel(), seed=0)
+        beside = _in_units(objective, z, (bias.square() + shift.square()).sqrt() / end.size, undetermined)
+        deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
-        _in_units(objective, z, total / end.size, undetermined), _overall(noises), _condition(bend),
-        _correlation(inverse), max(1.0, _largest(_over(larger, single))),
+        deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
         _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
+        _ratio(shift, base, end), drawn,
     )  # fmt: skip
+
+
+def _deviation(draws: Tensor, beside: Tensor) -> Tensor:
+    """Of draws (count, *shape) and of what is no noise; NaN stays where nothing is determined."""
+    return (draws.var(dim=0) + beside.square()).sqrt()
 
 
 def _step_bias(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:

@@ -20,11 +20,15 @@ from diffloom_fitting.commands.options import Options, experiment_options
     help="An unknown and its grid; once or twice.",
 )
 @click.option("--log", "spaced", is_flag=True, help="Space the grid by equal factors.")
+@click.option("--profile", "profiled", is_flag=True, help="Fit FILE, then the other unknowns anew at each point.")
 @click.option("--out", type=click.Path(), help="Folder (default: landscapes/<file's name>).")
 def landscape(
-    file: str, options: Options, over: tuple[str, ...], spaced: bool, out: str | None,
+    file: str, options: Options, over: tuple[str, ...], spaced: bool, profiled: bool, out: str | None,
 ) -> None:  # fmt: skip
-    """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it."""
+    """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it.
+
+    With --profile the other unknowns are fitted anew at each point: the profile likelihood, with its 95 % region.
+    """
     from rich.progress import track
 
     from diffloom_fitting.files import build_experiment
@@ -35,11 +39,21 @@ def landscape(
         raise click.UsageError(f"--over: got {len(over)} parameters; expected one or two")
     axes = [Axis.parse(text, spaced) for text in over]
     experiment = build_experiment(options.load(file))
-    found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
+    level = None
+    if profiled:
+        from diffloom_fitting.fits import run_fit
+        from diffloom_fitting.trust.profile import profile
+
+        judged = profile(experiment, run_fit(experiment), axes, lambda points: track(points, "fitting", transient=True))
+        found, level, between = judged.grid, judged.level, judged.interval()
+        if between is not None:
+            click.echo(f"95 % of {axes[0].name}: {between[0]:.6g} to {between[1]:.6g}")
+    else:
+        found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
     folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    plot, data = write_landscape(folder, experiment, found)
+    plot, data = write_landscape(folder, experiment, found, level)
     best = ", ".join(f"{axis.name} = {value:g}" for axis, value in zip(found.axes, found.lowest, strict=True))
     minima = found.minima()
     click.echo(f"lowest loss {found.least:.4g} at {best}; local minima on the grid: {minima}")

@@ -60,6 +60,11 @@ def result_lines(result: Result) -> list[str]:
         lines.append(sureness(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty: {result.uncertainty}")
+    lines += [
+        f"95 % of the posterior: {e.name} from {shown(e.interval[0])} to {shown(e.interval[1])} {e.unit}".rstrip()
+        for e in result.estimates
+        if e.interval is not None
+    ]
     lines += gradient_lines(result)
     return lines
 
@@ -73,6 +78,9 @@ def sureness(found: Uncertainty, reasons: str = "") -> str:
     told = f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
     if found.inflation > 1.05:
         told += f" that lasts and reaches as measured, which makes it up to {number(found.inflation, 2)} times wider"
+    if found.posterior is not None:
+        count = found.posterior.draws.places.shape[0] * found.posterior.draws.places.shape[1]
+        told += f", from {count} draws of the posterior"
     if found.method == "blocks":
         told += ", and at least what windows of time disagree by"
     if reasons:

@@ -230,8 +230,9 @@ class ExperimentFile(Table):
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
-    uncertainty: Literal["laplace", "blocks"] = Field(
-        "laplace", description="how ± is found: from the loss's curvature, or at least the jackknife over time windows"
+    uncertainty: Literal["laplace", "blocks", "posterior"] = Field(
+        "laplace",
+        description="how ± is found: from the loss's curvature, at least the jackknife over time windows, or by draws",
     )
     stages: list[StageTable] = Field(
         [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.losses.chroma import with_shared_colour
 from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
@@ -14,8 +15,8 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class PixelError(Loss):
-    """Mean over frames, pixels and channels of the squared difference. coverage: compare the alpha channel too, where
-    the target has one."""
+    """Mean over frames, pixels and channels of the squared difference; colours as finely as the target has them (its
+    ``chroma``). coverage: compare the alpha channel too, where the target has one."""
 
     coverage: bool = True
 
@@ -29,4 +30,4 @@ class PixelError(Loss):
         assert view.image is not None
         assert view.image.rgba is not None
         channels = 4 if self.coverage and target.frames.shape[-1] == 4 else 3
-        return view.image.rgba[..., :channels] - target.frames[..., :channels]
+        return with_shared_colour(view.image.rgba[..., :channels] - target.frames[..., :channels], target.chroma)

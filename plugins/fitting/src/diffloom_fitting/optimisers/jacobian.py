@@ -53,12 +53,14 @@ def _slope(objective: Objective, z: Tensor, i: int, at: Tensor, central: bool, w
         change = 0.5 * (change - objective.residuals(behind))
     else:
         change = change - at
-    return (without_jumps(change) if width is None else change) / h
+    return (without_jumps(change, objective.prior_numbers) if width is None else change) / h
 
 
-def without_jumps(change: Tensor) -> Tensor:
-    """A difference of residuals with zeros where a pixel was switched."""
-    return torch.where(jumps(change), torch.zeros_like(change), change)
+def without_jumps(change: Tensor, smooth: int = 0) -> Tensor:
+    """A difference of residuals with zeros where a pixel was switched. smooth: how many at its end are no pixels: a
+    prior's residuals, however steep, do not jump."""
+    pixels, others = change[: change.numel() - smooth], change[change.numel() - smooth :]
+    return torch.cat([torch.where(jumps(pixels), torch.zeros_like(pixels), pixels), others])
 
 
 def jumps(change: Tensor, steeper: float = JUMP) -> Tensor:

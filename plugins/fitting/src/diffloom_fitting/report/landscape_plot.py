@@ -22,8 +22,8 @@ STYLE = {
 }  # fmt: skip
 
 
-def landscape_plot(grid: Grid, truth: Mapping[str, float]) -> str:
-    """SVG of the grid; the truth is marked where it is known."""
+def landscape_plot(grid: Grid, truth: Mapping[str, float], level: float | None = None) -> str:
+    """SVG of the grid; the truth is marked where it is known, and so is a ``level`` of the loss."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -35,6 +35,9 @@ def landscape_plot(grid: Grid, truth: Mapping[str, float]) -> str:
         if len(names) == 1:
             at.plot(grid.axes[0].values, grid.losses, color=BLUE, marker="o", markersize=2.5)
             at.set_ylabel("loss")
+            if level is not None:
+                at.axhline(level, color="0.5", linestyle=":", label="95 %")
+                at.legend(frameon=False)
             if names[0] in truth:
                 at.axvline(truth[names[0]], color=ORANGE, linestyle="--")
         else:
@@ -44,6 +47,9 @@ def landscape_plot(grid: Grid, truth: Mapping[str, float]) -> str:
             mesh = at.contourf(grid.axes[0].values, grid.axes[1].values, shown, levels=30, cmap="viridis")
             figure.colorbar(mesh, ax=at, label="log10 loss")
             at.set_ylabel(names[1])
+            if level is not None:
+                edge = [float(np.log10(level))]
+                at.contour(grid.axes[0].values, grid.axes[1].values, shown, levels=edge, colors="white")
             if all(name in truth for name in names):
                 at.plot([truth[names[0]]], [truth[names[1]]], marker="*", markersize=12, color=ORANGE)
         return _svg(figure)

@@ -33,6 +33,7 @@ def result_data(result: Result) -> dict[str, Any]:
                 "found": e.found.tolist(),
                 "deviation": _list(e.deviation),
                 "caveat": e.caveat,
+                "interval": None if e.interval is None else [_list(end) for end in e.interval],
                 "truth": _list(e.truth),
                 "error": e.error,
                 "start_error": e.start_error,
@@ -66,6 +67,7 @@ def result_data(result: Result) -> dict[str, Any]:
                 "method": sure.method,
                 "unrest": sure.unrest,
                 "windows": sure.windows,
+                "camera_bias": sure.camera_bias,
             }
             if isinstance(sure, Uncertainty)
             else sure

@@ -32,11 +32,12 @@ def read_video(
         raise InputError(f"video {str(path)!r}: no such file or folder")
     if every < 1:
         raise InputError(f"video {place.name!r}: got every={every}; expected 1 or more")
-    source = reader_for(place, reader).frames(place, rate)
+    chosen = reader_for(place, reader)
+    source = chosen.frames(place, rate)
     end = float("inf") if duration is None else begin + duration
     times: list[float] = []
     frames: list[Tensor] = []
-    seen, step, goes_on = 0, 0.0, False
+    seen, step, goes_on, height = 0, 0.0, False, 1
     limits = ReadingLimits(place.name)
     for time, image in source:
         limits.decoded()
@@ -46,6 +47,7 @@ def read_video(
         if time < begin - 1e-9:
             continue
         if seen % every == 0:
+            height = image.shape[0]
             step = 1.0 / 255.0 if image.dtype == np.uint8 else 0.0
             frame = _as_tensor(image, place.name, dtype)
             frames.append(frame if size is None else resize(frame, size))
@@ -54,8 +56,9 @@ def read_video(
         seen += 1
     if not frames:
         raise InputError(f"video {place.name!r}: no frames between {begin:g} s and {end:g} s")
+    shrunk = 1.0 if size is None else size[0] / height
     return Target(torch.tensor(times, dtype=torch.float64), torch.stack(frames), step=step, source=str(path),
-                  goes_on=goes_on)  # fmt: skip
+                  goes_on=goes_on, chroma=max(1, round(chosen.chroma(place) * shrunk)))  # fmt: skip
 
 
 def _as_tensor(frame: Frame, name: str, dtype: torch.dtype) -> Tensor:

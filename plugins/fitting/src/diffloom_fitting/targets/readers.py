@@ -32,6 +32,10 @@ class VideoReader(ABC):
         of its own leaves it out of account. What cannot be read is an InputError that says what to do.
         """
 
+    def chroma(self, path: Path) -> int:
+        """Side of the squares of pixels that share one colour [px]; 1 where each has its own."""
+        return 1
+
 
 @dataclass(frozen=True)
 class ImageFolder(VideoReader):
@@ -78,6 +82,14 @@ class VideoFile(VideoReader):
                 f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
                 "playing it, convert it to mp4, or name the reader that its format needs"
             ) from error
+
+    def chroma(self, path: Path) -> int:
+        import av
+
+        with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
+            kind = container.streams.video[0].codec_context.format
+            parts = () if kind is None else kind.components
+            return max((round(parts[0].width / part.width) for part in parts if part.is_chroma), default=1)
 
 
 def _time(frame: Any, number: int, stream: Any) -> float:

@@ -36,6 +36,8 @@ def converged(found: Uncertainty) -> Finding:
     """By how far the next Gauss-Newton step would go, against the uncertainty and against a natural change."""
     if found.deviation and all(_none(value) for value in found.deviation.values()):
         return Finding("amber", "not judged: no unknown is determined")
+    if found.posterior is not None and found.posterior.trouble is not None:
+        return Finding("amber", f"not judged: {found.posterior.trouble}")
     if found.unrest <= AT_REST:
         return Finding("green", f"yes: a further step would move no unknown by more than {_times(found.unrest)}")
     if found.relative_step <= FINE:
@@ -116,6 +118,12 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
             "amber",
             f"in part: a shorter physics step would move an unknown by {_times(found.step_bias)}; ± is widened by it: "
             "use a smaller dt",
+        )
+    if found is not None and found.camera_bias > SEVERAL:
+        return Finding(
+            "amber",
+            f"in part: blur, brightness or lag of the camera would move an unknown by {_times(found.camera_bias)}; "
+            "± is widened by it",
         )
     if found is not None and not found.images and found.noise > FINE:
         return Finding(

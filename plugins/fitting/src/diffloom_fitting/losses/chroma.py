@@ -1,0 +1,25 @@
+"""Colours that several pixels share: compressed videos keep brightness for each pixel, colour for squares of them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import avg_pool2d, interpolate
+
+LUMA = (0.2126, 0.7152, 0.0722)  # brightness of red, green and blue, Rec. 709
+
+
+def with_shared_colour(difference: Tensor, side: int) -> Tensor:
+    """Differences (frames, height, width, 3 or 4) with their colour averaged over squares of ``side`` pixels.
+
+    What is finer than that a video has invented, and comparing it pulls outlines between two colours. Brightness, and
+    coverage as a fourth channel, stay as they are.
+    """
+    if side <= 1:
+        return difference
+    rgb = difference[..., :3]
+    brightness = (rgb * torch.tensor(LUMA, dtype=rgb.dtype, device=rgb.device)).sum(dim=-1, keepdim=True)
+    colour = (rgb - brightness).permute(0, 3, 1, 2)
+    shared = avg_pool2d(colour, side, ceil_mode=True, count_include_pad=False)
+    even = interpolate(shared, scale_factor=side, mode="nearest")[:, :, : rgb.shape[1], : rgb.shape[2]]
+    return torch.cat([brightness + even.permute(0, 2, 3, 1), difference[..., 3:]], dim=-1)

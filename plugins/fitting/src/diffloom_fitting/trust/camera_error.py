@@ -1,0 +1,88 @@
+"""What a camera and its codec do that no unknown stands for: soften, brighten, and show a trace of the frame before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import avg_pool2d, pad
+
+from diffloom.interfaces import Image
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.trust.linearised import Linearised
+
+STEP = 0.01  # of full brightness
+
+
+def camera_shift(objective: Objective, end: Linearised, kept: Tensor) -> Tensor:
+    """(n,): how far the estimate, in scaled coordinates, would move if the camera's errors were fitted beside it.
+
+    One Gauss-Newton step with a column for each error and video. Zero where no video was recorded (grey levels of no
+    size) or its loss compares no images. kept: (n, k), the directions that are determined.
+    """
+    columns = list(_columns(objective, end))
+    if not columns or kept.shape[1] == 0:
+        return torch.zeros_like(end.size)
+    errors = torch.stack(columns)
+    errors = errors / errors.norm(dim=1, keepdim=True)
+    joint = torch.cat([kept.T @ end.unit, errors])
+    curvature = joint @ joint.T
+    k = kept.shape[1]
+    curvature[:k, :k] += kept.T @ end.prior @ kept
+    slope = torch.cat([kept.T @ end.half, errors @ end.residuals])
+    # Errors that look alike, as blur and lag of a still object do, share what they explain.
+    moved = torch.linalg.lstsq(curvature, slope[:, None], driver="gelsd").solution[:k, 0]
+    alone = torch.linalg.solve(curvature[:k, :k], slope[:k])
+    return torch.as_tensor((kept @ (moved - alone)).abs())
+
+
+def _columns(objective: Objective, end: Linearised) -> Iterator[Tensor]:
+    """(N,) each: the residuals' change with one error of one recorded video."""
+    targets = objective.target.by_view()
+    if not objective.loss.outputs or not any(target.step > 0.0 for target in targets.values()):
+        return
+    with torch.no_grad():
+        views = objective.views(end.z, gradient=False)
+    begins = 0
+    for (label, target), field in zip(targets.items(), end.fields, strict=True):
+        here, view = slice(begins, begins + field.numel()), views[label]
+        begins += field.numel()
+        exact = objective.loss.residuals(view, target)
+        if target.step == 0.0 or view.image is None or exact is None:
+            continue
+        for image in _recorded(view.image):
+            seen = objective.loss.residuals(replace(view, image=image), target)
+            assert seen is not None
+            change = (seen - exact).reshape(-1).to(end.residuals.dtype)
+            if bool(change.any()):
+                column = torch.zeros_like(end.residuals)
+                column[here] = change
+                yield column
+
+
+def _recorded(image: Image) -> Iterator[Image]:
+    """The images as a camera might have them: blurred, brighter, with more contrast, late."""
+    for change in (_blurred, _brighter, _contrasted, _late):
+        rgba = None if image.rgba is None else change(image.rgba)
+        mask = None if image.silhouette is None else change(image.silhouette[..., None])[..., 0]
+        yield replace(image, rgba=rgba, silhouette=mask)
+
+
+def _blurred(frames: Tensor) -> Tensor:
+    """Each pixel the mean of the nine around it; frames: (frames, height, width, channels)."""
+    edged = pad(frames.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
+    return avg_pool2d(edged, 3, stride=1).permute(0, 2, 3, 1)
+
+
+def _brighter(frames: Tensor) -> Tensor:
+    return frames + STEP
+
+
+def _contrasted(frames: Tensor) -> Tensor:
+    return frames * (1.0 + STEP)
+
+
+def _late(frames: Tensor) -> Tensor:
+    return torch.cat([frames[:1], frames[:-1]])
