@@ -52,6 +52,15 @@ def test_springs_have_two_ends():
             springs(np.zeros((4, width), np.int32), one, one, one)
 
 
+@pytest.mark.parametrize("kind", [torch.complex128, torch.int64, torch.bool, "sparse"])
+def test_masses_and_gravity_are_real_numbers(kind):
+    masses, gravity = torch.ones(2, dtype=REAL), torch.zeros(3, dtype=REAL)
+    odd = [t.to_sparse() if kind == "sparse" else t.to(kind) for t in (masses, gravity)]
+    for given in ((odd[0], gravity), (masses, odd[1])):
+        with pytest.raises(InputError, match="expected a dense tensor of float32 or float64"):
+            particles(*given)
+
+
 def test_flags_of_fixed_particles_have_the_shape_of_masses():
     for flags in (np.zeros(1, bool), np.zeros((2, 2), bool), np.zeros(3, bool)):
         with pytest.raises(InputError, match="one per particle"):

@@ -10,6 +10,7 @@ from torch import Tensor
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.node_sets import Motion, NodeSet
 from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import check_real
 
 
 def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeSet:
@@ -20,6 +21,8 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
     """
     from diffloom.dynamics import particle_kernels as kernels
 
+    check_real("mass", mass)
+    check_real("gravity", gravity)
     if mass.dim() != 1:
         raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
     if bool((mass.detach() < 0).any()):

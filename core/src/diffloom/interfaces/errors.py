@@ -65,6 +65,14 @@ def check_shape(what: str, tensor: Tensor, *expected: Sequence[int | str]) -> Te
     raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected {wanted}")
 
 
+def check_real(what: str, tensor: Tensor) -> Tensor:
+    """The tensor, or InputError unless it holds floating-point numbers, laid out densely."""
+    if not tensor.is_floating_point() or tensor.layout != torch.strided:
+        kind = "sparse" if tensor.layout != torch.strided else str(tensor.dtype).removeprefix("torch.")
+        raise InputError(f"{what}: got {kind} numbers; expected a dense tensor of float32 or float64")
+    return tensor
+
+
 def check_finite(what: str, tensor: Tensor) -> Tensor:
     """Raise when ``tensor`` holds NaN or infinity, naming the first place."""
     if math.isfinite(tensor.detach().sum().item()):  # finite numbers may add up to infinity, the others never to less

@@ -12,6 +12,7 @@ from torch import Tensor
 from diffloom.contact import ContactPoints
 from diffloom.dynamics import Motion, NodeSet, broadcast
 from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import check_real
 
 ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Places of the six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz."""
@@ -78,6 +79,8 @@ def bodies(
 
 def check_positive(mass: Tensor, inertia: Tensor) -> None:
     """InputError unless masses are positive and inertias belong to something that can exist."""
+    check_real("mass", mass)
+    check_real("inertia", inertia)
     if bool((mass.detach() <= 0).any()):
         body = int((mass.detach() <= 0).nonzero()[0])
         raise InputError(f"mass: body {body} has {float(mass.detach()[body]):g} kg; expected a positive mass; "
