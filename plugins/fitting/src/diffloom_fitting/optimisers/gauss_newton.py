@@ -23,7 +23,7 @@ class GaussNewton(Optimiser):
     thousandth of its largest entry.
 
     The gradient is exact, from the adjoint; the curvature C = J'J / residuals comes from forward differences of the
-    residuals, one simulation per unknown. With more than a few unknowns that is dear, so C is kept as long as steps
+    residuals, one simulation per unknown. With more than a few unknowns that is costly, so C is kept as long as steps
     go well, and each step's change of the gradient is learned into it (BFGS). keep: a kept curvature is computed anew
     when the loss stays above this part of itself in a step; 0 computes it anew each time.
     width: take gradient and curvature from central differences this wide in the searched space, which see across the
