@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 from diffloom.contact.law import FrictionFunctions, FrictionLaw, friction_spec
@@ -21,7 +22,7 @@ def _stiffness() -> ParamSpec:
 class Coulomb(FrictionLaw):
     """min(mu f_n, k_f |v_t|) against the sliding velocity v_t: a relaxed cone, the same in all directions."""
 
-    @property
+    @cached_property
     def specs(self) -> tuple[ParamSpec, ...]:
         return (_stiffness(), friction_spec())
 
@@ -38,7 +39,7 @@ class Coulomb(FrictionLaw):
 class Stribeck(FrictionLaw):
     """As Coulomb, with mu + (mu_s - mu) exp(-(|v_t| / v_s)^2) in place of mu: it takes more to start than to go on."""
 
-    @property
+    @cached_property
     def specs(self) -> tuple[ParamSpec, ...]:
         return (
             _stiffness(),

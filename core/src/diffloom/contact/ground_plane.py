@@ -53,7 +53,11 @@ def contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> t
         )
 
     def rows(specs: tuple[ParamSpec, ...]) -> Tensor:
-        return torch.stack([broadcast(values[spec.name], (count,)) for spec in specs], dim=1)
+        return torch.stack([column(values[spec.name]) for spec in specs], dim=1)
+
+    def column(value: Tensor) -> Tensor:
+        """One for all needs no memory of its own on the way, unless its gradient is to be summed in order."""
+        return value.expand(count) if value.dim() == 0 and not value.requires_grad else broadcast(value, (count,))
 
     return (("contact", rows(law.normal_specs)), ("friction", rows(law.friction.specs)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from diffloom.interfaces import InputError, ParamSpec
@@ -92,7 +93,7 @@ class ContactLaw(ABC):
         """The parameters of the normal law and of the friction law."""
         return (*self.normal_specs, *self.friction.specs)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(spec.name for spec in self.specs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, final
 
 from diffloom.contact.friction_laws import Coulomb, friction_law
@@ -47,7 +48,7 @@ class HuntCrossley(ContactLaw):
         if self.toe is not None and not self.toe > 0.0:
             raise InputError(f"toe: got {self.toe!r}; expected a depth above 0 m, or None for no toe")
 
-    @property
+    @cached_property
     def normal_specs(self) -> tuple[ParamSpec, ...]:
         default = dissipation(RESTITUTION, REFERENCE_SPEED)
         doc = "damping relative to the elastic force, per closing speed (a)"
@@ -113,7 +114,7 @@ class Linear(ContactLaw):
     def __post_init__(self) -> None:
         object.__setattr__(self, "friction", friction_law(self.friction))
 
-    @property
+    @cached_property
     def normal_specs(self) -> tuple[ParamSpec, ...]:
         doc = "normal force per closing speed (k_d)"
         others = tuple(

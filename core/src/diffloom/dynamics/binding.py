@@ -38,18 +38,19 @@ class Compiled:
     elements: tuple[ElementTerm, ...]
     nodes: tuple[NodeTerm, ...]
 
-    @property
+    @cached_property
     def label(self) -> str:
         """What it is made of, for messages and file names."""
         return "-".join(
             [*(s.name for _, s in self.sets), *(t.name for t in self.elements), *(t.name for t in self.nodes)]
         )
 
-    @property
+    @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
         """Every differentiable tensor: the node sets' arrays, then each term's params."""
-        return tuple(t for group in self._groups() for _, t in group)
+        return tuple(t for group in self._groups for _, t in group)
 
+    @cached_property
     def _groups(self) -> list[tuple[Named, ...]]:
         terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
         return [*(nodes.arrays for _, nodes in self.sets), *(term.params for term in terms)]
@@ -57,7 +58,7 @@ class Compiled:
     def split(self, tensors: Sequence[Any]) -> list[tuple[Any, ...]]:
         """A flat sequence, ordered as ``tensors``, as one tuple per owner."""
         parts, start = [], 0
-        for group in self._groups():
+        for group in self._groups:
             parts.append(tuple(tensors[start : start + len(group)]))
             start += len(group)
         return parts
@@ -85,6 +86,7 @@ class Binding:
         default all are."""
         self.system = system
         self.dtype, self.device = tensors[0].dtype, tensors[0].device
+        self._on_host = self.device.type == "cpu"
         parts = system.split([t.detach() for t in tensors])
         asked = system.split(needed if needed is not None else [True] * len(tensors))
         count = len(system.sets)
@@ -151,16 +153,16 @@ class Binding:
         )
 
     def _zeros(self, *shape: int) -> Tensor:
-        if self.device.type == "cpu":
+        if self._on_host:
             # Not torch.zeros: above some size it would start torch's threads, which then wait at the cost of ours.
             return torch.from_numpy(np.zeros(shape, np.float32 if self.dtype == torch.float32 else np.float64))
         return torch.zeros(shape, dtype=self.dtype, device=self.device)
 
     def _index(self, array: np.ndarray[Any, Any]) -> Tensor:
-        return torch.from_numpy(array).to(self.device)
+        return torch.from_numpy(array) if self._on_host else torch.from_numpy(array).to(self.device)
 
     def _constant(self, array: np.ndarray[Any, Any]) -> Tensor:
-        tensor = torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
+        tensor = self._index(np.require(array, requirements=["C", "W"]))
         return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
 
     def _workspace(self, shape: tuple[int, ...], kind: str) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -84,7 +85,7 @@ class NodeSet:
                     f"({self.count}, c), one row a node"
                 )
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of nodes."""
         value = self.arrays[0][1]

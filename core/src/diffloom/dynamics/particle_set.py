@@ -25,17 +25,19 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
     check_real("gravity", gravity)
     if mass.dim() != 1:
         raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
-    if bool((mass.detach() < 0).any()):
-        raise InputError(f"mass: got {float(mass.detach().min()):g} kg; expected masses of 0 (held) or more")
     if fixed is not None and np.shape(fixed) != tuple(mass.shape):
         raise InputError(f"fixed: got shape {np.shape(fixed)}; expected {tuple(mass.shape)} flags, one per particle")
-    free = (mass.detach() > 0) & torch.isfinite(mass.detach())
-    if fixed is not None:
-        free = free & ~torch.as_tensor(fixed, device=mass.device)
-    inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))
-    count = int(mass.shape[0])
-    pull = broadcast(gravity, (count, 3))
-    if not bool(free.all()):
+    known = mass.detach()
+    pull = broadcast(gravity, (int(mass.shape[0]), 3))
+    free = (known > 0) & (known < float("inf"))
+    if bool(free.all()) and (fixed is None or not np.any(fixed)):
+        inverse = 1.0 / mass
+    else:
+        if bool((known < 0).any()):
+            raise InputError(f"mass: got {float(known.min()):g} kg; expected masses of 0 (held) or more")
+        if fixed is not None:
+            free = free & ~torch.as_tensor(fixed, device=mass.device)
+        inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))
         pull = torch.where(free[:, None], pull, torch.zeros_like(pull))
     return NodeSet(
         "particles",

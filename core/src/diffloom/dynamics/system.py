@@ -85,7 +85,7 @@ class Mechanics(Dynamics):
         """The terms in plain PyTorch."""
         return tuple(t for t in self.terms if isinstance(t, TorchTerm))
 
-    @property
+    @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
         """Every differentiable tensor bound in: the node sets', the compiled terms', the PyTorch terms'."""
         return (*self.compiled.tensors, *(t for term in self.torch_terms for _, t in term.params))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -61,12 +62,12 @@ class ElementTerm:
             stepped = name in self.per_step and value.dim() == 2
             check_rows(self.name, name, value, count, "elements", steps=stepped)
 
-    @property
+    @cached_property
     def corners(self) -> Mapping[str, NDArray[np.int32]]:
         """The corners in each node set."""
         return self.nodes if isinstance(self.nodes, Mapping) else {self.on or "": self.nodes}
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of elements."""
         return len(next(iter(self.corners.values())))

@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom.dynamics.diagnosis import explain_failure, explain_gradient
 from diffloom.dynamics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
 from diffloom.dynamics.implicit import ImplicitScheme, ImplicitStepper
-from diffloom.dynamics.rollout import Plan, run_rollout
+from diffloom.dynamics.rollout import Plan, finite, run_rollout
 from diffloom.dynamics.schemes import Tableau
 from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
@@ -96,8 +96,8 @@ def roll(
     # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.
     plan = Plan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
     saved_q, saved_u = run_rollout(plan, q, u, tensors)
-    times = state.time + dt * torch.tensor(save, dtype=torch.float64)
-    if not all(bool(torch.isfinite(t.detach()).all()) for t in (*saved_q, *saved_u)):
+    times = torch.tensor([state.time + dt * k for k in save], dtype=torch.float64)
+    if not all(finite(t.detach()) for t in (*saved_q, *saved_u)):
         explain_failure(system, make, (q, u), (saved_q, saved_u), dt, save)
     names = list(state.sets)
     return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)

@@ -23,6 +23,8 @@ def take(values: Tensor, index: Indices) -> Tensor:
 
 def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
     """The transpose of ``take``: rows of ``values`` summed into ``count`` rows by their index."""
+    if not values.requires_grad:
+        return _sum_rows(values, index, count)
     result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
     return result
 

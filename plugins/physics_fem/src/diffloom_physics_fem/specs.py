@@ -81,4 +81,4 @@ def choose_alternatives(params: Params, given: Iterable[str]) -> Params:
         raise InputError("FemModel: got poisson_ratio without youngs_modulus; give both")
     if "youngs_modulus" in left and "poisson_ratio" not in left:
         left["poisson_ratio"] = left["youngs_modulus"].new_tensor(DEFAULT_POISSON)
-    return Params(left, params.dtype)
+    return Params(left, params.dtype, frozenset(left))

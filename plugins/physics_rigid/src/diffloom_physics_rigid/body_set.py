@@ -73,7 +73,9 @@ def bodies(
             ("inverse_inertia", unless_fixed(six(torch.linalg.inv(symmetric(inertia))))),
         ),
         # What never moves need not be tested for contact.
-        contact_points=None if points is None else replace(points, reach=np.where(fixed, -np.inf, points.reach)),
+        contact_points=points
+        if points is None or not fixed.any()
+        else replace(points, reach=np.where(fixed, -np.inf, points.reach)),
     )
 
 

@@ -32,7 +32,7 @@ from diffloom_physics_rigid.ground import body_ground
 from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
 from diffloom_physics_rigid.poses import unit_quaternions, world_vertices
-from diffloom_physics_rigid.pushes import body_pushes, read_push
+from diffloom_physics_rigid.pushes import body_pushes, push_times, read_push
 
 
 class RigidModel(Model):
@@ -96,6 +96,8 @@ class RigidModel(Model):
         self._shapes: Shapes | None = None
         self._specs = specs_of(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
+        self._push_times = push_times(self.pushes, len(self.bodies))
+        self._inertia_by_volume = six(torch.tensor(np.array([body.inertia / body.volume for body in self.bodies])))
 
     @classmethod
     def example(cls) -> RigidModel:
@@ -153,8 +155,7 @@ class RigidModel(Model):
         count = len(self.bodies)
         if "inertia" in params:
             return broadcast(params["inertia"], (count, 6))
-        each = torch.tensor(np.array([body.inertia / body.volume for body in self.bodies]), dtype=params.dtype)
-        return self.masses(params)[:, None] * six(each)
+        return self.masses(params)[:, None] * self._inertia_by_volume.to(params.dtype)
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed, self._points)
@@ -174,7 +175,7 @@ class RigidModel(Model):
         force = point = torch.zeros((0, 3), dtype=params.dtype)
         if count:
             force, point = broadcast(params["push_force"], (count, 3)), broadcast(params["push_point"], (count, 3))
-        return body_pushes(self.pushes, force, point, len(self.bodies))
+        return body_pushes(self._push_times, force, point, len(self.bodies))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         own = [torch.tensor(body.vertices, dtype=trajectory.q.dtype) for body in self.bodies]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact.point_clusters import offsets
@@ -92,22 +93,28 @@ def three(what: str, value: Any) -> Vector:
     return vector
 
 
-def body_pushes(pushes: Sequence[BodyPush], force: Tensor, point: Tensor, count: int) -> NodeTerm:
-    """The term of all pushes. force: (pushes, 3) [N]; point: (pushes, 3) [m]; count: number of bodies."""
+def push_times(pushes: Sequence[BodyPush], count: int) -> tuple[NDArray[Any], ...]:
+    """Which pushes act on each of ``count`` bodies, when, and whether they turn with it."""
+    body = np.array([p.body for p in pushes], dtype=np.int64)
+    return (
+        offsets(np.bincount(body, minlength=count).tolist()),
+        np.argsort(body, kind="stable").astype(np.int32),
+        np.array([p.start for p in pushes]),
+        np.array([p.end for p in pushes]),
+        np.array([p.follows for p in pushes], dtype=np.int32),
+    )
+
+
+def body_pushes(times: tuple[NDArray[Any], ...], force: Tensor, point: Tensor, count: int) -> NodeTerm:
+    """The term of all pushes. times: see push_times; force: (pushes, 3) [N]; point: (pushes, 3) [m]; count: number of
+    bodies."""
     from diffloom_physics_rigid.push_kernels import body_push_force, body_push_force_adjoint
 
-    body = np.array([p.body for p in pushes], dtype=np.int64)
     return NodeTerm(
         "pushes",
         force=body_push_force,
         adjoint=body_push_force_adjoint,
-        constants=(
-            offsets(np.bincount(body, minlength=count).tolist()),
-            np.argsort(body, kind="stable").astype(np.int32),
-            np.array([p.start for p in pushes]),
-            np.array([p.end for p in pushes]),
-            np.array([p.follows for p in pushes], dtype=np.int32),
-        ),
+        constants=times,
         params=(("force", force), ("point", point)),
         shared=("force", "point"),
         count=count,

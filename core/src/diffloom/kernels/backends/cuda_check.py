@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points, version
 from typing import Any
 
@@ -41,12 +42,13 @@ class Finding:
     capability: tuple[int, int]
     usage: ptx.Usage
     doubles: int
+    refused: str | None = None
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with it: float32 kernels must neither spill nor compute in float64."""
-        if self.dtype != "float32":
-            return None
+        """What is wrong with it: all must compile, and float32 kernels neither spill nor compute in float64."""
+        if self.refused is not None or self.dtype != "float32":
+            return self.refused
         if self.usage.spill_bytes:
             return f"spills {self.usage.spill_bytes} bytes"
         return f"{self.doubles} float64 instructions" if self.doubles else None
@@ -88,10 +90,19 @@ def check(
         for dtype in dtypes:
             for name, kernel, args in kernels_of(program, dtype):
                 for capability in capabilities:
-                    text = ptx.to_ptx(kernel, args, capability)
-                    doubles = len(re.findall(r"^\s*[^/\n]*\.f64\b", text, re.MULTILINE))
-                    usage = ptx.assemble(text, capability)
-                    yield Finding(program.name, name, dtype.__name__, capability, usage, doubles)
+                    yield _compiled(partial(Finding, program.name, name, dtype.__name__, capability), kernel, args)
+
+
+def _compiled(finding: partial[Finding], kernel: Any, args: tuple[Any, ...]) -> Finding:
+    """The finding of one kernel; that a compiler fails is one, not the end of the check."""
+    capability = finding.args[-1]
+    try:
+        text = ptx.to_ptx(kernel, args, capability)
+        usage = ptx.assemble(text, capability)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        return finding(ptx.Usage(0, 0, 0), 0, f"refused: {type(error).__name__}: {lines[0]}")
+    return finding(usage, len(re.findall(r"^\s*[^/\n]*\.f64\b", text, re.MULTILINE)))
 
 
 def collect(modules: list[str]) -> dict[str, Program]:
@@ -123,7 +134,7 @@ def _with(compiler: str, modules: list[str]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print one line per kernel; 1 when a float32 kernel spills or holds float64 instructions."""
+    """Print one line per kernel; 1 when one is refused, or in float32 spills or holds float64 instructions."""
     parser = argparse.ArgumentParser(
         prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0]
     )

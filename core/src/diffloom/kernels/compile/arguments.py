@@ -15,9 +15,8 @@ from numba import _dispatcher
 from numpy.typing import NDArray
 
 from ..language import Const
-from ..rowtypes import known_columns
+from ..rowtypes import KNOWN
 
-_SCALARS = frozenset((int, float, bool))
 Key = tuple[Any, ...]
 Arrays = list[NDArray[Any]]
 
@@ -29,28 +28,32 @@ class OnGpu(Exception):  # noqa: N818  not an error: it turns a run towards the 
 class Bound:
     """A record whose arrays stay the same from run to run: looked at once, and then passed for nothing.
 
-    record: the same with arrays of numpy's. Whoever binds arrays must not move them; their contents may change.
-    like: an array whose type floats take, where the record itself has none.
+    Whoever binds arrays must not move them; their contents may change. like: an array whose type floats take, where the
+    record itself has none.
     """
 
-    __slots__ = ("_host", "key", "record")
+    __slots__ = ("_given", "_host", "_real", "key")
 
     def __init__(self, record: tuple[Any, ...], like: Any = None) -> None:
+        self._given = record
         self._host: tuple[Any, ...] | None = None
-        self.record: Any = record
+        arrays: Arrays = []
+        statics: list[Any] = []
         try:
-            arrays: Arrays = []
-            statics: list[Any] = []
             (plain,) = as_host((record,), arrays, statics)
             if like is not None:
                 as_host((like,), arrays, [])
         except OnGpu:
             self.key: Key = ()
             return
-        real = next((a.dtype.type for a in arrays if a.dtype.kind == "f"), np.float64)
-        self._host = with_real_scalars(plain, real)
+        self._real = next((a.dtype.type for a in arrays if a.dtype.kind == "f"), np.float64)
+        self._host = with_real_scalars(plain, self._real) if float in statics else plain
         self.key = (_dispatcher.compute_fingerprint(self._host), *_columns(arrays), *statics)
-        self.record = with_real_scalars(structured(record), real)
+
+    @property
+    def record(self) -> Any:
+        """The record, with arrays of numpy's unless they are in GPU memory."""
+        return self._given if self._host is None else with_real_scalars(structured(self._given), self._real)
 
     @property
     def host(self) -> tuple[Any, ...]:
@@ -76,55 +79,65 @@ def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
 def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: bool = False) -> tuple[Any, ...]:
     """Tensors, also inside tuples, as numpy arrays over the same memory; raises OnGpu at the first CUDA array.
 
-    arrays: gets every array, in order. statics: gets record types and what records hold for the compiler only.
+    arrays: gets every array, in order. statics: gets record types, what records hold for the compiler only, and
+    ``float`` for every Python float.
     """
     host = []
     for value in args:
         kind = type(value)
         if kind is np.ndarray:
             arrays.append(value)
+        elif kind in _tensors:
+            if value.is_cuda:
+                raise OnGpu
+            value = value.detach().numpy() if value.requires_grad else value.numpy()
+            arrays.append(value)
+        elif kind is tuple:
+            value = as_host(value, arrays, statics)
         elif kind in _records:
             statics.append(kind)
             value = as_host(value, arrays, statics, True)
-        elif kind is tuple:
-            value = as_host(value, arrays, statics)
+        elif kind in _for_the_compiler:
+            statics.append(value)
+            value = None
+        elif kind is float:
+            statics.append(kind)
         elif kind is bool:
             if record:
                 statics.append(value)
-        elif kind not in _SCALARS and value is not None:
+        elif kind is not int and value is not None:
             value = _from_elsewhere(value, arrays, statics)
         host.append(value)
     return tuple(host)
 
 
-#: Types of records met so far.
+#: Types met so far: of records, of tensors, and of what code is written for and never handed over.
 _records: set[type] = set()
+_tensors: set[type] = set()
+_for_the_compiler: set[type] = set()
 
 
 def _from_elsewhere(value: Any, arrays: Arrays, statics: list[Any]) -> Any:
-    """What is no number, plain tuple, known record or array of numpy's."""
-    if isinstance(value, tuple):
-        _records.add(type(value))
-        statics.append(type(value))
-        return as_host(value, arrays, statics, True)
+    """What is no number, plain tuple or array of numpy's, nor of a type met before."""
     if isinstance(value, Const):
         statics.append(int(value))
         return int(value)
-    if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
-        statics.append(value)
-        return None
-    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
-        if value.is_cuda:
+    if isinstance(value, tuple):
+        _records.add(type(value))
+    elif (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
+        _tensors.add(type(value))
+    elif isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
+        _for_the_compiler.add(type(value))
+    else:
+        if hasattr(value, "__cuda_array_interface__"):
             raise OnGpu
-        value = value.detach().numpy() if value.requires_grad else value.numpy()
-        arrays.append(value)
-    elif hasattr(value, "__cuda_array_interface__"):
-        raise OnGpu
-    return value
+        return value
+    return as_host((value,), arrays, statics)[0]
 
 
 def _columns(arrays: Arrays) -> list[int]:
-    return [known_columns(array) for array in arrays if array.ndim > 1]
+    """Last axes that may be known to the compiler; in which order an array lies, the fingerprint tells."""
+    return [columns if (columns := array.shape[-1]) in KNOWN else 0 for array in arrays if array.ndim > 1]
 
 
 def structured(value: Any) -> Any:
