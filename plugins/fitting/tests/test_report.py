@@ -164,6 +164,7 @@ def test_clicking_through_the_report(report, browser):
     assert difference[2] != later[2]
     page.click("input[value=overlay]")
     assert page.ask(SHOWN)[1] not in (difference[1], later[1])
+    page.ask("diffloom.viewer.eye.far *= 8, diffloom.viewer.redraw()")  # so far that the camera itself is in view
     solid = page.ask(SOLID)
     for choice in ("input[name=body][value=start]", "input[value=apart]", "input[name=frusta]"):
         page.click(choice)
