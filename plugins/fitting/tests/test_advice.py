@@ -17,7 +17,7 @@ SURE = Uncertainty({"mass": torch.tensor(0.1)}, 0.01, 1.0, torch.ones(1, 1))
 
 def result(**levels):
     uncertainty = levels.pop("uncertainty", SURE)
-    parts = {part: GOOD for part in ("converged", "visible", "identifiable", "explained")}
+    parts = dict.fromkeys(("converged", "visible", "identifiable", "explained"), GOOD)
     parts |= {part: Finding(level, "no") for part, level in levels.items()}
     found = Estimate("mass", "kg", torch.tensor(1.0), torch.tensor(2.0))
     verdict = Verdict(**parts, undetermined=("mass",) if "identifiable" in levels else ())

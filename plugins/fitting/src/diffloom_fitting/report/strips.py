@@ -17,7 +17,7 @@ HEAD = 26  # the row of times above the strip [px]
 def side_by_side(panels: Panels, label: str = "") -> Frames:
     """One video of labelled panels, with the time in the first; label: of the view."""
     named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
+    columns = [_labelled(name, enlarged(frames)) for name, frames in named if frames is not None]
     for frame, time in zip(columns[0], panels.times, strict=True):
         ink = _letters(f"{time:.{digits(panels.times)}f} s")
         _write(frame[-min(len(ink), len(frame)) :], ink)
@@ -43,7 +43,7 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
     for name, frames in rows:
         if frames is None:
             continue
-        row = np.concatenate(list(_enlarged(frames[index], CELL)), axis=1)
+        row = np.concatenate(list(enlarged(frames[index], CELL)), axis=1)
         lines.append(_labelled(name, row[None])[0])
     width = lines[0].shape[1] // len(index)
     head = np.zeros((HEAD, lines[0].shape[1], 3), dtype=np.uint8)
@@ -58,7 +58,8 @@ def digits(times: NDArray[np.float64]) -> int:
     return int(np.clip(np.ceil(-np.log10(max(step, 1e-6))) + 1, 1, 6))
 
 
-def _enlarged(frames: Frames, least: int = PANEL) -> Frames:
+def enlarged(frames: Frames, least: int = PANEL) -> Frames:
+    """Frames at least ``least`` pixels high: each pixel becomes a square."""
     factor = max(1, -(-least // frames.shape[1]))
     return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
 
