@@ -156,6 +156,12 @@ class Page:
             button = {"buttons": 1} if kind == "mouseMoved" and start != end else {}
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1, **button)
 
+    def press(self, key: str) -> None:
+        """Press a key, such as "ArrowRight", on what has the focus."""
+        code = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35}[key]
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
     def faults(self) -> list[str]:
         """What the page's scripts raised."""
         mine = [e for e in self.browser.events if e.get("sessionId") == self.session]

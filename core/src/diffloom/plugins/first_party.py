@@ -28,6 +28,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
         VIDEO_READERS: ("folder", "video"),
         CAMERAS: ("orbit",),
     },
+    "diffloom-viewer": {COMMANDS: ("view",)},
 }
 
 DISTRIBUTIONS = frozenset(_OFFERS)

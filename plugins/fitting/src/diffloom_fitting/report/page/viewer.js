@@ -36,7 +36,7 @@ function bytesOf(text) {
 }
 
 function viewer(canvas, scene) {
-  const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+  const gl = canvas.getContext("webgl2", { alpha: false, antialias: true, preserveDrawingBuffer: true });
   if (!gl) return null;
   const at = program(gl), bounds = boundsOf(scene.bodies);
   const eye = { yaw: 0.6, pitch: 0.35, far: 1, aim: [0, 0, 0] };
