@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from diffloom_fitting.report.line_chart import HEIGHT, WIDE, Chart, Curve, beside
+from diffloom_fitting.report.line_chart import HEIGHT, WIDTH, Chart, Curve, beside
 from diffloom_fitting.report.ticks import linear_axis, log_axis
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -79,11 +79,17 @@ def test_gaps_levels_and_names():
 
 
 def test_charts_beside_each_other_do_not_overlap():
-    chart = Chart([Curve(range(3), range(3))], "iteration", "value", width=384)
+    chart = Chart([Curve(range(3), range(3))], "iteration", "value")
     inner = ElementTree.fromstring(beside([chart] * 4)).findall(f"{SVG}svg")
     places = [(float(one.get("x", 0)), float(one.get("y", 0))) for one in inner]
     assert places == [(0, 0), (384, 0), (768, 0), (0, HEIGHT)]
-    assert float(ElementTree.fromstring(chart.svg()).get("width")) == 384 != WIDE
+    assert float(ElementTree.fromstring(chart.svg()).get("width")) == WIDTH
+
+
+def test_a_chart_takes_the_colour_of_its_page():
+    drawing = Chart([Curve(range(3), [1.0, 10.0, 100.0])], "iteration", "loss, log scale", log=True).svg()
+    assert "#000" not in drawing
+    assert 'fill="currentColor"' in drawing
 
 
 def test_a_report_is_written_without_a_plotting_library():

@@ -106,6 +106,11 @@ class Params(Mapping[str, Tensor]):
         rows = (f"{k}={v.item():g}" if v.numel() == 1 else f"{k}={tuple(v.shape)}" for k, v in self._values.items())
         return f"Params({', '.join(rows)}, dtype={self.dtype})"
 
+    def _repr_html_(self) -> str:
+        from diffloom.interfaces.notebook import params_html
+
+        return params_html(self._values, self.dtype)
+
     def replace(self, **values: Tensor) -> Params:
         """A copy with some values exchanged; shapes and bounds are checked again when a model uses it."""
         return Params({**self._values, **values}, self.dtype, self._checked - values.keys())

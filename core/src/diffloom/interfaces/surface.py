@@ -113,6 +113,11 @@ class Surface:
         """How many frames there are, of whatever changes."""
         return max(self._counts().values())
 
+    def _repr_html_(self) -> str:
+        from diffloom.interfaces.notebook import surface_html
+
+        return surface_html(self)
+
     def with_appearance(
         self,
         *,

@@ -11,12 +11,24 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {
-        COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "warm", "schema", "demo"),
+        COMMANDS: (
+            "run",
+            "simulate",
+            "render",
+            "landscape",
+            "check-gradient",
+            "sweep",
+            "warm",
+            "export",
+            "schema",
+            "demo",
+        ),
         LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
         OPTIMISERS: ("adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"),
         VIDEO_READERS: ("folder", "video"),
         CAMERAS: ("orbit",),
     },
+    "diffloom-viewer": {COMMANDS: ("view",)},
 }
 
 DISTRIBUTIONS = frozenset(_OFFERS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -48,14 +49,16 @@ def fit(
     scene: Scene, target: AnyTarget | Mapping[str, Target] | str | Path, unknowns: Sought, *,
     loss: Loss | str | None = None, optimiser: Optimiser | str | None = None, iterations: int = 30,
     stop: Stop | None = None, seed: int = 0, observer: Observer | None = None, uncertainty: Method = "laplace",
+    progress: bool | None = None,
 ) -> Result:  # fmt: skip
     """Find the ``unknowns`` of ``scene`` with which it looks like ``target``.
 
     target: a ``Target``, or the path of a video; of a scene with several cameras ``Targets`` or a mapping, one by each
     label. unknowns: starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
     loss: pixel error unless given; optimiser: Gauss-Newton unless given; both also by their registered names.
-    uncertainty: "laplace", "blocks" or "posterior" (see ``Experiment``). For stages, schedules, held-out frames and
-    several starts make an ``Experiment`` and call ``run_fit``.
+    uncertainty: "laplace", "blocks" or "posterior" (see ``Experiment``). progress: show each iteration as it is done; in
+    a notebook unless told otherwise. For stages, schedules, held-out frames and several starts make an ``Experiment``
+    and call ``run_fit``.
     """
     instance("fit: scene", scene, Scene)
     chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
@@ -66,7 +69,32 @@ def fit(
         scene, seen_by(scene, target), as_unknowns(unknowns), error, (stage,), seed=whole("fit: seed", seed),
         uncertainty=uncertainty,
     )  # fmt: skip
-    return run_fit(experiment, observer=observer)
+    with _shown(experiment, progress) as show:
+
+        def observe(state: FitState, record: Record) -> None:
+            for one in (observer, show):
+                if one is not None:
+                    one(state, record)
+
+        return run_fit(experiment, observer=observe)
+
+
+@contextmanager
+def _shown(experiment: Experiment, progress: bool | None) -> Iterator[Observer | None]:
+    """What shows the fit's progress, or None for what nobody watches."""
+    if progress is False or (progress is None and "IPython" not in sys.modules):
+        yield None
+        return
+    from rich.console import Console
+
+    from diffloom_fitting.console import watcher
+
+    console = Console(stderr=True)
+    if progress is None and not console.is_jupyter:
+        yield None
+        return
+    with watcher(experiment, console) as shown_by:
+        yield shown_by.show
 
 
 def seen_by(scene: Scene, target: object) -> AnyTarget:

@@ -3,7 +3,6 @@
 from diffloom.plugins import Register, hookimpl
 
 DIFFLOOM_PLUGIN_API = 2
-
 COMMANDS = {
     "run": "Fit an experiment's unknowns to its video",
     "simulate": "Simulate a scene forward",
@@ -11,6 +10,7 @@ COMMANDS = {
     "landscape": "Plot the loss over one or two parameters",
     "check-gradient": "Compare an experiment's gradient with finite differences",
     "sweep": "Run an experiment over many seeds and write a table",
+    "export": "Write what moved as meshes, tables or videos",
     "schema": "Print the JSON schema of experiment files",
     "warm": "Compile now what experiments will need",
     "demo": "Fit a bundled clip and write its report",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -94,6 +95,24 @@ class Result:
             if estimate.name == name:
                 return estimate.found
         raise KeyError(f"{name!r} was not sought; there are: {', '.join(e.name for e in self.estimates)}")
+
+    def save(self, folder: str | Path) -> Path:
+        """Write result.json and history.jsonl into ``folder``, made if need be; returns it. `load` reads them."""
+        from diffloom_fitting.report.results_file import save_result
+
+        return save_result(folder, self)
+
+    @staticmethod
+    def load(folder: str | Path) -> Result:
+        """The result of a run, from the folder that ``save`` or `diffloom run` wrote."""
+        from diffloom_fitting.report.results_file import load_result
+
+        return load_result(folder)
+
+    def _repr_html_(self) -> str:
+        from diffloom_fitting.notebook.html import result_html
+
+        return result_html(self)
 
     def __str__(self) -> str:
         from diffloom_fitting.console.tables import plain_table

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,8 +32,10 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 @click.option("--overwrite", is_flag=True, help="Start anew in a folder that holds a run.")
 @click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
+@click.option("--view", is_flag=True, help="Watch the fit in 3D, in a browser (needs diffloom[viewer]).")
 def run(
     file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
+    view: bool,
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video.
 
@@ -62,7 +65,7 @@ def run(
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)
-    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report)
+    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report, view=view)
     if result.interrupted:
         raise SystemExit(130)
 
@@ -79,9 +82,10 @@ def clear_run(place: Path, overwrite: bool) -> None:
 
 def carry_out(
     folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
-    report: bool = True,
+    report: bool = True, view: bool = False,
 ) -> Result:  # fmt: skip
-    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report."""
+    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. view: show
+    it meanwhile, and afterwards until Ctrl-C."""
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
@@ -107,11 +111,14 @@ def carry_out(
     )
     what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
+    live = _viewer(experiment) if view else None
     with watcher(experiment, console) as shown:
 
         def observe(here: FitState, record: Record) -> None:
             folder.keep(here, record)
             shown.show(here, record)
+            if live is not None:
+                live.observe(here, record)
 
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
     for line in verdict_lines(result):
@@ -125,4 +132,19 @@ def carry_out(
     if report:
         page = write_report(folder.path, experiment, result, text=loaded.content.text, config=loaded.raw)
         console.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True, markup=False)
+    if live is not None and not result.interrupted:
+        console.print(f"{live.address} shows it until Ctrl-C", highlight=False, soft_wrap=True, markup=False)
+        live.wait()
     return result
+
+
+def _viewer(experiment: Experiment) -> Any:
+    """The window of diffloom-viewer, which stands on this package and is found by its name."""
+    from diffloom.interfaces import InputError
+
+    try:
+        live = import_module("diffloom_viewer").Live(experiment)
+    except ModuleNotFoundError as error:
+        raise InputError('run --view: the viewer is not installed; pip install "diffloom[viewer]"') from error
+    click.echo(f"look at {live.address}")
+    return live

@@ -19,10 +19,13 @@ class Watcher(Protocol):
 
 
 def watcher(experiment: Experiment, console: Console, every: float = 2.0) -> AbstractContextManager[Watcher]:
-    """A live table in a terminal, plain lines elsewhere (at most one per ``every`` seconds)."""
+    """A live table in a terminal, a bar in a notebook, plain lines elsewhere (at most one per ``every`` seconds)."""
     from diffloom_fitting.console.lines import PlainLines
     from diffloom_fitting.console.live import LiveTable
+    from diffloom_fitting.console.notebook import NotebookBar
 
+    if console.is_jupyter:
+        return NotebookBar(experiment)
     return LiveTable(experiment, console) if console.is_terminal else PlainLines(experiment, console, every)
 
 

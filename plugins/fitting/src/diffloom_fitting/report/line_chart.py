@@ -10,7 +10,7 @@ from html import escape
 from diffloom_fitting.report.ticks import Axis, linear_axis, log_axis
 
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9632b", "#777777"
-HEIGHT, WIDE, NARROW = 259, 614, 384  # [px]
+HEIGHT, WIDTH = 259, 384  # [px]
 FONT, LETTER = 13, 8.3  # height of the letters, and the width of a digit in a wide typeface [px]
 TOP, RIGHT, FOOT = 10.0, 12.0, 46.0
 
@@ -37,7 +37,7 @@ class Chart:
     ylabel: str
     levels: Sequence[float] = ()
     log: bool = False
-    width: int = WIDE
+    width: int = WIDTH
 
     def svg(self, at: tuple[float, float] = (0.0, 0.0)) -> str:
         """An <svg> element, the same bytes for the same chart. at: its corner within another [px]."""
@@ -54,15 +54,15 @@ class Chart:
 def beside(charts: Sequence[Chart], columns: int = 3) -> str:
     """Charts in rows as one <svg> element."""
     columns = min(columns, len(charts))
-    places = [((n % columns) * NARROW, (n // columns) * HEIGHT) for n in range(len(charts))]
+    places = [((n % columns) * WIDTH, (n // columns) * HEIGHT) for n in range(len(charts))]
     parts = [chart.svg(place) for chart, place in zip(charts, places, strict=True)]
-    return _element(columns * NARROW, -(-len(charts) // columns) * HEIGHT, parts)
+    return _element(columns * WIDTH, -(-len(charts) // columns) * HEIGHT, parts)
 
 
 def _element(width: float, height: float, parts: Sequence[str], at: tuple[float, float] = (0.0, 0.0)) -> str:
     place = f' x="{at[0]:g}" y="{at[1]:g}"' if any(at) else ""
     head = f'<svg xmlns="http://www.w3.org/2000/svg"{place} width="{width:g}" height="{height:g}" '
-    head += f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="{FONT}">'
+    head += f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="{FONT}" fill="currentColor">'
     return "\n".join([head, *parts, "</svg>\n"])
 
 
@@ -90,13 +90,17 @@ class _Frame:
         parts = []
         for value, text in self.across.ticks:
             x = self.x(value)
-            parts.append(_line(x, TOP, x, foot, "#000", 'stroke-opacity="0.15"'))
+            parts.append(_line(x, TOP, x, foot, "currentColor", 'stroke-opacity="0.15"'))
             parts.append(_text(x, foot + 17, text))
         for value, text in self.up.ticks:
             y = self.y(value)
-            parts.append(_line(self.left, y, end, y, "#000", 'stroke-opacity="0.15"'))
+            parts.append(_line(self.left, y, end, y, "currentColor", 'stroke-opacity="0.15"'))
             parts.append(_text(self.left - 6, y + 4.5, text, 'text-anchor="end"'))
-        return [*parts, _line(self.left, TOP, self.left, foot, "#000"), _line(self.left, foot, end, foot, "#000")]
+        return [
+            *parts,
+            _line(self.left, TOP, self.left, foot, "currentColor"),
+            _line(self.left, foot, end, foot, "currentColor"),
+        ]
 
     def level(self, value: float) -> str:
         y = self.y(value)

@@ -1,31 +1,48 @@
-"""Target, guess and fit side by side, as a video and as a strip."""
+"""Target, start and fit as one view shows them: frames, and the surfaces that were drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from diffloom.interfaces import NoGradient
+from diffloom.interfaces import Camera, NoGradient, SimulationError, Trajectory
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.report.video import Frames
+from diffloom_fitting.scene.frame_times import sample_times
+from diffloom_fitting.scene.placement import camera_of
+from diffloom_fitting.scene.scene import Scene, camera_prefix
 
-PANEL = 240  # a panel is at least this high [px]
 MOST = 90  # frames in a video
 
 
 @dataclass(frozen=True)
+class Solid:
+    """A surface as it moved. vertices: (frames, vertices, 3) [m]. faces: (faces, 3). colours: (vertices, 3) bytes, or
+    None where they are given otherwise."""
+
+    vertices: NDArray[np.float32]
+    faces: NDArray[np.int64]
+    colours: NDArray[np.uint8] | None
+
+
+@dataclass(frozen=True)
 class Panels:
-    """Frames (frames, height, width, 3) bytes of each, at ``times`` [s]; target is None when it has no images."""
+    """Frames (frames, height, width, 3) bytes of each, at ``times`` [s] of the video; target is None when it has no
+    images. solids: what was drawn, by name: "start", "fit", and "truth" where all of it is known. camera: that of the
+    fit. offset: the simulation's time less the video's [s]."""
 
     times: NDArray[np.float64]
     target: Frames | None
     guess: Frames
     fit: Frames
+    solids: Mapping[str, Solid]
+    camera: Camera
+    offset: float = 0.0
 
 
 def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
@@ -34,15 +51,58 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
     for label, view in experiment.scene.viewpoints.items():
         scene = experiment.scene.seen_from(label)
         times, wanted = _target_frames(experiment, label)
-        drawn = []
-        for point in (experiment.start(0), z):
+        moments = times + view.time_offset
+        drawn, solids = [], {}
+        for name, point in (("start", experiment.start(0)), ("fit", z)):
             with torch.no_grad():
                 values = experiment.layout.decode(point)
-                image = scene.render(values, times + view.time_offset, ("rgba",), NoGradient()).image
-            assert image is not None
-            drawn.append(image.bytes()[..., :3].numpy())
-        found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1])
+                frames, solids[name] = _drawn(scene, values, moments)
+            drawn.append(frames)
+        solids |= _truth(experiment, scene, moments)
+        camera = _camera(scene, values, times)
+        found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1], solids, camera, view.time_offset)
     return found
+
+
+def _drawn(scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Solid]:
+    sampling = sample_times(moments, scene.dt, scene.steps)
+    trajectory, params = scene.simulate(values, sampling.save, NoGradient())
+    image, vertices = scene.draw(trajectory, params, values, ("rgba",), sampling)
+    frames: Frames = image.bytes()[..., :3].numpy()
+    return frames, _solid(scene, trajectory, values, vertices)
+
+
+def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, Solid]:
+    """The surface with the true values, where all of them are known and run."""
+    truth = experiment.target.truth
+    if not all(slot.name in truth and slot.only is None for slot in experiment.layout.slots):
+        return {}
+    sampling = sample_times(moments, scene.dt, scene.steps)
+    with torch.no_grad():
+        values = experiment.layout.decode(experiment.layout.encode(truth))
+        try:
+            trajectory, params = scene.simulate(values, sampling.save, NoGradient())
+        except SimulationError:
+            return {}
+        vertices = sampling.between(scene.model.surface(trajectory, params).vertices)
+        return {"truth": _solid(scene, trajectory, values, vertices)}
+
+
+def _solid(scene: Scene, trajectory: Trajectory, values: Mapping[str, Tensor], vertices: Tensor) -> Solid:
+    params = scene.params_with(values)
+    first = Trajectory(trajectory.q[:1], trajectory.u[:1], trajectory.times[:1])
+    surface = scene.model.surface(first, params)
+    shown = scene.appearance.apply(surface, surface.vertices[0], values.get("appearance.colour")).colours
+    colours = None
+    if shown is not None and shown.shape == (vertices.shape[1], 3):
+        colours = (shown.cpu().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    return Solid(vertices.cpu().to(torch.float32).numpy(), surface.faces.cpu().numpy(), colours)
+
+
+def _camera(scene: Scene, values: Mapping[str, Tensor], times: Tensor) -> Camera:
+    prefix = camera_prefix(next(iter(scene.viewpoints)))
+    places = {k.removeprefix(prefix): v.detach() for k, v in values.items() if k.startswith(prefix)}
+    return camera_of(scene.viewpoint.camera, scene.dtype, places, times)
 
 
 def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
@@ -58,55 +118,3 @@ def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames |
     frames = torch.cat([p if p.dim() == 4 else p[..., None].expand(*p.shape, 3) for p in images if p is not None])
     shown = (frames[order][..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
     return times[order], shown.numpy()
-
-
-def side_by_side(panels: Panels, label: str = "") -> Frames:
-    """One video of labelled panels; label: of the view."""
-    named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
-    return np.concatenate(columns, axis=2)
-
-
-def _first(label: str) -> str:
-    """What the row or column of the target is called."""
-    return f"{label}: target" if label else "target"
-
-
-def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
-    """(height, width, 3): a row each of target, start, fit and ten times the difference, frames left to right.
-
-    label: of the view.
-    """
-    index = np.unique(np.linspace(0, len(panels.times) - 1, count).round().astype(int))
-    rows = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    if panels.target is not None:
-        apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
-        rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))
-    lines = []
-    for name, frames in rows:
-        if frames is None:
-            continue
-        row = np.concatenate(list(_enlarged(frames[index], 160)), axis=1)
-        lines.append(_labelled(name, row[None])[0])
-    return np.concatenate(lines, axis=0)
-
-
-def _enlarged(frames: Frames, least: int = PANEL) -> Frames:
-    factor = max(1, -(-least // frames.shape[1]))
-    return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
-
-
-def _labelled(text: str, frames: Frames) -> Frames:
-    """Frames with a caption in the upper left corner."""
-    font = ImageFont.load_default(size=16)
-    left, _, right, bottom = font.getbbox(text)
-    patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
-    ImageDraw.Draw(patch).text((5 - left, 3), text, fill=255, font=font)
-    ink = np.asarray(patch, dtype=np.float64)[..., None] / 255.0
-    height, width = min(ink.shape[0], frames.shape[1]), min(ink.shape[1], frames.shape[2])
-    ink = ink[:height, :width]
-    out = frames.copy()
-    under = out[:, :height, :width].astype(np.float64)
-    out[:, :height, :width] = (0.45 * under * (1.0 - ink) + 255.0 * ink).astype(np.uint8)
-    out[:, :, -1] = 60
-    return out

@@ -8,7 +8,7 @@ from typing import Any
 
 from diffloom_fitting.console.numbers import pretty_unit
 from diffloom_fitting.loop import Record
-from diffloom_fitting.report.line_chart import BLUE, GREY, NARROW, ORANGE, Chart, Curve, beside
+from diffloom_fitting.report.line_chart import BLUE, GREY, ORANGE, Chart, Curve, beside
 from diffloom_fitting.result import Estimate, Result
 
 COLOURS = (BLUE, ORANGE, "#2c8a57", "#a23b72", "#8a6d1d", GREY)  # stages, in turn
@@ -30,7 +30,8 @@ def loss_plot(result: Result) -> str:
         )
         for number, ((_, stage), rows) in enumerate(groups.items())
     ]  # fmt: skip
-    return Chart(curves, "iteration", "loss", log=floor > 0.0).svg()
+    log = floor > 0.0
+    return Chart(curves, "iteration", "loss, log scale" if log else "loss", log=log).svg()
 
 
 def parameter_plot(result: Result) -> str:
@@ -56,7 +57,7 @@ def _one_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
     if estimate.truth is not None:
         truth = sorted({round(v, 12) for v in estimate.truth.flatten().tolist()})[:16]
     name = estimate.name + (f" [{pretty_unit(estimate.unit)}]" if estimate.unit else "")
-    return Chart(curves, "iteration", name, truth, width=NARROW)
+    return Chart(curves, "iteration", name, truth)
 
 
 def _curves(values: Sequence[Any]) -> list[list[float]]:

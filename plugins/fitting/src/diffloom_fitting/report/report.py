@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 from importlib.resources import files
@@ -15,26 +14,24 @@ from PIL import Image
 from diffloom.interfaces import InputError
 from diffloom_fitting.accepting import instance
 from diffloom_fitting.accepting import shown as told
-from diffloom_fitting.console.numbers import (
-    memory,
-    number,
-    percent,
-    pretty_unit,
-    seconds,
-    shown,
-    shown_lines,
-    with_caveat,
-)
-from diffloom_fitting.console.tables import found_word, result_lines
+from diffloom_fitting.console.numbers import number
+from diffloom_fitting.console.tables import result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
-from diffloom_fitting.report.panels import Panels, render_panels, side_by_side, strip
+from diffloom_fitting.report.advice import advice
+from diffloom_fitting.report.citation import cite
+from diffloom_fitting.report.page_data import embedded, page_data
+from diffloom_fitting.report.panels import Panels, render_panels
 from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_plots
+from diffloom_fitting.report.strips import side_by_side, strip
+from diffloom_fitting.report.summary import cards, headline, rows, shares
 from diffloom_fitting.report.video import frame_rate, write_video
 from diffloom_fitting.result import Result
 from diffloom_fitting.run_folder.versions import versions
 from diffloom_fitting.run_folder.writing import explained, write_bytes, write_text
-from diffloom_fitting.stopwatch import PARTS
+
+#: What is put into the page as it stands.
+PARTS = {"style": "css", "viewer": "js", "player": "js"}
 
 
 def write_report(
@@ -48,31 +45,45 @@ def write_report(
     folder = Path(folder)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    seen = [
-        _write_view(folder, experiment, result, label, p) for label, p in render_panels(experiment, result.z).items()
-    ]
-    loss = loss_plot(result)
-    write_text(folder / "loss.svg", loss)
+    drawn = render_panels(experiment, result.z)
+    seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
+    write_text(folder / "loss.svg", loss_plot(result))
     write_text(folder / "parameters.svg", parameter_plot(result))
-    page = _template().render(
-        title=experiment.title,
-        text=text,
-        verdict=result.verdict if result.uncertainty != "not asked for" else None,
-        headline=headline(result),
-        cards=cards(result),
-        rows=rows(result),
-        known=any(e.truth is not None for e in result.estimates),
-        lines=result_lines(result),
-        seen=seen,
-        loss=loss,
-        drawings=parameter_plots(result),
-        shares=shares(result),
-        check=result.gradient if isinstance(result.gradient, GradientCheck) else None,
-        config="" if config is None else json.dumps(config, indent=2),
-        versions=versions(),
-    )
-    write_text(folder / "report.html", page)
+    data = page_data(drawn)
+    said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
+    said["config"] = "" if config is None else json.dumps(config, indent=2)
+    write_text(folder / "report.html", _template().render(**said, **_found(result), **_shown(seen, data)))
     return folder / "report.html"
+
+
+def _found(result: Result) -> dict[str, Any]:
+    """What the page says of the result."""
+    return {
+        "verdict": result.verdict if result.uncertainty != "not asked for" else None,
+        "advice": advice(result) if result.uncertainty != "not asked for" else [],
+        "headline": headline(result),
+        "cards": cards(result),
+        "rows": rows(result),
+        "known": any(e.truth is not None for e in result.estimates),
+        "lines": result_lines(result),
+        "drawings": [loss_plot(result), *parameter_plots(result)],
+        "shares": shares(result),
+        "check": result.gradient if isinstance(result.gradient, GradientCheck) else None,
+        "versions": versions(),
+    }
+
+
+def _shown(seen: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
+    """What the page shows of the views, and the data of its scripts."""
+    scene = data["scene"]
+    return {
+        "seen": seen,
+        "bodies": [] if scene is None else [body["name"] for body in scene["bodies"]],
+        "first": data["first"],
+        "last": data["last"],
+        # "</" would end the script it stands in.
+        "data": json.dumps(data).replace("</", "<\\/"),
+    }
 
 
 def _write_view(folder: Path, experiment: Experiment, result: Result, label: str, panels: Panels) -> dict[str, Any]:
@@ -88,8 +99,10 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
     holdout = None if experiment.holdout is None else experiment.holdout.by_view().get(label)
     return {
         "label": label,
-        "video": _embedded(video, "video/mp4"),
-        "strip": _embedded(still, "image/png"),
+        "panels": [name for name in ("target", "start", "fit") if name != "target" or panels.target is not None],
+        "width": int(panels.fit.shape[2]),
+        "height": int(panels.fit.shape[1]),
+        "strip": embedded(image.getvalue(), "image/png"),
         "source": Path(target.source).name,
         "frames": len(target),
         "holdout": 0 if holdout is None else len(holdout),
@@ -98,65 +111,13 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
     }
 
 
-def headline(result: Result) -> str:
-    """What was found, in a sentence."""
-    parts = []
-    for e in result.estimates[:4]:
-        unit = f" {pretty_unit(e.unit)}" if e.unit else ""
-        told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
-        told = with_caveat(told, e.caveat)
-        parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
-    more = len(result.estimates) - 4
-    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
-
-
-def cards(result: Result) -> list[tuple[str, str]]:
-    """The key figures: (figure, what it is)."""
-    found = [
-        (number(result.loss, 3), f"loss, from {number(result.start_loss, 3)}"),
-        (str(result.iterations), "iterations"),
-        (seconds(result.seconds), "fitting time"),
-        (seconds(result.seconds_per_iteration), "per iteration"),
-        (memory(result.memory), "peak memory"),
-    ]
-    if result.compiling >= 0.5:
-        found.insert(4, (seconds(result.compiling), "compiling, once"))
-    if result.holdout_loss is not None:
-        found.insert(1, (number(result.holdout_loss, 3), "loss on frames kept aside"))
-    return found
-
-
-def rows(result: Result) -> list[dict[str, list[str]]]:
-    """The table of estimates, each cell in lines; truth and error only where a truth is known."""
-    known = any(e.truth is not None for e in result.estimates)
-    found = []
-    for e in result.estimates:
-        row = {
-            "unknown": [e.name],
-            "unit": [pretty_unit(e.unit)],
-            "start": shown_lines(e.start),
-            found_word(result): [*shown_lines(e.found, e.deviation), *([f"({e.caveat})"] if e.caveat else [])],
-        }
-        if known:
-            row |= {"truth": [] if e.truth is None else shown_lines(e.truth), "error": [percent(e.error)]}
-        found.append(row)
-    return found
-
-
-def shares(result: Result) -> list[tuple[str, float, str]]:
-    """Where the time went: (part, percent of all, seconds)."""
-    total = sum(result.shares.values())
-    parts = [p for p in PARTS if p in result.shares]
-    return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
-
-
-def _embedded(path: Path, kind: str) -> str:
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
-
-
 def _template() -> jinja2.Template:
-    source = files("diffloom_fitting.report").joinpath("template.html").read_text(encoding="utf-8")
+    """The page, with its style and scripts put in, so that it is one file."""
+    folder = files("diffloom_fitting.report").joinpath("page")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    return environment.from_string(source)
+    parts = {name: folder.joinpath(f"{name}.{kind}").read_text(encoding="utf-8") for name, kind in PARTS.items()}
+    template = environment.from_string(folder.joinpath("template.html").read_text(encoding="utf-8"))
+    template.globals.update({f"{name}_part": text for name, text in parts.items()})
+    return template

@@ -31,7 +31,7 @@ def write_video(path: Path, frames: Frames, rate: float) -> None:
         stream = out.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
         stream.height, stream.width = even.shape[1], even.shape[2]
         stream.pix_fmt = "yuv420p"
-        stream.options = {"crf": "16", "preset": "medium", "threads": "1"}
+        stream.options = {"crf": "16", "preset": "veryfast", "threads": "1"}
         for image in even:
             out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")))
         out.mux(stream.encode())

@@ -109,6 +109,11 @@ class Scene:
         """Its camera, the first one where there are several."""
         return next(iter(self.viewpoints.values()))
 
+    def _repr_html_(self) -> str:
+        from diffloom_fitting.notebook.html import scene_html
+
+        return scene_html(self)
+
     def seen_from(self, label: str) -> Scene:
         """The scene as one of its cameras sees it."""
         if label not in self.viewpoints:

@@ -76,6 +76,11 @@ class Target:
         images = self.frames if self.frames is not None else self.masks
         return None if images is None else (int(images.shape[1]), int(images.shape[2]))
 
+    def _repr_html_(self) -> str:
+        from diffloom_fitting.notebook.html import target_html
+
+        return target_html(self)
+
     def select(self, index: Sequence[int]) -> Target:
         """Only some frames, by position; negative ones count from the end."""
         count = len(self)

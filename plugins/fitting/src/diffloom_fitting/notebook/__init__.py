@@ -1,0 +1,1 @@
+"""How things of a fit show in a notebook."""

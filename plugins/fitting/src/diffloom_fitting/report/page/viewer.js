@@ -1,0 +1,262 @@
+// A small WebGL2 renderer: meshes whose vertices move, lines, and a camera that orbits. All it draws comes from the page.
+"use strict";
+
+const VERTEX = `#version 300 es
+layout(location=0) in vec3 here;
+layout(location=1) in vec3 after;
+layout(location=2) in vec3 colour;
+uniform mat4 view, lens;
+uniform vec3 low, size, shift;
+uniform float between;
+out vec3 place, tint;
+void main() {
+  vec4 seen = view * vec4(low + size * mix(here, after, between) + shift, 1.0);
+  place = seen.xyz;
+  tint = colour;
+  gl_Position = lens * seen;
+}`;
+
+// Normals come from the slope of the surface on the screen: none have to be stored.
+const FRAGMENT = `#version 300 es
+precision highp float;
+in vec3 place, tint;
+uniform vec4 ink;
+uniform float lit, own;
+out vec4 shown;
+void main() {
+  vec3 n = normalize(cross(dFdx(place), dFdy(place)));
+  float light = mix(1.0, 0.42 + 0.58 * abs(dot(n, normalize(vec3(0.3, 0.5, 0.8)))), lit);
+  shown = vec4(mix(ink.rgb, tint, own) * light, ink.a);
+}`;
+
+const INKS = { start: [0.85, 0.39, 0.17], fit: [0.12, 0.37, 0.66], truth: [0.17, 0.54, 0.34] };
+
+function bytesOf(text) {
+  return Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer;
+}
+
+function viewer(canvas, scene) {
+  const gl = canvas.getContext("webgl2", { alpha: false, antialias: true, preserveDrawingBuffer: true });
+  if (!gl) return null;
+  const at = program(gl), bounds = boundsOf(scene.bodies);
+  const eye = { yaw: 0.6, pitch: 0.35, far: 1, aim: [0, 0, 0] };
+  const faces = new Uint32Array(bytesOf(scene.faces));
+  const bodies = scene.bodies.map(body => upload(gl, body, faces));
+  const ground = lines(gl, grid(bounds, scene.ground));
+  const frusta = scene.cameras.map(camera => lines(gl, frustum(camera, bounds)));
+  const state = { apart: false, frusta: true, shown: Object.fromEntries(bodies.map(b => [b.name, true])), time: 0 };
+  let waiting = false;
+
+  function home() {
+    eye.aim = bounds.middle.slice();
+    eye.far = 1.3 * bounds.radius;
+    if (scene.cameras.length) {
+      const back = scene.cameras[0].rotation[2];
+      // Beside the first camera, so that its frustum is not all that is seen.
+      eye.yaw = Math.atan2(back[0], back[2]) + 0.55;
+      eye.pitch = Math.asin(Math.max(-1, Math.min(1, back[1]))) + 0.15;
+    }
+    redraw();
+  }
+
+  function redraw() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  }
+
+  function draw() {
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
+    if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
+    gl.viewport(0, 0, width, height);
+    const style = getComputedStyle(canvas);
+    gl.clearColor(...rgb(style.backgroundColor), 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.enable(gl.DEPTH_TEST);
+    gl.useProgram(at.program);
+    const on = bodies.filter(body => state.shown[body.name]);
+    const wide = state.apart ? 1.1 * (bounds.high[0] - bounds.low[0]) * (on.length - 1) : 0;
+    const far = eye.far + 0.8 * wide;
+    gl.uniformMatrix4fv(at.lens, false, lens(width / height, 0.02 * far, 60 * far));
+    gl.uniformMatrix4fv(at.view, false, viewMatrix(eye, far));
+    const grey = [...rgb(style.color), 0.35];
+    drawLines(ground, grey);
+    if (state.frusta) frusta.forEach(one => drawLines(one, [...rgb(style.color), 0.8]));
+    // What is solid first, then what can be seen through: the fit is solid, the others are ghosts over it.
+    const order = [...on].sort((a, b) => solid(b) - solid(a));
+    for (const body of order) {
+      const shift = state.apart ? wide * (on.length > 1 ? on.indexOf(body) / (on.length - 1) - 0.5 : 0) : 0;
+      drawBody(body, shift, state.apart || solid(body) || on.length === 1 ? 1 : 0.4);
+    }
+  }
+
+  function solid(body) { return body.name === "fit" ? 1 : 0; }
+
+  function drawBody(body, shift, alpha) {
+    const times = body.times;
+    let k = 0;
+    while (k + 2 < times.length && times[k + 1] <= state.time) k++;
+    const next = Math.min(k + 1, times.length - 1), span = times[next] - times[k];
+    const part = span > 0 ? Math.max(0, Math.min(1, (state.time - times[k]) / span)) : 0;
+    gl.bindVertexArray(body.array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, body.vertices);
+    gl.vertexAttribPointer(0, 3, gl.UNSIGNED_SHORT, true, 6, 6 * body.count * k);
+    gl.vertexAttribPointer(1, 3, gl.UNSIGNED_SHORT, true, 6, 6 * body.count * next);
+    gl.uniform3fv(at.low, body.low);
+    gl.uniform3fv(at.size, body.size);
+    gl.uniform3f(at.shift, shift, 0, 0);
+    gl.uniform1f(at.between, part);
+    gl.uniform1f(at.lit, 1);
+    gl.uniform1f(at.own, alpha === 1 && body.colours && body.name === "fit" ? 1 : 0);
+    gl.uniform4f(at.ink, ...(INKS[body.name] || INKS.fit), alpha);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    gl.depthMask(alpha === 1);
+    gl.drawElements(gl.TRIANGLES, faces.length, gl.UNSIGNED_INT, 0);
+    gl.depthMask(true);
+  }
+
+  function drawLines(one, ink) {
+    gl.bindVertexArray(one.array);
+    gl.uniform3f(at.low, 0, 0, 0);
+    gl.uniform3f(at.size, 1, 1, 1);
+    gl.uniform3f(at.shift, 0, 0, 0);
+    gl.uniform1f(at.between, 0);
+    gl.uniform1f(at.lit, 0);
+    gl.uniform1f(at.own, 0);
+    gl.uniform4f(at.ink, ...ink);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    gl.drawArrays(gl.LINES, 0, one.count);
+  }
+
+  handle(canvas, eye, home, redraw);
+  new ResizeObserver(redraw).observe(canvas);
+  home();
+  return { state, eye, redraw, home, names: bodies.map(b => b.name), at(time) { state.time = time; redraw(); } };
+}
+
+function program(gl) {
+  const made = gl.createProgram();
+  for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
+    gl.attachShader(made, shader);
+  }
+  gl.linkProgram(made);
+  const names = ["view", "lens", "low", "size", "shift", "between", "lit", "own", "ink"];
+  return { program: made, ...Object.fromEntries(names.map(name => [name, gl.getUniformLocation(made, name)])) };
+}
+
+// All frames of a body lie in one buffer; which two are drawn, and how they are mixed, is decided when drawing.
+function upload(gl, body, faces) {
+  const array = gl.createVertexArray(), vertices = gl.createBuffer();
+  gl.bindVertexArray(array);
+  gl.bindBuffer(gl.ARRAY_BUFFER, vertices);
+  gl.bufferData(gl.ARRAY_BUFFER, bytesOf(body.vertices), gl.STATIC_DRAW);
+  gl.enableVertexAttribArray(0);
+  gl.enableVertexAttribArray(1);
+  if (body.colours) {
+    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ARRAY_BUFFER, bytesOf(body.colours), gl.STATIC_DRAW);
+    gl.enableVertexAttribArray(2);
+    gl.vertexAttribPointer(2, 3, gl.UNSIGNED_BYTE, true, 3, 0);
+  }
+  gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+  gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.STATIC_DRAW);
+  return { ...body, array, vertices };
+}
+
+function lines(gl, points) {
+  const array = gl.createVertexArray();
+  gl.bindVertexArray(array);
+  gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+  gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(points.flat()), gl.STATIC_DRAW);
+  for (const place of [0, 1]) {
+    gl.enableVertexAttribArray(place);
+    gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 12, 0);
+  }
+  return { array, count: points.length };
+}
+
+function boundsOf(bodies) {
+  const low = [0, 1, 2].map(k => Math.min(...bodies.map(b => b.low[k])));
+  const high = [0, 1, 2].map(k => Math.max(...bodies.map(b => b.low[k] + b.size[k])));
+  const middle = low.map((v, k) => 0.5 * (v + high[k]));
+  return { low, high, middle, radius: Math.max(1e-6, Math.hypot(...low.map((v, k) => high[k] - v))) };
+}
+
+function grid(bounds, height) {
+  const step = Math.pow(10, Math.floor(Math.log10(bounds.radius))) / (bounds.radius > 3 ? 1 : 2), found = [];
+  const [x0, x1, z0, z1] = [bounds.low[0], bounds.high[0], bounds.low[2], bounds.high[2]];
+  const round = (v, way) => step * (way < 0 ? Math.floor(v / step - 1) : Math.ceil(v / step + 1));
+  const [a, b, c, d] = [round(x0, -1), round(x1, 1), round(z0, -1), round(z1, 1)];
+  for (let x = a; x <= b + 1e-9; x += step) found.push([x, height, c], [x, height, d]);
+  for (let z = c; z <= d + 1e-9; z += step) found.push([a, height, z], [b, height, z]);
+  return found;
+}
+
+function frustum(camera, bounds) {
+  const [right, up, back] = camera.rotation, deep = 0.18 * bounds.radius;
+  const corner = (x, y) => camera.eye.map((v, k) => v + deep * (camera.wide * x * right[k] + camera.tall * y * up[k] - back[k]));
+  const corners = [corner(-1, -1), corner(1, -1), corner(1, 1), corner(-1, 1)], found = [];
+  corners.forEach((one, k) => found.push(camera.eye, one, one, corners[(k + 1) % 4]));
+  found.push(corner(-0.3, 1.1), corner(0.3, 1.1), corner(0.3, 1.1), corner(0, 1.45), corner(0, 1.45), corner(-0.3, 1.1));
+  return found;
+}
+
+function lens(aspect, near, far) {
+  const f = 1 / Math.tan(0.4), d = 1 / (near - far);
+  // A narrow window sees as much across as a square one.
+  const g = aspect < 1 ? f * aspect : f;
+  return [g / aspect, 0, 0, 0, 0, g, 0, 0, 0, 0, (far + near) * d, -1, 0, 0, 2 * far * near * d, 0];
+}
+
+function axes(eye) {
+  const [cy, sy, cp, sp] = [Math.cos(eye.yaw), Math.sin(eye.yaw), Math.cos(eye.pitch), Math.sin(eye.pitch)];
+  return [[cy, 0, -sy], [-sp * sy, cp, -sp * cy], [cp * sy, sp, cp * cy]];
+}
+
+function viewMatrix(eye, far) {
+  const [r, u, b] = axes(eye), dot = v => v.reduce((s, x, k) => s + x * eye.aim[k], 0);
+  return [r[0], u[0], b[0], 0, r[1], u[1], b[1], 0, r[2], u[2], b[2], 0, -dot(r), -dot(u), -dot(b) - far, 1];
+}
+
+function rgb(text) {
+  const found = text.match(/[\d.]+/g) || [0, 0, 0];
+  return found.slice(0, 3).map(v => Number(v) / 255);
+}
+
+// Drag turns, shift or two fingers move, the wheel or a pinch comes nearer; arrows, + and - do the same by keyboard.
+function handle(canvas, eye, home, redraw) {
+  const down = new Map();
+  const turn = (x, y) => { eye.yaw -= x; eye.pitch = Math.max(-1.55, Math.min(1.55, eye.pitch + y)); redraw(); };
+  const nearer = factor => { eye.far = Math.max(1e-6, eye.far * factor); redraw(); };
+  const move = (x, y) => {
+    const [r, u] = axes(eye), scale = eye.far / canvas.clientHeight;
+    eye.aim = eye.aim.map((v, k) => v - scale * (x * r[k] - y * u[k]));
+    redraw();
+  };
+  const apart = () => { const [a, b] = [...down.values()]; return Math.hypot(a.x - b.x, a.y - b.y); };
+  canvas.addEventListener("pointerdown", e => { canvas.setPointerCapture(e.pointerId); down.set(e.pointerId, { x: e.clientX, y: e.clientY }); });
+  for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, e => down.delete(e.pointerId));
+  canvas.addEventListener("pointermove", e => {
+    const last = down.get(e.pointerId);
+    if (!last) return;
+    const [x, y] = [e.clientX - last.x, e.clientY - last.y], before = down.size === 2 ? apart() : 0;
+    down.set(e.pointerId, { x: e.clientX, y: e.clientY });
+    if (down.size === 2) { nearer(before / Math.max(1, apart())); move(0.5 * x, 0.5 * y); }
+    else if (e.shiftKey) move(x, y);
+    else turn(0.008 * x, 0.008 * y);
+  });
+  canvas.addEventListener("wheel", e => { e.preventDefault(); nearer(Math.exp(0.001 * e.deltaY)); }, { passive: false });
+  canvas.addEventListener("dblclick", home);
+  const keys = {
+    ArrowLeft: () => turn(0.1, 0), ArrowRight: () => turn(-0.1, 0), ArrowUp: () => turn(0, 0.1),
+    ArrowDown: () => turn(0, -0.1), "+": () => nearer(0.9), "-": () => nearer(1.1), Home: home,
+  };
+  canvas.addEventListener("keydown", e => { if (keys[e.key]) { e.preventDefault(); keys[e.key](); } });
+}

@@ -1,0 +1,89 @@
+"""Panels as images that need no page: one video side by side, and one strip, both with times."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from diffloom_fitting.report.panels import Panels
+from diffloom_fitting.report.video import Frames
+
+PANEL = 240  # a panel of the video is at least this high [px]
+CELL = 160  # a frame of the strip [px]
+HEAD = 26  # the row of times above the strip [px]
+
+
+def side_by_side(panels: Panels, label: str = "") -> Frames:
+    """One video of labelled panels, with the time in the first; label: of the view."""
+    named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    columns = [_labelled(name, enlarged(frames)) for name, frames in named if frames is not None]
+    for frame, time in zip(columns[0], panels.times, strict=True):
+        ink = _letters(f"{time:.{digits(panels.times)}f} s")
+        _write(frame[-min(len(ink), len(frame)) :], ink)
+    return np.concatenate(columns, axis=2)
+
+
+def _first(label: str) -> str:
+    """What the row or column of the target is called."""
+    return f"{label}: target" if label else "target"
+
+
+def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
+    """(height, width, 3): the times, then a row each of target, start, fit and ten times the difference.
+
+    label: of the view.
+    """
+    index = np.unique(np.linspace(0, len(panels.times) - 1, count).round().astype(int))
+    rows = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    if panels.target is not None:
+        apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
+        rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))
+    lines = []
+    for name, frames in rows:
+        if frames is None:
+            continue
+        row = np.concatenate(list(enlarged(frames[index], CELL)), axis=1)
+        lines.append(_labelled(name, row[None])[0])
+    width = lines[0].shape[1] // len(index)
+    head = np.zeros((HEAD, lines[0].shape[1], 3), dtype=np.uint8)
+    for k, time in enumerate(panels.times[index]):
+        _write(head[:, k * width : (k + 1) * width], _letters(f"{time:.{digits(panels.times)}f} s"))
+    return np.concatenate([head, *lines], axis=0)
+
+
+def digits(times: NDArray[np.float64]) -> int:
+    """Decimal places that tell frames at ``times`` [s] apart."""
+    step = float(np.min(np.diff(times))) if len(times) > 1 else 0.1
+    return int(np.clip(np.ceil(-np.log10(max(step, 1e-6))) + 1, 1, 6))
+
+
+def enlarged(frames: Frames, least: int = PANEL) -> Frames:
+    """Frames at least ``least`` pixels high: each pixel becomes a square."""
+    factor = max(1, -(-least // frames.shape[1]))
+    return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
+
+
+def _labelled(text: str, frames: Frames) -> Frames:
+    """Frames with a caption in the upper left corner."""
+    out = frames.copy()
+    _write(out, _letters(text))
+    out[:, :, -1] = 60
+    return out
+
+
+def _letters(text: str) -> NDArray[np.float64]:
+    """(height, width, 1): a text, 1 where there is ink."""
+    font = ImageFont.load_default(size=16)
+    left, _, right, bottom = font.getbbox(text)
+    patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
+    ImageDraw.Draw(patch).text((5 - left, 3), text, fill=255, font=font)
+    return np.asarray(patch, dtype=np.float64)[..., None] / 255.0
+
+
+def _write(frames: Frames, ink: NDArray[np.float64]) -> None:
+    """Lay a text over the upper left corner of ``frames`` (..., height, width, 3), in place."""
+    height, width = min(ink.shape[0], frames.shape[-3]), min(ink.shape[1], frames.shape[-2])
+    under = frames[..., :height, :width, :]
+    seen = ink[:height, :width]
+    under[:] = (0.45 * under.astype(np.float64) * (1.0 - seen) + 255.0 * seen).astype(np.uint8)

@@ -1,0 +1,32 @@
+"""`diffloom view`: guess, fit and truth in 3D."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("place", type=click.Path(exists=True))
+@click.option("--port", default=8080, show_default=True, help="Of the page; another one when it is taken.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Who may look: this machine alone, unless told.")
+@click.option("--frames", default=61, show_default=True, type=click.IntRange(2), help="How many, evenly over the time.")
+@click.option("--rerun", default=None, metavar="FILE.rrd", help="Write a recording for rerun instead of a page.")
+def view(place: str, port: int, host: str, frames: int, rerun: str | None) -> None:
+    """Look at PLACE, a run folder or an experiment file, in 3D.
+
+    Opens a page with start, fit and truth over time, the cameras with their frames, contact forces, strain, and the
+    unknowns as sliders that simulate anew.
+    """
+    from diffloom_fitting.playback import load_playback
+
+    playback = load_playback(place)
+    if rerun is not None:
+        from diffloom_viewer.recording import record
+
+        click.echo(f"wrote {record(playback, rerun, frames)}")
+        return
+    from diffloom_viewer.window import Window
+
+    window = Window(playback, host=host, port=port, frames=frames)
+    click.echo(f"look at {window.address}; Ctrl-C ends it")
+    window.wait()

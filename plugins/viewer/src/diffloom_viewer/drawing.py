@@ -1,0 +1,122 @@
+"""Bodies, arrows and cameras as viser's meshes, lines and frusta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import trimesh
+from numpy.typing import NDArray
+
+from diffloom_fitting.playback import Arrows, Body, Playback, contact_forces, strain, strain_colours
+from diffloom_viewer.cameras import Recorder
+
+COLOURS = {"start": (217, 99, 43), "fit": (31, 95, 168), "truth": (44, 138, 87), "yours": (162, 59, 114)}
+GHOST = 0.45  # opacity of what is laid over the fit
+REACH = 0.35  # of the scene's size, for the largest force
+
+
+class Drawing:
+    """What is on a viser server. Everything is redrawn by name, so nothing is left behind."""
+
+    def __init__(self, server: Any, playback: Playback, cameras: Sequence[Recorder]) -> None:
+        self._server, self._playback, self._cameras = server, playback, cameras
+        self._handles: dict[str, Any] = {}
+        self._strains: dict[str, NDArray[np.float64]] = {}
+        self._arrows: dict[str, list[Arrows]] = {}
+        self._shifts: dict[str, float] = {}
+        server.scene.set_up_direction("+y")
+        server.scene.add_grid("/ground", 20.0, 20.0, plane="xz", cell_size=0.5)
+
+    def stand(self, bodies: Mapping[str, Body]) -> None:
+        """Put the eye beside the first camera, at a distance from which all bodies are in view."""
+        low = np.min([body.vertices.min(axis=(0, 1)) for body in bodies.values()], axis=0)
+        high = np.max([body.vertices.max(axis=(0, 1)) for body in bodies.values()], axis=0)
+        aim = 0.5 * (low + high).astype(np.float64)
+        back = -self._cameras[0].rotation[0][:, 2] if self._cameras else np.array([0.0, 0.0, 1.0])
+        side = np.cross(np.array([0.0, 1.0, 0.0]), back)
+        way = back + 0.5 * side + np.array([0.0, 0.35, 0.0])
+        start = self._server.initial_camera
+        start.position = aim + 1.6 * float(np.linalg.norm(high - low)) * way / np.linalg.norm(way)
+        start.look_at = aim
+        start.up = (0.0, 1.0, 0.0)
+
+    def forget(self, name: str) -> None:
+        """A body has changed: what was computed of it no longer holds."""
+        self._strains.pop(name, None)
+        self._arrows.pop(name, None)
+
+    def bodies(self, bodies: Mapping[str, Body], frame: int, *, apart: bool, colouring: str) -> None:
+        """Each body at a frame; side by side or one over the other; coloured by body, as recorded, or by strain."""
+        for name in set(self._handles) - set(bodies):
+            self._handles.pop(name).remove()
+        self._shifts = shifts = _shifts(bodies, apart)
+        for name, body in bodies.items():
+            solid = apart or name == "fit" or len(bodies) == 1
+            colours = self._colours(body, frame, colouring)
+            if colours is None:
+                handle = self._server.scene.add_mesh_simple(
+                    f"/bodies/{name}", body.vertices[frame], body.faces.astype(np.int32),
+                    color=COLOURS.get(name, (120, 120, 120)), opacity=None if solid else GHOST, flat_shading=True,
+                    side="double", position=(shifts[name], 0.0, 0.0),
+                )  # fmt: skip
+            else:
+                mesh = trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=colours, process=False)
+                handle = self._server.scene.add_mesh_trimesh(f"/bodies/{name}", mesh, position=(shifts[name], 0.0, 0.0))
+            self._handles[name] = handle
+
+    def _colours(self, body: Body, frame: int, colouring: str) -> NDArray[np.uint8] | None:
+        if colouring == "appearance":
+            return body.colours
+        if colouring != "strain":
+            return None
+        if body.name not in self._strains:
+            rest = body.vertices[0]
+            self._strains[body.name] = np.stack([strain(rest, now, body.faces) for now in body.vertices])
+        # One scale for all bodies, so that they can be compared.
+        most = max(float(found.max()) for found in self._strains.values())
+        return strain_colours(self._strains[body.name][frame], most)
+
+    def forces(self, bodies: Mapping[str, Body], frame: int) -> None:
+        """Contact forces as lines from where they act, the largest of all as long as a third of the scene."""
+        for name, body in bodies.items():
+            if name not in self._arrows:
+                self._arrows[name] = contact_forces(self._playback.experiment.scene, body)
+        largest = max((_largest(arrows) for name in bodies for arrows in self._arrows[name]), default=0.0)
+        for name in COLOURS:
+            arrows = self._arrows[name][frame] if name in bodies else None
+            place = f"/forces/{name}"
+            if arrows is None or len(arrows.points) == 0 or largest == 0.0:
+                self._server.scene.remove_by_name(place)
+                continue
+            size = REACH * float(np.ptp(bodies[name].vertices, axis=(0, 1)).max()) / largest
+            ends = np.stack([arrows.points, arrows.points + size * arrows.forces], axis=1)
+            self._server.scene.add_line_segments(
+                place, ends.astype(np.float32), COLOURS[name], thickness=0.01, position=(self._shifts[name], 0.0, 0.0)
+            )
+
+    def cameras(self, time: float, shown: bool) -> None:
+        """A frustum for each camera, with the frame it took nearest to ``time`` [s]."""
+        import viser.transforms
+
+        for one in self._cameras:
+            k = one.at(time)
+            moved = min(k, len(one.eye) - 1)
+            self._server.scene.add_camera_frustum(
+                f"/cameras/{one.label}", one.fov, one.size[1] / one.size[0], scale=0.3,
+                image=None if one.images is None else one.images[k],
+                wxyz=viser.transforms.SO3.from_matrix(one.rotation[moved]).wxyz, position=one.eye[moved], visible=shown,
+            )  # fmt: skip
+
+
+def _shifts(bodies: Mapping[str, Body], apart: bool) -> dict[str, float]:
+    """How far each body is moved along x [m]."""
+    if not apart or len(bodies) < 2:
+        return dict.fromkeys(bodies, 0.0)
+    wide = 1.1 * max(float(np.ptp(body.vertices[..., 0])) for body in bodies.values())
+    return {name: wide * (k - 0.5 * (len(bodies) - 1)) for k, name in enumerate(bodies)}
+
+
+def _largest(arrows: Arrows) -> float:
+    return float(np.linalg.norm(arrows.forces, axis=1).max()) if len(arrows.forces) else 0.0

@@ -1,0 +1,135 @@
+"""The page: bodies over time, cameras, and what can be turned; served by viser to a browser."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from typing import Any
+
+import numpy as np
+
+from diffloom.interfaces import InputError, SimulationError
+from diffloom_fitting.playback import Body, Playback
+from diffloom_fitting.playback.bodies import play
+from diffloom_viewer.cameras import recorders
+from diffloom_viewer.drawing import Drawing
+from diffloom_viewer.sliders import knobs, turned
+
+YOURS = "yours"
+
+
+class Window:
+    """A page that shows ``playback``; ``address`` is where. host: "127.0.0.1" for this machine alone.
+
+    bodies: by name. The sliders make a further one, "yours", as soon as one is moved.
+    """
+
+    def __init__(self, playback: Playback, *, host: str = "127.0.0.1", port: int = 8080, frames: int = 61) -> None:
+        try:
+            import viser
+        except ImportError as error:
+            raise InputError('view: the viewer needs viser; pip install "diffloom[viewer]"') from error
+        self._playback, self._times = playback, playback.times(frames)
+        self._lock = threading.RLock()
+        self.bodies: dict[str, Body] = {name: playback.body(name, self._times) for name in playback.values}
+        self.server: Any = viser.ViserServer(host=host, port=port, label="diffloom", verbose=False)
+        self.address = f"http://{host}:{self.server.get_port()}"
+        self._drawing = Drawing(self.server, playback, recorders(playback))
+        self._drawing.stand(self.bodies)
+        self._playing = False
+        self._add_time()
+        self._add_choices()
+        self._add_sliders()
+        self.redraw()
+
+    @property
+    def time(self) -> float:
+        """What is shown now [s]."""
+        return float(self._times[int(self.slider.value)])
+
+    def _add_time(self) -> None:
+        gui = self.server.gui
+        self.slider = gui.add_slider("frame", 0, len(self._times) - 1, 1, 0)
+        self.clock_text = gui.add_text("time", "0 s", disabled=True)
+        self.play = gui.add_checkbox("play", False)
+        self.slider.on_update(lambda _: self.redraw())
+        self.play.on_update(lambda _: self._start() if self.play.value else None)
+
+    def _add_choices(self) -> None:
+        gui = self.server.gui
+        self.layout = gui.add_dropdown("layout", ("overlaid", "side by side"))
+        self.colouring = gui.add_dropdown("colour", ("by body", "appearance", "strain"))
+        self.forces = gui.add_checkbox("contact forces", False)
+        self.cameras = gui.add_checkbox("cameras", True)
+        self.shown = {name: gui.add_checkbox(f"show {name}", True) for name in [*self.bodies, YOURS]}
+        for one in (self.layout, self.colouring, self.forces, self.cameras, *self.shown.values()):
+            one.on_update(lambda _: self.redraw())
+
+    def _add_sliders(self) -> None:
+        """Sliders of the unknowns; moving one simulates anew."""
+        gui, values = self.server.gui, self._playback.values
+        self._base = next(name for name in ("fit", "start") if name in values)
+        self.knobs: dict[tuple[str, int], Any] = {}
+        with gui.add_folder("what if"):
+            for knob in knobs(self._playback.experiment, values, self._base):
+                slider = gui.add_slider(knob.label, knob.low, knob.high, knob.step, knob.value)
+                slider.on_update(lambda _: self.simulate())
+                self.knobs[knob.name, knob.index] = slider
+            self.said = gui.add_text("says", "", disabled=True)
+
+    def simulate(self) -> None:
+        """Play what the sliders say, as the body "yours"; what cannot be simulated is said in words."""
+        with self._lock:
+            settings = {place: float(slider.value) for place, slider in self.knobs.items()}
+            values = turned(self._playback.values[self._base], settings)
+            try:
+                self.bodies[YOURS] = play(YOURS, self._playback.experiment.scene, values, self._times)
+                self.said.value = ""
+            except (SimulationError, InputError) as error:
+                self.bodies.pop(YOURS, None)
+                self.said.value = str(error)[:200]
+            self._drawing.forget(YOURS)
+            self.redraw()
+
+    def put(self, body: Body) -> None:
+        """Show a body in place of the one of its name, or beside the others."""
+        with self._lock:
+            self.bodies[body.name] = body
+            self._drawing.forget(body.name)
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw everything as the choices say."""
+        with self._lock:
+            on = {name: body for name, body in self.bodies.items() if name not in self.shown or self.shown[name].value}
+            frame = int(self.slider.value)
+            self.clock_text.value = f"{self.time:.4g} s"
+            self._drawing.bodies(on, frame, apart=self.layout.value == "side by side", colouring=self.colouring.value)
+            self._drawing.forces(on if self.forces.value else {}, frame)
+            self._drawing.cameras(self.time, self.cameras.value)
+
+    def _start(self) -> None:
+        if not self._playing:
+            self._playing = True
+            threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        span = float(self._times[-1]) / (len(self._times) - 1)
+        while self.play.value:
+            self.slider.value = (int(self.slider.value) + 1) % len(self._times)
+            self.redraw()
+            clock.sleep(float(np.clip(span, 0.03, 0.2)))
+        self._playing = False
+
+    def wait(self) -> None:
+        """Serve the page until Ctrl-C."""
+        try:
+            while True:
+                clock.sleep(1.0)
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        """End it."""
+        self.play.value = False
+        self.server.stop()

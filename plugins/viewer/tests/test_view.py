@@ -1,0 +1,137 @@
+"""The page shows a fit, in a browser where Chromium is installed, and its sliders simulate anew."""
+
+import numpy as np
+import pytest
+import torch
+from browser import CHROMIUM, Browser
+from click.testing import CliRunner
+
+from diffloom_viewer.cameras import recorders
+from diffloom_viewer.command import view
+from diffloom_viewer.sliders import knobs, turned
+
+
+@pytest.fixture
+def window(playback):
+    pytest.importorskip("viser", reason="viser is not installed")
+    from diffloom_viewer import Window
+
+    opened = Window(playback, port=18080, frames=11)
+    yield opened
+    opened.close()
+
+
+def test_sliders_begin_at_the_fit_and_reach_around_every_value(playback):
+    found = knobs(playback.experiment, playback.values, "fit")
+    assert found
+    for knob in found:
+        known = [float(playback.values[name][knob.name].flatten()[knob.index]) for name in playback.values]
+        assert knob.low < min(known) <= max(known) < knob.high
+        assert knob.value == pytest.approx(float(playback.values["fit"][knob.name].flatten()[knob.index]))
+        assert (knob.high - knob.low) / knob.step >= 200
+    changed = turned(playback.values["fit"], {(found[0].name, found[0].index): 3.5})
+    assert float(changed[found[0].name].flatten()[found[0].index]) == pytest.approx(3.5)
+    assert float(playback.values["fit"][found[0].name].flatten()[found[0].index]) != 3.5
+
+
+def test_a_camera_sees_what_it_recorded(playback):
+    """A point that the scene's camera projects to a pixel lies there for the viewer's camera too."""
+    (one,) = recorders(playback)
+    camera = playback.experiment.scene.viewpoint.camera.camera(torch.float64)
+    point = np.array([0.2, 0.3, -0.1])
+    along = one.rotation[0].T @ (point - one.eye[0])
+    seen = camera.rotation.numpy() @ (point - camera.eye.numpy())
+    assert along == pytest.approx(seen * np.array([1.0, -1.0, -1.0]))
+    assert np.linalg.det(one.rotation[0]) == pytest.approx(1.0)
+    assert one.images.shape[0] == len(one.times)
+    assert one.at(float(one.times[3]) + 1e-4) == 3
+
+
+def test_turning_a_slider_simulates_anew(window):
+    assert list(window.bodies) == ["start", "fit", "truth"]
+    place, slider = next(iter(window.knobs.items()))
+    slider.value = slider.max
+    window.simulate()
+    yours, fit = window.bodies["yours"], window.bodies["fit"]
+    assert place[0] in yours.params or place[0].startswith("camera")
+    assert np.abs(yours.vertices[-1] - fit.vertices[-1]).max() > 0.05
+    np.testing.assert_array_equal(yours.faces, fit.faces)
+
+
+def test_every_choice_is_drawn(window):
+    window.slider.value = 5
+    for layout in window.layout.options:
+        for colour in window.colouring.options:
+            window.layout.value, window.colouring.value, window.forces.value = layout, colour, True
+            window.redraw()
+    assert window.time == pytest.approx(0.5 * float(window._times[-1]))
+    assert window.clock_text.value.startswith(f"{window.time:.4g}")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_clicking_through_the_page(window):
+    with Browser() as browser:
+        page = browser.open(window.address, 1200, 800)
+        page.wait("document.querySelectorAll('[role=slider]').length >= 2")
+        page.wait("document.querySelector('canvas') !== null")
+        # The first slider is the time's: three frames on, as the keyboard moves it.
+        page.ask("document.querySelector('[role=slider]').focus()")
+        for _ in range(3):
+            page.press("ArrowRight")
+        until(lambda: window.slider.value == 3)
+        until(lambda: window.clock_text.value == f"{window.time:.4g} s")
+        # The second is the first unknown's.
+        page.ask("document.querySelectorAll('[role=slider]')[1].focus()")
+        page.press("End")
+        until(lambda: "yours" in window.bodies)
+        label = "[...document.querySelectorAll('label')].find(l => l.textContent.includes('contact forces')).htmlFor"
+        page.ask(f"document.getElementById({label}).click()")
+        until(lambda: window.forces.value)
+        assert page.faults() == []
+
+
+def until(done, seconds=30.0):
+    import time
+
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "the page did not answer"
+        time.sleep(0.05)
+
+
+def test_a_fit_is_shown_while_it_runs(playback):
+    pytest.importorskip("viser", reason="viser is not installed")
+    from diffloom_fitting import run_fit
+    from diffloom_viewer import Live
+
+    live = Live(playback.experiment, port=18090, frames=5)
+    begin = live.window.bodies["fit"].vertices.copy()
+    seen = []
+
+    def observe(state, record):
+        live.observe(state, record)
+        seen.append(live.window.bodies["fit"].vertices.copy())
+
+    run_fit(playback.experiment, observer=observe, sure=False)
+    truth = live.window.bodies["truth"].vertices
+    live.window.close()
+    assert np.abs(begin - truth).max() > 0.1
+    assert np.abs(seen[-1] - truth).max() < 1e-2
+
+
+def test_a_recording_for_rerun(playback, tmp_path):
+    pytest.importorskip("rerun", reason="rerun-sdk is not installed")
+    done = CliRunner().invoke(view, ["out", "--rerun", str(tmp_path / "fit.rrd"), "--frames", "4"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "fit.rrd").read_bytes()[:3] == b"RRF"
+
+
+def test_without_the_library_it_says_what_to_install(playback, monkeypatch):
+    import sys
+
+    from diffloom.interfaces import InputError
+    from diffloom_viewer import Window
+
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(InputError, match=r"diffloom\[viewer\]"):
+        Window(playback)

@@ -1,0 +1,63 @@
+"""Make the screenshots of the documentation from a run of `diffloom demo`, in headless Chromium:
+
+python tools/screenshots.py runs/demo
+"""
+
+import io
+import sys
+import time
+from pathlib import Path
+
+from browser import Browser, Page
+from PIL import Image
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+MOMENT = 0.5  # of the demo's 1.2 s: the ball is on the ground
+
+
+def main(run: Path) -> None:
+    """The report, wide and narrow, light and dark; and the viewer."""
+    with Browser() as browser:
+        for width, height in ((1200, 900), (390, 844)):
+            for dark in (False, True):
+                page = browser.open((run / "report.html").resolve().as_uri(), width, height, dark=dark)
+                page.wait("diffloom.ready")
+                page.ask(f"diffloom.moveTo({MOMENT})")
+                name = f"report-{width}-{'dark' if dark else 'light'}"
+                shoot(page, f"{name}.png")
+                page.ask("document.querySelector('.panels').scrollIntoView({block: 'start'})")
+                shoot(page, f"{name}-3d.png")
+        viewer(browser, run)
+
+
+def viewer(browser: Browser, run: Path) -> None:
+    """Three bodies side by side, by strain, with contact forces."""
+    from diffloom_fitting.playback import load_playback
+    from diffloom_viewer import Window
+
+    window = Window(load_playback(run), port=18100)
+    page = browser.open(window.address, 1200, 800)
+    page.wait("document.querySelectorAll('[role=slider]').length >= 2")
+    window.slider.value = round(MOMENT / float(window._times[-1]) * (len(window._times) - 1))
+    window.layout.value, window.colouring.value, window.forces.value = "side by side", "strain", True
+    window.redraw()
+    for client in window.server.get_clients().values():
+        client.camera.position = 1.35 * client.camera.position
+        client.camera.look_at = client.camera.look_at + (1.4, 0.0, -0.9)
+    # A notice of viser's about drawing without a graphics card.
+    page.ask("document.querySelectorAll('[class*=Notification]').forEach(n => n.remove())")
+    time.sleep(25.0)  # drawn without a graphics card, it fades in slowly
+    shoot(page, "viewer.png")
+    window.close()
+
+
+def shoot(page: Page, name: str) -> None:
+    """Write one image, in few colours, so that it stays small."""
+    page.ask("new Promise(done => setTimeout(done, 400))")
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    image.quantize(200).save(IMAGES / name, optimize=True)
+    print(f"{name}: {(IMAGES / name).stat().st_size // 1024} kB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
