@@ -93,11 +93,13 @@ def test_gradients_agree_with_differences(boundary):
     end(traced).backward()
     for name, value in values.items():
         way = random(*value.shape, seed=9)
-        step = 1e-6
-        ends = [float(end({**values, name: value + sign * step * way})) for sign in (1.0, -1.0)]
         slope = float((traced[name].grad * way).sum())
         assert abs(slope) > 1e-4
-        assert (ends[0] - ends[1]) / (2.0 * step) == pytest.approx(slope, rel=1e-6)
+        off = []
+        for step in (1e-6, 1e-5):  # short ones drown in rounding, long ones cross kinks
+            ends = [float(end({**values, name: value + sign * step * way})) for sign in (1.0, -1.0)]
+            off.append(abs((ends[0] - ends[1]) / (2.0 * step) / slope - 1.0))
+        assert min(off) < 1e-6, name
 
 
 def test_a_steady_wind_moves_smoke_by_whole_cells_exactly():
