@@ -15,6 +15,7 @@ from diffloom_fitting.files.build import build_renderer, common
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import TargetTable
+from diffloom_fitting.files.target_scene import target_scene
 from diffloom_fitting.files.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target, Targets, VideoReader, read_masks, read_video, synthesise
@@ -60,6 +61,8 @@ def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: Targe
             if getattr(table, key) is not None:
                 raise InputError(f"target.{key}: only a video has one; give target.video")
         return _synthesised(loaded, scene, truth, table), scene
+    if table.scene:
+        raise InputError("target.scene: a video is not simulated; leave it out, or leave out target.video")
     if table.renderer is not None:
         raise InputError("target.renderer: a video is not rendered; leave it out, or leave out target.video")
     return _recorded(loaded.folder, scene, truth, table)
@@ -85,12 +88,16 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
 
 
 def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
-    if not truth:
+    if not truth and not table.scene:
         raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
-    drawn = scene if table.renderer is None else scene.with_renderer(build_renderer(loaded, table.renderer))
+    drawn = target_scene(loaded, scene, table.scene) if table.scene else scene
+    if table.renderer is not None:
+        drawn = drawn.with_renderer(build_renderer(loaded, table.renderer))
     # What is to be learned is shown by true values, not by the network that has yet to learn it.
     drawn = replace(drawn, policy=None)
-    return synthesise(drawn, truth, rate=table.rate, levels=table.levels)
+    made = synthesise(drawn, truth, rate=table.rate, levels=table.levels)
+    # States of another model are not to be compared with those of the fit.
+    return replace(made, q=None) if "model" in table.scene else made
 
 
 def warn_of_cut(video: str, span: float) -> None:

@@ -118,6 +118,9 @@ class TargetTable(Table):
     masks: str | None = Field(None, description="video or folder of masks, one per frame")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
+    scene: dict[str, Any] = Field(
+        {}, description="what is different in the synthesised scene, by place: another model, other params, ..."
+    )
     levels: int | None = Field(None, ge=1, description="round the synthesised video to so many grey levels, e.g. 255")
     frames: FramesTable = Field(FramesTable(), description="which frames the loss sees")
 

@@ -1,0 +1,125 @@
+"""Steps of smoke as differentiable functions of tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.fixed_order import ordered_sum
+from diffloom.raster.arena import Arena, array_of
+
+from .eigenvectors import basis
+from .programs import program
+from .records import Basis, Grid, Scratch
+
+#: Nanoseconds that a pass takes for one cell, roughly, and passes of a step.
+PER_CELL, PASSES = 12.0, 10
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A grid of cells and what happens on it in a step.
+
+    rows, columns: cells. spacing: their side [m]. walls: whether walls close the domain; it is periodic otherwise.
+    Densities are (cells, 1) at centres, velocities (cells, 2) [m/s] at left and lower faces, row by row from below.
+    """
+
+    rows: int
+    columns: int
+    spacing: float
+    walls: bool
+
+    @property
+    def grid(self) -> Grid:
+        """For kernels."""
+        return Grid(self.rows, self.columns, int(self.walls))
+
+    def step(self, density: Tensor, velocity: Tensor, lift: Tensor, keep: Tensor, dt: float) -> tuple[Tensor, Tensor]:
+        """Density and velocity ``dt`` [s] later. lift: dt times the buoyancy [m/s]. keep: what stays of the smoke."""
+        moved: tuple[Tensor, Tensor] = _Step.apply(self, dt, density, velocity, lift, keep)  # type: ignore[no-untyped-call]
+        return moved
+
+    def project(self, velocity: Tensor) -> Tensor:
+        """The part of a velocity that is free of divergence."""
+        projected: Tensor = _Project.apply(self, velocity)  # type: ignore[no-untyped-call]
+        return projected
+
+    def run(self, pipeline: str, *args: Any) -> None:
+        """Run a pipeline on this grid."""
+        program.run(pipeline, self.grid, *args, work=self.rows * self.columns * PER_CELL, passes=PASSES)
+
+    def field(self, tensor: Tensor) -> Any:
+        """A tensor's memory as rows of columns."""
+        return array_of(tensor).reshape(self.rows, self.columns, -1)
+
+    def basis(self, arena: Arena) -> Basis:
+        """Eigenvectors for the pressure."""
+        return basis(arena, self.rows, self.columns, self.walls)
+
+    def scratch(self, arena: Arena) -> Scratch:
+        """Arrays that a step works in."""
+        shape = (self.rows, self.columns)
+        return Scratch(
+            arena.floats(*shape), arena.floats(*shape), arena.floats(*shape, 2), arena.floats(*shape, 2),
+            arena.floats(*shape, 3, 2),
+        )  # fmt: skip
+
+
+class _Project(torch.autograd.Function):
+    """(flow, velocity) -> velocity; symmetric, so its own adjoint."""
+
+    @staticmethod
+    def forward(ctx: Any, flow: Flow, velocity: Tensor) -> Tensor:
+        ctx.flow = flow
+        arena = Arena.of(velocity)
+        out = arena.floats(flow.rows, flow.columns, 2)
+        flow.run("project", flow.basis(arena), flow.field(velocity), flow.scratch(arena), out)
+        return arena.tensor(out).reshape(velocity.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj: Tensor) -> tuple[Any, ...]:
+        return None, ctx.flow.project(adj)
+
+
+class _Step(torch.autograd.Function):
+    """(flow, dt, density, velocity, lift, keep) -> density, velocity."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, flow: Flow, dt: float, density: Tensor, velocity: Tensor, lift: Tensor, keep: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        arena = Arena.of(density)
+        moved, carried = arena.floats(flow.rows, flow.columns, 1), arena.floats(flow.rows, flow.columns, 2)
+        ctx.flow, ctx.numbers = flow, (dt / flow.spacing, float(lift), float(keep))
+        flow.run(
+            "step_forward", *ctx.numbers, flow.basis(arena), flow.field(density), flow.field(velocity),
+            flow.scratch(arena), moved, carried,
+        )  # fmt: skip
+        made = arena.tensor(moved).reshape(density.shape), arena.tensor(carried).reshape(velocity.shape)
+        ctx.save_for_backward(density, velocity, made[1])
+        return made
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_moved: Tensor, adj_carried: Tensor) -> tuple[Any, ...]:
+        flow: Flow = ctx.flow
+        density, velocity, carried = ctx.saved_tensors
+        arena, shape = Arena.of(density), (flow.rows, flow.columns)
+        adj_density, adj_velocity = arena.floats(*shape, 1), arena.floats(*shape, 2)
+        adj_lift, adj_keep = arena.floats(*shape), arena.floats(*shape)
+        flow.run(
+            "step_backward", *ctx.numbers, flow.basis(arena), flow.field(density), flow.field(velocity),
+            flow.field(carried), flow.scratch(arena), flow.field(adj_moved), flow.field(adj_carried),
+            adj_density, adj_velocity, adj_lift, adj_keep,
+        )  # fmt: skip
+        lift, keep = (ordered_sum(arena.tensor(each)) if ctx.needs_input_grad[n] else None
+                      for n, each in ((4, adj_lift), (5, adj_keep)))  # fmt: skip
+        return (
+            None, None, arena.tensor(adj_density).reshape(density.shape),
+            arena.tensor(adj_velocity).reshape(velocity.shape), lift, keep,
+        )  # fmt: skip

@@ -1,0 +1,37 @@
+"""What the kernels of smoke are given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Grid(NamedTuple):
+    """rows and columns of cells; walls: 1 where walls close the domain, 0 where it is periodic."""
+
+    rows: Any
+    columns: Any
+    walls: Any
+
+
+class Basis(NamedTuple):
+    """Eigenvectors of the Laplacian along each axis, as rows and as columns, and what divides a coefficient.
+
+    along_x: (columns, columns), along_y: (rows, rows); the transposed ones beside them. inverse: (rows, columns).
+    """
+
+    along_x: Any
+    along_x_t: Any
+    along_y: Any
+    along_y_t: Any
+    inverse: Any
+
+
+class Scratch(NamedTuple):
+    """Arrays of a step. pressure, product: (rows, columns). pushed, carried: velocities (rows, columns, 2). ways:
+    (rows, columns, 3, 2) cotangents of the velocities at the two faces and the centre of each cell."""
+
+    pressure: Any
+    product: Any
+    pushed: Any
+    carried: Any
+    ways: Any
