@@ -8,6 +8,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-cloth": {MODELS: ("cloth",)},
     "diffloom-physics-rigid": {MODELS: ("rigid",)},
     "diffloom-physics-articulated": {MODELS: ("articulated",)},
+    "diffloom-physics-world": {MODELS: ("world",)},
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {

@@ -1,0 +1,3 @@
+"""x"""
+def suggested_step(world, params):
+    return 1.0
