@@ -12,6 +12,7 @@ point_starts, points) of a's set; ``shapes`` that of body_shape_kernels and ``bo
 
 import functools
 
+from diffloom.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
 from diffloom.contact.kernels import contact
 from diffloom.kernels import (
     Tmatmul33,
@@ -29,7 +30,6 @@ from diffloom.kernels import (
     sub3,
     tmatvec33,
 )
-from diffloom.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
 
 
 @device

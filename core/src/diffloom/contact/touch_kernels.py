@@ -10,9 +10,9 @@ and rigid motion does not change |g|; friction would do neither across a gap, an
 
 import functools
 
+from diffloom.contact.closest_point_kernels import closest_point, closest_point_adjoint
 from diffloom.contact.kernels import ZERO
 from diffloom.kernels import add3, constant, device, dot3, ld3, mul3, sqrt, sub3
-from diffloom.contact.closest_point_kernels import closest_point, closest_point_adjoint
 
 
 @device

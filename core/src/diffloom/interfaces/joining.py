@@ -45,8 +45,8 @@ def _same_frames(values: list[Tensor]) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class _Tile:
-    """A part of the joint image: texels (height, width, 3), or (frames, ...), and where the corners of the faces read it,
-    (faces, 3, 2) in texels from its upper left."""
+    """A part of the joint image: texels (height, width, 3), or (frames, ...), and where the corners of the faces read
+    it, (faces, 3, 2) in texels from its upper left."""
 
     image: Tensor
     places: Tensor
@@ -89,8 +89,8 @@ def _texture_tile(surface: Surface, texture: Texture) -> _Tile:
 
 
 def _colour_tile(surface: Surface, filters: AbstractSet[str]) -> _Tile:
-    """Colours as texels: four for each face, between which bilinear reading is linear on the face; one block for all where
-    the colour is one."""
+    """Colours as texels: four for each face, between which bilinear reading is linear on the face; one block for all
+    where the colour is one."""
     dtype, faces = surface.vertices.dtype, surface.faces
     grey = torch.full((3,), _GREY, dtype=dtype, device=surface.vertices.device)
     if surface.colours is None or surface.colours.dim() == 1:

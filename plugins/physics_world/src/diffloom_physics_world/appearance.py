@@ -25,14 +25,14 @@ class BodyAppearance:
 
     def apply(self, surface: Surface, name: str, model: Model) -> Surface:
         """``surface`` shown so."""
-        kind = {"dtype": surface.vertices.dtype, "device": surface.vertices.device}
+        like = surface.vertices
         if self.texture is not None:
             lay = getattr(model, "texture", None)
             if lay is None:
                 raise InputError(f"body {name!r}: {type(model).__name__} has no texture coordinates; give a colour")
-            return surface.with_appearance(texture=lay(self.texture.to(**kind)))
+            return surface.with_appearance(texture=lay(self.texture.to(like)))
         if self.colour is not None:
-            return surface.with_appearance(colours=torch.tensor(self.colour, **kind))
+            return surface.with_appearance(colours=torch.tensor(self.colour, dtype=like.dtype, device=like.device))
         return surface
 
 

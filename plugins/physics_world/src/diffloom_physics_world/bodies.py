@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -25,7 +25,7 @@ class Body:
 
     name: str
     model: Model
-    appearance: BodyAppearance = BodyAppearance()
+    appearance: BodyAppearance = field(default_factory=BodyAppearance)
 
     def params(self, params: Mapping[str, Tensor], dtype: torch.dtype) -> Params:
         """Its own among the parameters of the world."""

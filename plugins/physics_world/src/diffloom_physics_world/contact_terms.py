@@ -85,11 +85,11 @@ def _particles_bodies(
     )  # fmt: skip
     return (
         NodeTerm(
-            f"{name}.{points.name}", *on_points, constants, _rows(law, points, bodies), on=points.name,
+            f"{name}.{points.name}", on_points[0], on_points[1], constants, _rows(law, points, bodies), on=points.name,
             only=members, reads=bodies.name, shared=OTHERS,
         ),
         NodeTerm(
-            f"{name}.{bodies.name}", *on_bodies, constants, _rows(law, bodies, points), on=bodies.name,
+            f"{name}.{bodies.name}", on_bodies[0], on_bodies[1], constants, _rows(law, bodies, points), on=bodies.name,
             reads=points.name, shared=OTHERS,
         ),
     )  # fmt: skip

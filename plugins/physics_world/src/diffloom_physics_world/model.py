@@ -17,7 +17,7 @@ from diffloom_physics_world.attachments import read_attachments
 from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
 from diffloom_physics_world.contact_terms import Side, contact_terms, edge_length, meets
 from diffloom_physics_world.contacts import Contact, can_touch, is_particles, read_contacts, side_values
-from diffloom_physics_world.example import example_bodies, example_settings
+from diffloom_physics_world.example import EXAMPLE_ATTACHMENTS, example_bodies, example_settings
 from diffloom_physics_world.stability import suggested_step
 
 #: Thickness of contact between particles and triangles, in edges.
@@ -54,14 +54,15 @@ class World(Model):
         taken = {body.name for body in self.bodies} | {c.name for c in self.contacts}
         self.attachments = read_attachments(attachments, self._by_name, systems, taken)
         parts = [(body.name, body.model.specs) for body in self.bodies]
-        parts += [(part.name, part.specs) for part in (*self.contacts, *self.attachments)]
+        parts += [(contact.name, contact.specs) for contact in self.contacts]
+        parts += [(attachment.name, attachment.specs) for attachment in self.attachments]
         gravity = ParamSpec(GRAVITY, None, "m/s^2", "acceleration of free fall of every body, when given", (3,))
         self._specs = (*(spec_under(name, spec) for name, specs in parts for spec in specs), gravity)
 
     @classmethod
     def example(cls) -> World:
-        """A ball falls onto a sheet, a soft block onto a brick."""
-        return cls(example_bodies())
+        """A ball that moves in a net of particles, tied to one of them."""
+        return cls(example_bodies(), attachments=EXAMPLE_ATTACHMENTS)
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
@@ -72,7 +73,15 @@ class World(Model):
         return {f"{body.name}.{axis}": n for body in self.bodies for axis, n in body.model.axes.items()}
 
     def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
-        check_names("World", {spec.name: spec for spec in self.specs}, values)
+        specs = {spec.name: spec for spec in self.specs}
+        check_names("World", specs, values)
+        # Here already, so that what is wrong is told under the name it was given.
+        checked = {
+            name: specs[name].check(v, self.axes, dtype)
+            for name, v in values.items()
+            if name in specs and v is not None
+        }
+        values = {**values, **checked}
         made: dict[str, Tensor] = {}
         for body in self.bodies:
             own = body.model.params(dtype, **below(body.name, values))
@@ -119,7 +128,7 @@ class World(Model):
             thickness = contact.thickness
             both = is_particles(a[1]) and is_particles(b[1])
             sides = [
-                Side(name, nodes, self._side_values(contact, params, name, nodes, paired=not both))
+                Side(name, nodes, self.side_values_of(contact, params, name, nodes, paired=not both))
                 for name, nodes in (a, b)
             ]
             if thickness is None:
@@ -130,9 +139,10 @@ class World(Model):
     def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
         return [(name, nodes) for name, nodes in sets_of(self._by_name[body], sets).items() if can_touch(nodes)]
 
-    def _side_values(
+    def side_values_of(
         self, contact: Contact, params: Params, name: str, nodes: NodeSet, *, paired: bool
     ) -> dict[str, Tensor]:
+        """Contact parameters of the node set ``name`` in a contact, (nodes,) each."""
         body: Body = self._by_name[name.partition(".")[0]]
         given = below(contact.name, params)
         return side_values(contact, given, body, body.params(params, params.dtype), nodes, paired=paired)

@@ -1,7 +1,7 @@
 """Particles against the shapes of rigid bodies: what a contact does to either, and the transpose.
 
-A particle p touches body b where it is closer to b's shape than its thickness. The force f of the contact law acts on the
-particle where it is, and -f on the body at the same place, with the arm p - x: so the pair's momentum and angular
+A particle p touches body b where it is closer to b's shape than its thickness. The force f of the contact law acts on
+the particle where it is, and -f on the body at the same place, with the arm p - x: so the pair's momentum and angular
 momentum stay as they are. Each side computes the contact for itself, by the same function: nobody writes where another
 reads, and both forces have the same bits.
 

@@ -4,10 +4,10 @@ A node term on either set: its vertices sum the forces from the other's triangle
 other's vertices into rows of their own for their corners to gather. Each contact is so computed once from each side, by
 the same function: no list of pairs, nothing that can overflow, and every sum in one order.
 
-Arrays of the other set end in _o. slots, pushes: as in a shell's contact with itself (row r < 3 m of pushes is the force
-on corner r, rows 3 m + 2 r and the next its cotangents of x and u, for the m triangles of this set). members_o: flags of
-the other's vertices that touch. middles, middles_o: centres of the triangles, in the last row the reach of a contact,
-that is the largest radius plus the thickness. cells, starts, order: the other's vertices, then its triangles.
+Arrays of the other set end in _o. slots, pushes: as in a shell's contact with itself (row r < 3 m of pushes is the
+force on corner r, rows 3 m + 2 r and the next its cotangents of x and u, for the m triangles of this set). members_o:
+flags of the other's vertices that touch. middles, middles_o: centres of the triangles, in the last row the reach of a
+contact, that is the largest radius plus the thickness. cells, starts, order: the other's vertices, then its triangles.
 """
 
 import functools
