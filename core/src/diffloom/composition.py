@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import final
 
@@ -24,10 +22,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.interfaces.params import check_names, make_params
-
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
-#: What begins the names of unknowns that are no parameters.
-_RESERVED = ("appearance", "camera", "control", "look", "policy")
+from diffloom.namespaces import below, check_name, spec_under
 
 
 @final
@@ -96,8 +91,8 @@ class WithTerms(Model):
         added = []
         for name, term in self.terms.items():
             nodes = system.sets[self.on[name]]
-            context = TermContext(self.model, inner, nodes, self.on[name] or None, Control(_below(name, control)))
-            added.append(term.term(name, Params(_below(name, params), params.dtype), context))
+            context = TermContext(self.model, inner, nodes, self.on[name] or None, Control(below(name, control)))
+            added.append(term.term(name, Params(below(name, params), params.dtype), context))
         return Mechanics(system.nodes, (*system.terms, *added))
 
     def _models(self, params: Params) -> Params:
@@ -108,30 +103,12 @@ class WithTerms(Model):
         return {"nodes": self._counts[name], **self.terms[name].axes}
 
     def _own_specs(self, name: str) -> tuple[ParamSpec, ...]:
-        """The specs of a term under the names they have here, axes included."""
-        return tuple(
-            replace(
-                spec,
-                name=f"{name}.{spec.name}",
-                replaces=None if spec.replaces is None else f"{name}.{spec.replaces}",
-                not_to_be_confused=tuple((f"{name}.{other}", why) for other, why in spec.not_to_be_confused),
-                shape=tuple(f"{name}.{axis}" if isinstance(axis, str) else axis for axis in spec.shape),
-            )
-            for spec in self.terms[name].specs
-        )
-
-
-def _below(name: str, values: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Values whose names begin with ``name.``, without that."""
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+        """The specs of a term under the names they have here."""
+        return tuple(spec_under(name, spec) for spec in self.terms[name].specs)
 
 
 def _check(name: object, term: object) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InputError(f"terms: got the name {name!r}; expected lower case letters, digits and _, such as 'ball'")
-    if name in _RESERVED:
-        raise InputError(f"terms: the name {name!r} is kept for other unknowns; give the term another")
+    check_name("terms", name)
     if not isinstance(term, ForceTerm):
         raise InputError(f"term {name!r}: got {term!r}; expected a ForceTerm, such as get_term('sphere')(radius=0.3)")
 

@@ -13,6 +13,7 @@ from diffloom.interfaces import InputError
 
 if TYPE_CHECKING:
     from diffloom.contact.point_clusters import ContactPoints
+    from diffloom.contact.touching import TouchingBodies, TouchingSkin
 
 Named = tuple[str, Tensor]
 
@@ -57,6 +58,7 @@ class NodeSet:
     zeros there and a pass over the elements is saved. None means that f is always needed.
     contact_points: of rigid bodies (q: place and unit quaternion, u: velocity and angular velocity), where they touch
     obstacles. Particles touch at their places.
+    touches: with what the nodes touch other bodies of a world; particles without it touch at their places.
     """
 
     name: str
@@ -68,6 +70,7 @@ class NodeSet:
     motion: Motion | None = None
     force_needed_by: tuple[str, ...] | None = None
     contact_points: ContactPoints | None = None
+    touches: TouchingBodies | TouchingSkin | None = None
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:

@@ -15,7 +15,7 @@ from diffloom.dynamics.binding import Compiled
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.node_sets import NodeSet
 from diffloom.dynamics.terms import ElementTerm, NodeTerm, Term, TorchTerm
-from diffloom.interfaces import Dynamics, InputError
+from diffloom.interfaces import Dynamics, InputError, State
 
 
 @dataclass(frozen=True)
@@ -95,22 +95,32 @@ class Mechanics(Dynamics):
         return Evaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
 
     def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor:
-        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable."""
-        result: Tensor = _Force.apply(self, k, dt, q, u, *self.tensors)  # type: ignore[no-untyped-call]
+        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable. For
+        systems of one node set; see ``forces``."""
+        result: Tensor = _Force.apply(self, k, dt, q, u, *self.tensors)[0]  # type: ignore[no-untyped-call]
         return result
+
+    def forces(self, state: State, k: int = 0, dt: float = 1.0) -> dict[str, Tensor]:
+        """The same for every node set of ``state``, by name."""
+        q, u = ([state.sets[name][which] for name in self.sets] for which in (0, 1))
+        found = _Force.apply(self, k, dt, *q, *u, *self.tensors)  # type: ignore[no-untyped-call]
+        return dict(zip(self.sets, found, strict=True))
 
 
 class _Force(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, system: Mechanics, k: int, dt: float, q: Tensor, u: Tensor, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, system: Mechanics, k: int, dt: float, *inputs: Tensor) -> tuple[Tensor, ...]:
         ctx.system, ctx.k, ctx.dt = system, k, dt
-        ctx.save_for_backward(q, u, *tensors)
-        return system.evaluation(tensors, dt).force(k, (q.detach(),), (u.detach(),))[0]
+        ctx.save_for_backward(*inputs)
+        count = len(system.sets)
+        q, u = (tuple(t.detach() for t in inputs[n * count : (n + 1) * count]) for n in (0, 1))
+        return system.evaluation(inputs[2 * count :], dt).force(k, q, u)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, adj_f: Tensor) -> tuple[Any, ...]:
-        q, u, *tensors = ctx.saved_tensors
-        evaluation = ctx.system.evaluation(tensors, ctx.dt)
-        (adj_q,), (adj_u,) = evaluation.force_adjoint(ctx.k, (q,), (u,), (adj_f,))
-        return (None, None, None, adj_q, adj_u, *evaluation.gradients())
+    def backward(ctx: Any, *adj_f: Tensor) -> tuple[Any, ...]:
+        count = len(ctx.system.sets)
+        inputs = ctx.saved_tensors
+        evaluation = ctx.system.evaluation(inputs[2 * count :], ctx.dt)
+        adj_q, adj_u = evaluation.force_adjoint(ctx.k, inputs[:count], inputs[count : 2 * count], adj_f)
+        return (None, None, None, *adj_q, *adj_u, *evaluation.gradients())

@@ -21,12 +21,13 @@ from diffloom.interfaces.integrator import (
     NoGradient,
     StoreAll,
 )
+from diffloom.interfaces.joining import join
 from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
 from diffloom.interfaces.model import Model
 from diffloom.interfaces.params import Params, ParamSpec
 from diffloom.interfaces.renderer import Capabilities, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
-from diffloom.interfaces.surface import Material, Surface, Texture, join
+from diffloom.interfaces.surface import Material, Surface, Texture
 
 __getattr__ = renamed_names(__name__, {"OwnStep": "CustomStep"})
 

@@ -143,31 +143,6 @@ class Surface:
         return replace(self, vertices=vertices[index], colours=colours, texture=texture)
 
 
-def join(surfaces: list[Surface]) -> Surface:
-    """One surface of several with the same frames and material; textures cannot be joined."""
-    if not surfaces:
-        raise InputError("join: got no surfaces; expected at least one")
-    if any(s.texture is not None for s in surfaces):
-        raise InputError("join: got a textured surface; expected colours only")
-    offsets = [0]
-    for s in surfaces:
-        offsets.append(offsets[-1] + int(s.vertices.shape[1]))
-    grey = torch.full((3,), 0.5, dtype=surfaces[0].vertices.dtype)
-    colours = [vertex_colours(s, grey) for s in surfaces]
-    return Surface(
-        torch.cat([s.vertices for s in surfaces], dim=1),
-        torch.cat([s.faces + o for s, o in zip(surfaces, offsets, strict=False)]),
-        colours=torch.cat(_same_frames(colours), dim=-2),
-        material=surfaces[0].material,
-    )
-
-
-def _same_frames(colours: list[Tensor]) -> list[Tensor]:
-    """All with a leading axis of frames, as soon as one has it."""
-    frames = max((int(c.shape[0]) for c in colours if c.dim() == 3), default=0)
-    return [c.expand(frames, -1, -1) for c in colours] if frames else colours
-
-
 def vertex_colours(surface: Surface, otherwise: Tensor) -> Tensor:
     """Colours as (vertices, 3), or (frames, vertices, 3) where they change; ``otherwise`` (3,) stands in for none."""
     if surface.colours is not None and surface.colour_per == "face" and surface.colours.dim() > 1:

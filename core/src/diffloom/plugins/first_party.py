@@ -9,6 +9,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-rigid": {MODELS: ("rigid",)},
     "diffloom-physics-articulated": {MODELS: ("articulated",)},
     "diffloom-physics-smoke": {MODELS: ("smoke",)},
+    "diffloom-physics-world": {MODELS: ("world",)},
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {

@@ -29,6 +29,7 @@ from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
 from diffloom.simulation import simulate
 from diffloom.testing.checks import Skip
+from diffloom.testing.states import numbers, one_frame
 
 
 @dataclass(frozen=True)
@@ -134,13 +135,13 @@ class ModelSubject:
     def extent(self) -> float:
         """Size of the example [m, where coordinates are places]: the largest distance from the middle, at the start."""
         state = self.model.initial_state(self.params())
-        points = self.model.surface(Trajectory(state.q[None], state.u[None], torch.zeros(1)), self.params()).vertices
+        points = self.model.surface(one_frame(state), self.params()).vertices
         radius = float((points - points.mean(dim=1, keepdim=True)).norm(dim=-1).max().detach())
         return max(radius, 1e-6)
 
     def flat(self, trajectory: Trajectory) -> Tensor:
         """All saved numbers in a row."""
-        return torch.cat([trajectory.q.reshape(-1), trajectory.u.reshape(-1)])
+        return numbers(trajectory)
 
     def answer(self, params: Params, model: Model | None = None) -> Tensor:
         """The saved numbers of a run without gradients."""

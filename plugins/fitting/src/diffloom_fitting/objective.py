@@ -14,7 +14,7 @@ from diffloom.interfaces import InputError, NoGradient, SimulationError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Sampling, Scene, View, sample_times
+from diffloom_fitting.scene import Sampling, Scene, View, coordinates, sample_times
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie
@@ -86,7 +86,7 @@ class Objective:
         seen = {}
         for label, target in self.target.by_view().items():
             sampling = parts[label]
-            q = sampling.between(trajectory.q).cpu()
+            q = sampling.between(coordinates(trajectory)).cpu()
             if not outputs:
                 seen[label] = View(None, q, None, target.times)
                 continue

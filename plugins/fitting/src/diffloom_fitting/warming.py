@@ -108,8 +108,9 @@ def _leaves(loaded: Loaded) -> dict[str, Tensor]:
 
 def _run_physics(scene: Scene, leaves: dict[str, Tensor]) -> None:
     trajectory, _ = scene.simulate(leaves, (0, STEPS))
-    if trajectory.q.requires_grad:
-        (trajectory.q.sum() + trajectory.u.sum()).backward()
+    total = torch.stack([q.sum() + u.sum() for q, u in trajectory.sets.values()]).sum()
+    if total.requires_grad:
+        total.backward()
     with torch.no_grad():
         scene.simulate({}, (0, STEPS), NoGradient())
 
@@ -119,8 +120,9 @@ def _draw_images(scene: Scene) -> None:
     with torch.no_grad():
         state = scene.model.initial_state(params)
     times = torch.zeros(STEPS, dtype=scene.dtype)
-    q = torch.stack([state.q] * STEPS).requires_grad_(True)
-    image, _ = scene.draw(Trajectory(q, torch.stack([state.u] * STEPS), times), params, {}, ("rgba",))
+    q = {name: torch.stack([x] * STEPS).requires_grad_(True) for name, (x, _) in state.sets.items()}
+    u = {name: torch.stack([v] * STEPS) for name, (_, v) in state.sets.items()}
+    image, _ = scene.draw(Trajectory(q, u, times), params, {}, ("rgba",))
     assert image.rgba is not None
     image.rgba.sum().backward()
 

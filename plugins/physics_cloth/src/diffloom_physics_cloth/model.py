@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import contact_law, ground
+from diffloom.contact.touching import TouchingSkin
 from diffloom.dynamics import Mechanics, Term, broadcast, frozen, particles, springs
 from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import (
@@ -155,7 +157,8 @@ class ClothModel(Model):
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         rest = self.rest_shape(params)
         law = particles(self.mass(params, rest), params["gravity"], self.fixed)
-        return Mechanics(law, tuple(self._terms(params, control, rest)))
+        skin = TouchingSkin(self._nodes["faces"])
+        return Mechanics(replace(law, touches=skin), tuple(self._terms(params, control, rest)))
 
     def rest_shape(self, params: Params) -> RestShape:
         """Rest lengths, areas and angles, from the parameter ``rest_shape`` or else from the mesh."""

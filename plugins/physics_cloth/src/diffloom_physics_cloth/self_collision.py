@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import ContactLaw
+from diffloom.contact.corner_rows import corner_slots, power_of_two
 from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom.geometry.incidence import Indices
 from diffloom.interfaces.errors import InputError
@@ -28,8 +29,7 @@ def self_collision_term(
     values: the parameters of the normal law, scalars or one per vertex each. The two sides of a triangle are not told
     apart: a vertex must not cross it, that is come nearer by ``thickness``, within one step.
     """
-    from diffloom_physics_cloth.cell_kernels import sort_sheet
-    from diffloom_physics_cloth.self_collision_kernels import self_contact
+    from diffloom_physics_cloth.self_collision_kernels import self_contact, sort_sheet
 
     push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = self_contact(law.normal())
     count, buckets = len(faces), power_of_two(max(len(faces), particles))
@@ -49,18 +49,6 @@ def self_collision_term(
         stages=(Stage(1, sort_sheet), Stage(count, push_corners)),
         adjoint_stages=(Stage(count, push_corners_adjoint),),
     )
-
-
-def power_of_two(n: int) -> int:
-    """The smallest power of two that is not below n."""
-    return 1 << max(n - 1, 1).bit_length()
-
-
-def corner_slots(faces: Indices, particles: int) -> NDArray[np.int32]:
-    """For each vertex i the rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]]."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(faces.ravel(), minlength=particles))])
-    rows = np.argsort(faces.ravel(), kind="stable")
-    return np.concatenate([starts + particles + 1, rows]).astype(np.int32)
 
 
 def check_thickness(vertices: NDArray[np.float64], faces: Indices, thickness: float) -> None:

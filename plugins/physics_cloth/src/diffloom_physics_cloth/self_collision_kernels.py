@@ -13,8 +13,16 @@ import functools
 
 from diffloom.contact.kernels import ADD, LOAD
 from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
-from diffloom_physics_cloth.cell_kernels import bucket, cell_count, cells_around, in_cell, next_cell
-from diffloom_physics_cloth.touch_kernels import touch
+from diffloom.contact.cell_kernels import (
+    bucket,
+    cell_count,
+    cells_around,
+    face_centres,
+    in_cell,
+    next_cell,
+    sort_into_cells,
+)
+from diffloom.contact.touch_kernels import touch
 
 
 @device
@@ -28,6 +36,17 @@ def near(a, b, reach):
 def not_a_corner(i, j0, j1, j2):
     """Whether vertex i is none of the corners."""
     return i != j0 and i != j1 and i != j2
+
+
+@device
+def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
+    """First stage of self-collision: balls around the triangles, and both sorts."""
+    R = x.dtype.type
+    count = faces.shape[0]
+    reach = face_centres(x, faces, balls) + thickness[0]
+    balls[count, 0] = reach
+    sort_into_cells(x, x.shape[0], R(0.5) / reach, cells, starts, order, 0, 0)
+    sort_into_cells(balls, count, R(0.5) / reach, cells, starts, order, 1, x.shape[0])
 
 
 @functools.cache
@@ -59,7 +78,7 @@ def self_contact(normal_law):
             for s in range(starts[0, b], starts[0, b + 1]):
                 i = order[s]
                 if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), m, r):
-                    g, w = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i))
+                    g, w = touch_force(clock, x, u, i, x, u, j0, j1, j2, thickness[0], load(k_n, i))
                     s0 = sub3(s0, mul3(g, w[0]))
                     s1 = sub3(s1, mul3(g, w[1]))
                     s2 = sub3(s2, mul3(g, w[2]))
@@ -91,7 +110,7 @@ def self_contact(normal_law):
                     j1 = faces[f, 1]
                     j2 = faces[f, 2]
                     if not_a_corner(i, j0, j1, j2):
-                        g, _ = touch_force(clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i))
+                        g, _ = touch_force(clock, x, u, i, x, u, j0, j1, j2, thickness[0], load(k_n, i))
                         total = add3(total, g)
         return total
 
@@ -124,7 +143,7 @@ def self_contact(normal_law):
                 i = order[s]
                 if in_cell(cells, i, cell) and not_a_corner(i, j0, j1, j2) and near(ld3(x, i), c, r):
                     w, m, gap, A, B, _ = touch_force_adjoint(
-                        clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i), adj_f
+                        clock, x, u, i, x, u, j0, j1, j2, thickness[0], load(k_n, i), adj_f, adj_f
                     )
                     x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
                     x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
@@ -170,7 +189,7 @@ def self_contact(normal_law):
                     j2 = faces[f, 2]
                     if not_a_corner(i, j0, j1, j2):
                         _, _, _, A, B, a_k = touch_force_adjoint(
-                            clock, x, u, i, j0, j1, j2, thickness[0], load(k_n, i), adj_f
+                            clock, x, u, i, x, u, j0, j1, j2, thickness[0], load(k_n, i), adj_f, adj_f
                         )
                         a_x = add3(a_x, A)
                         a_u = add3(a_u, B)

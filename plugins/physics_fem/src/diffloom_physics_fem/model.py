@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from diffloom.contact import contact_law, unit_normal
 from diffloom.contact import ground as ground_contact
+from diffloom.contact.touching import TouchingSkin
 from diffloom.dynamics import Mechanics, broadcast, frozen, particles
 from diffloom.geometry.incidence import assemble
 from diffloom.geometry.tet_surface import extract_surface
@@ -107,6 +109,7 @@ class FemModel(Model):
             region_named(self.regions, name, "shared")
         self._specs = declare(self._shared, self.contact if ground else None)
         self._nodes = frozen(self.mesh.tets.astype(np.int32))
+        self._skin = frozen(self.shown.vertices[self.shown.faces].astype(np.int32))
         self._rest: dict[torch.dtype, RestShape] = {}
 
     @classmethod
@@ -146,6 +149,7 @@ class FemModel(Model):
             activation=self.activation(params, control),
         )
         law = particles(self.masses(params), params["gravity"], self.fixed)
+        law = replace(law, touches=TouchingSkin(self._skin))
         floor = (ground_contact(params, len(self.mesh.vertices), contact=self.contact),) if self.ground else ()
         return Mechanics(law, (tets, *floor))
 

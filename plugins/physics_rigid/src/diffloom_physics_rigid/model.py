@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import contact_law, contact_points
+from diffloom.contact.touching import BodyShapes, TouchingBodies
 from diffloom.dynamics import Mechanics, NodeTerm, Term, broadcast
 from diffloom.interfaces import (
     Control,
@@ -29,7 +32,7 @@ from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
 from diffloom_physics_rigid.ground import body_ground
-from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
+from diffloom_physics_rigid.pairs import body_pairs, collision_reach, point_share, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
 from diffloom_physics_rigid.poses import unit_quaternions, world_vertices
 from diffloom_physics_rigid.pushes import body_pushes, push_times, read_push
@@ -93,7 +96,7 @@ class RigidModel(Model):
         roundness, reach = [body.roundness for body in self.bodies], [body.reach for body in self.bodies]
         self._points = contact_points([body.points for body in self.bodies], roundness)
         self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
-        self._shapes: Shapes | None = None
+        self._shapes: dict[float, BodyShapes] = {}
         self._specs = specs_of(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
         self._push_times = push_times(self.pushes, len(self.bodies))
@@ -165,10 +168,20 @@ class RigidModel(Model):
             self._push_term(params),
         ]
         if self.collisions:
-            if self._shapes is None:
-                self._shapes = shapes_of(self.bodies)
-            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes, params))
-        return Mechanics(law, tuple(terms))
+            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), params))
+        return Mechanics(replace(law, touches=self._touches), tuple(terms))
+
+    def _shapes_of(self, margin: float) -> BodyShapes:
+        """The bodies' shapes, whose distances are known up to ``margin`` [m] outside; found once."""
+        if margin not in self._shapes:
+            self._shapes[margin] = shapes_of(self.bodies, margin)
+        return self._shapes[margin]
+
+    @cached_property
+    def _touches(self) -> TouchingBodies:
+        """How the bodies touch others of a world."""
+        points = replace(self._pair_points, reach=collision_reach(self.bodies))
+        return TouchingBodies(points, self._shapes_of, np.array([point_share(body) for body in self.bodies]))
 
     def _push_term(self, params: Params) -> NodeTerm:
         count = len(self.pushes)

@@ -4,7 +4,7 @@ import functools
 
 from diffloom.kernels import device, quat_matrix_vjp
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
-from diffloom_physics_rigid.pair_point_kernels import pair_points
+from diffloom.contact.body_pair_kernels import pair_points
 
 
 @functools.cache
@@ -21,6 +21,7 @@ def pair_contact(normal_law, friction_law):
         """Force and torque on body i from all its neighbours."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
+        side = (q, u, k_n, k_t)
         zero = q.dtype.type(0)
         force = (zero, zero, zero)
         torque = (zero, zero, zero)
@@ -35,7 +36,7 @@ def pair_contact(normal_law, friction_law):
                     a = i if part == 0 else j
                     b = j if part == 0 else i
                     force, torque = points_in_shape(
-                        a, b, part == 0, clock, q, u, own, shapes, (low, high), (k_n, k_t), force, torque
+                        a, b, part == 0, clock, side, side, own, shapes, (low, high), force, torque
                     )
         return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
@@ -48,6 +49,7 @@ def pair_contact(normal_law, friction_law):
         """Cotangent of body i's state and contact from every contact it takes part in."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
+        side = (q, u, k_n, k_t)
         zero = q.dtype.type(0)
         a_x = (zero, zero, zero)
         a_v = a_x
@@ -64,8 +66,8 @@ def pair_contact(normal_law, friction_law):
                     a = i if part == 0 else j
                     b = j if part == 0 else i
                     a_x, a_v, a_w, a_R = points_in_shape_adjoint(
-                        a, b, part == 0, clock, q, u, own, shapes, (low, high), (k_n, k_t), adj_f, (adj_k_n, adj_k_t),
-                        a_x, a_v, a_w, a_R,
+                        a, b, part == 0, clock, side, side, own, shapes, (low, high), adj_f, adj_f,
+                        (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R,
                     )
         a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
         return (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,43 +13,16 @@ from torch import Tensor
 from diffloom.contact import ContactLaw, contact_rows
 from diffloom.contact.distance_grid import DistanceGrid, distance_grid
 from diffloom.contact.point_clusters import ContactPoints
+from diffloom.contact.touching import KINDS, BodyShapes
 from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 
-KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
 
-
-@dataclass(frozen=True)
-class Shapes:
-    """The shapes of all bodies as arrays for the kernels.
-
-    kind: (bodies,) of KINDS. dims: (bodies, 3) sizes of exact shapes [m]. low, high: (bodies, 3) bounding boxes [m].
-    grid_start: (bodies,) where a mesh's distances begin in grid_values; grid_size, grid_origin, grid_cell: its grid.
-    """
-
-    kind: NDArray[np.int32]
-    dims: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    grid_start: NDArray[np.int32]
-    grid_size: NDArray[np.int32]
-    grid_origin: NDArray[np.float64]
-    grid_cell: NDArray[np.float64]
-    grid_values: NDArray[np.float64]
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """In the order in which the kernels take them."""
-        return (
-            self.kind, self.dims, self.low, self.high, self.grid_start, self.grid_size, self.grid_origin,
-            self.grid_cell, self.grid_values,
-        )  # fmt: skip
-
-
-def shapes_of(bodies: Sequence[Body]) -> Shapes:
-    """The shapes of ``bodies``. Bodies with the same mesh share one grid of distances."""
-    roundest = max(body.roundness for body in bodies)
+def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> BodyShapes:
+    """The shapes of ``bodies``. Bodies with the same mesh share one grid of distances, which reaches out as far as their
+    balls do, and at least by ``margin`` [m]."""
+    roundest = max(margin, *(body.roundness for body in bodies))
     grids: dict[tuple[bytes, int], tuple[int, DistanceGrid]] = {}
     rows: list[tuple[int, DistanceGrid] | None] = []
     total = 0
@@ -67,7 +39,7 @@ def shapes_of(bodies: Sequence[Body]) -> Shapes:
     for i, body in enumerate(bodies):
         dims[i, : len(body.shape.dims)] = body.shape.dims
     boxes = [bounds(body) for body in bodies]
-    return Shapes(
+    return BodyShapes(
         kind=np.array([KINDS[body.shape.kind] for body in bodies], dtype=np.int32),
         dims=dims,
         low=np.array([low for low, _ in boxes]),
@@ -94,6 +66,11 @@ def bounds(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return low - extra, high + extra
 
 
+def collision_reach(bodies: Sequence[Body]) -> NDArray[np.float64]:
+    """(bodies,) the farthest touching point of each from its centre [m], -inf for one that touches no other."""
+    return np.array([body.reach if body.collides else -np.inf for body in bodies])
+
+
 def point_share(body: Body) -> float:
     """sqrt(n/m) for n ground points and m points between bodies on the largest side."""
     vertices, points = (sides_of(p, body.roundness)[0] for p in (body.points, body.pair_points))
@@ -101,7 +78,7 @@ def point_share(body: Body) -> float:
 
 
 def body_pairs(
-    law: ContactLaw, bodies: Sequence[Body], points: ContactPoints, shapes: Shapes, params: Mapping[str, Tensor]
+    law: ContactLaw, bodies: Sequence[Body], points: ContactPoints, shapes: BodyShapes, params: Mapping[str, Tensor]
 ) -> NodeTerm:
     """Contact of every pair of bodies, of which at least one moves: points of each against the other's shape.
 
@@ -112,7 +89,7 @@ def body_pairs(
     from diffloom_physics_rigid.pair_kernels import pair_contact
 
     count = len(bodies)
-    reach = np.array([body.reach if body.collides else -np.inf for body in bodies])
+    reach = collision_reach(bodies)
     widest = np.array([reach.max()])
     values = law.resolve(params)
     share = torch.tensor([point_share(body) for body in bodies], dtype=values["contact_stiffness"].dtype)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Control, NoGradient, State
+from diffloom.interfaces import Control, NoGradient
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import largest_difference, matched_gradients, worst
 from diffloom.testing.models.interface import parameters
+from diffloom.testing.states import numbers, places, speeds, state_of
 from diffloom.testing.subjects import ModelSubject
 
 TOLERANCE = 1e-5
@@ -57,9 +58,8 @@ def start(subject: ModelSubject) -> str:
 
     def state(**given: Tensor) -> Tensor:
         found = subject.model.initial_state(subject.params(**given))
-        together = torch.cat([found.q.reshape(-1), found.u.reshape(-1)])
         # A state that no parameter sets has no graph; zero times an input gives it one.
-        return together + 0.0 * sum(v.sum() for v in given.values())
+        return numbers(found) + 0.0 * sum(v.sum() for v in given.values())
 
     return worst(matched_gradients(state, {n: v for n, v in values.items() if v.numel()}, tolerance=1e-6, directions=1))
 
@@ -87,7 +87,7 @@ def constant(subject: ModelSubject, name: str) -> str:
     fixed = subject.roll(subject.params(**others, **{name: each[0]}), gradient=NoGradient())
     control = Control({name: each[:1].expand_as(each).clone()})
     path = subject.roll(subject.params(**others), gradient=NoGradient(), control=control)
-    apart = largest_difference(path.q, fixed.q) / subject.extent
+    apart = largest_difference(places(path), places(fixed)) / subject.extent
     require(apart <= 1e-9, f"a constant control and the constant differ by {apart:.3g} of the example's size")
     return f"{apart:.1e}"
 
@@ -125,9 +125,9 @@ def state(subject: ModelSubject, part: str) -> str:
     begin = subject.model.initial_state(params)
 
     def motion(q: Tensor, u: Tensor) -> Tensor:
-        return subject.flat(subject.roll(params, state=State(q, u), steps=steps, save=(steps,)))
+        return subject.flat(subject.roll(params, state=state_of(begin, q, u), steps=steps, save=(steps,)))
 
-    return worst(matched_gradients(motion, {"q": begin.q, "u": begin.u}, tolerance=TOLERANCE))
+    return worst(matched_gradients(motion, {"q": places(begin), "u": speeds(begin)}, tolerance=TOLERANCE))
 
 
 @check("dot_product")

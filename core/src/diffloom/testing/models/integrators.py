@@ -10,6 +10,7 @@ from diffloom.plugins import get_integrator, integrators
 from diffloom.testing.checks import Failure, Skip, check, compared, require
 from diffloom.testing.comparing import finite, matched_gradients, worst
 from diffloom.testing.models.gradients import full_value
+from diffloom.testing.states import changed, places
 from diffloom.testing.subjects import ModelSubject
 
 #: Implicit schemes carry the tolerance of their solution into the differences.
@@ -44,9 +45,9 @@ def runs(subject: ModelSubject, name: str) -> str:
         raise Skip(reason)
     steps = min(STEPS, subject.steps)
     path = subject.roll(subject.params(), steps=steps, save=(0, steps), integrator=name, gradient=NoGradient())
-    finite(f"the motion by {name}", path.q)
+    finite(f"the motion by {name}", places(path))
     start = subject.model.initial_state(subject.params())
-    require(torch.equal(path.q[0], start.q), f"the first frame by {name} is not the initial state")
+    require(torch.equal(places(path[0]), places(start)), f"the first frame by {name} is not the initial state")
     given = dict(subject.variant_with(subject.fit))
     value = full_value(subject, subject.fit, given.pop(subject.fit, None))
 
@@ -65,10 +66,14 @@ def _stirred(subject: ModelSubject, state: State) -> State:
     """The start, a little deformed and moving, so that forces act from the first step on."""
     random = torch.Generator().manual_seed(11)
     size = 0.02 * subject.extent
-    u = state.u + size * torch.randn(state.u.shape, generator=random, dtype=torch.float64)
-    if state.q.dim() != 2 or state.q.shape[1] != 3:
-        return State(state.q, u)
-    return State(state.q + size * torch.randn(state.q.shape, generator=random, dtype=torch.float64), u)
+
+    def stir(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
+        if q.dim() != 2 or q.shape[1] != 3:
+            return q, u
+        return q + size * torch.randn(q.shape, generator=random, dtype=torch.float64), u
+
+    return changed(state, stir)
 
 
 CHECKS = (some, runs)

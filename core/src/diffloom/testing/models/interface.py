@@ -14,6 +14,7 @@ import torch
 from diffloom.interfaces import Model, Params, ParamSpec, State
 from diffloom.testing.checks import Failure, Skip, check, require
 from diffloom.testing.comparing import finite, refused, same_bits
+from diffloom.testing.states import places, speeds
 from diffloom.testing.subjects import ModelSubject
 
 #: Symbols that units are written with: "kg/m^3", "N s/m", "rad/s^2"; no unit is "".
@@ -26,6 +27,11 @@ SYMBOLS = frozenset({
 def parameters(subject: ModelSubject) -> tuple[str, ...]:
     """Names of all declared parameters."""
     return tuple(spec.name for spec in subject.model.specs)
+
+
+def is_lower_case(name: str) -> bool:
+    """Whether a name is words of Python in lower case; those of a model's part come after its name and a dot."""
+    return name == name.lower() and all(word.isidentifier() for word in name.split("."))
 
 
 @check("declarations")
@@ -42,8 +48,8 @@ def interface(subject: ModelSubject) -> None:
     names = [s.name for s in specs]
     require([s.name for s in model.specs] == names, "specs has another order when asked again; it must be fixed")
     require(len(set(names)) == len(names), f"a name is declared twice among {names}")
-    odd = [name for name in names if not (isinstance(name, str) and name.isidentifier() and name == name.lower())]
-    require(not odd, f"parameter names {odd}: use lower-case words of Python, joined by _")
+    odd = [name for name in names if not (isinstance(name, str) and is_lower_case(name))]
+    require(not odd, f"parameter names {odd}: use lower-case words of Python, joined by _; a dot sets off a part")
 
 
 @check("declarations", parameters)
@@ -89,10 +95,10 @@ def initial_state(subject: ModelSubject) -> None:
         require(isinstance(params, Params) and params.dtype == dtype, f"params({dtype}) has another precision")
         state = subject.model.initial_state(params)
         require(isinstance(state, State), f"initial_state returns {type(state).__name__}; expected a State")
-        require(state.q.dtype == dtype, f"initial_state is {state.q.dtype} for parameters of {dtype}")
+        require(places(state).dtype == dtype, f"initial_state is {places(state).dtype} for parameters of {dtype}")
         require(state.time == 0.0, f"initial_state is at time {state.time}; expected 0")
-        finite("initial_state.q", state.q)
-        finite("initial_state.u", state.u)
+        finite("initial_state.q", places(state))
+        finite("initial_state.u", speeds(state))
 
 
 @check("declarations")

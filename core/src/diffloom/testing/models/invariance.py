@@ -8,40 +8,48 @@ from torch import Tensor
 from diffloom.dynamics import Mechanics
 from diffloom.interfaces import Control, NoGradient, State, Trajectory
 from diffloom.testing.checks import Failure, Skip, check, require
+from diffloom.testing.states import changed, speeds
 from diffloom.testing.subjects import ModelSubject
 
 #: A turn about a slanted axis: quaternion w, x, y, z.
 TURN = torch.tensor([0.8, 0.36, -0.48, 0.0], dtype=torch.float64)
 
 
-def is_body(state: State) -> bool:
+def is_body(q: Tensor) -> bool:
     """Whether nodes are bodies (7 coordinates) rather than particles (3)."""
-    return state.q.shape[1] == 7
+    return q.shape[1] == 7
 
 
 def shaken(subject: ModelSubject) -> State:
     """The example under the values of "free", deformed and moving a little, so that forces act."""
     state = subject.model.initial_state(subject.params(**subject.values("free")))
-    if state.q.dim() != 2 or state.q.shape[1] not in (3, 7):
-        raise Skip(f"coordinates have the shape {tuple(state.q.shape)}: neither particles nor bodies")
+    for q, _ in state.sets.values():
+        if q.dim() != 2 or q.shape[1] not in (3, 7):
+            raise Skip(f"coordinates have the shape {tuple(q.shape)}: neither particles nor bodies")
     random = torch.Generator().manual_seed(11)
     size = 0.02 * subject.extent
-    u = state.u + size * torch.randn(state.u.shape, generator=random, dtype=torch.float64)
-    if is_body(state):
-        return State(state.q, u)
-    return State(state.q + size * torch.randn(state.q.shape, generator=random, dtype=torch.float64), u)
+
+    def shake(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
+        return (q if is_body(q) else q + size * torch.randn(q.shape, generator=random, dtype=torch.float64)), u
+
+    return changed(state, shake)
 
 
 def shifted(state: State, shift: Tensor) -> State:
     """The state moved by ``shift`` (3,) [m]."""
-    return State(torch.cat([state.q[:, :3] + shift, state.q[:, 3:]], dim=1), state.u)
+    return changed(state, lambda q, u: (torch.cat([q[:, :3] + shift, q[:, 3:]], dim=1), u))
 
 
 def turned(state: State, turn: Tensor = TURN) -> State:
     """The state turned about the origin."""
     R = matrix(turn)
-    q = torch.cat([state.q[:, :3] @ R.T, product(turn, state.q[:, 3:])], dim=1) if is_body(state) else state.q @ R.T
-    return State(q, torch.cat([part @ R.T for part in state.u.split(3, dim=1)], dim=1))
+
+    def rotate(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        q = torch.cat([q[:, :3] @ R.T, product(turn, q[:, 3:])], dim=1) if is_body(q) else q @ R.T
+        return q, torch.cat([part @ R.T for part in u.split(3, dim=1)], dim=1)
+
+    return changed(state, rotate)
 
 
 def matrix(turn: Tensor) -> Tensor:
@@ -63,13 +71,13 @@ def product(a: Tensor, b: Tensor) -> Tensor:
     return torch.cat([w[:, None], v], dim=1)
 
 
-def forces(subject: ModelSubject, state: State) -> Tensor:
-    """Forces (nodes, 3), or forces and torques (bodies, 6), under the values of "free"."""
+def forces(subject: ModelSubject, state: State) -> dict[str, Tensor]:
+    """Forces (nodes, 3), or forces and torques (bodies, 6), of every node set, under the values of "free"."""
     system = subject.model.dynamics(subject.params(**subject.values("free")), Control())
     if not isinstance(system, Mechanics):
         raise Skip(f"forces are needed for this, and the model brings {system.kind!r}")
-    found = system.force(state.q, state.u, dt=subject.dt).detach()
-    if not bool((found != 0.0).any()):
+    found = {name: f.detach() for name, f in system.forces(state, dt=subject.dt).items()}
+    if not any(bool((f != 0.0).any()) for f in found.values()):
         raise Skip("no force acts on the example under the values of 'free', not even deformed and moving")
     return found
 
@@ -83,8 +91,8 @@ def stays(subject: ModelSubject) -> str:
     """With the values of ``example_settings.rest`` nothing moves over all steps of the example."""
     params = subject.params(**subject.values("rest"))
     path = subject.roll(params, gradient=NoGradient(), save=(0, subject.steps // 2, subject.steps))
-    require(float(path.u[0].abs().max()) == 0.0, "the values of 'rest' give a state that moves at the start")
-    moved = float((path.q - path.q[0]).abs().max()) / subject.extent
+    require(float(speeds(path[0]).abs().max()) == 0.0, "the values of 'rest' give a state that moves at the start")
+    moved = max(float((q - q[0]).abs().max()) for q, _ in path.sets.values()) / subject.extent
     require(moved <= REST_TOLERANCE, f"the state at rest moves by {moved:.3g} of its size; allowed {REST_TOLERANCE:g}")
     return f"moves by {moved:.1e} of its size"
 
@@ -121,40 +129,53 @@ def translation(subject: ModelSubject) -> str:
     """Moved by a vector, all frames are moved by it."""
     state, shift = shaken(subject), torch.tensor([0.7, -0.4, 1.1], dtype=torch.float64) * subject.extent
     path, other = run(subject, state), run(subject, shifted(state, shift))
-    return small("a moved start", (other.q[..., :3] - shift - path.q[..., :3]) / subject.extent, TOLERANCE)
+    return small("a moved start", (centres(other) - shift - centres(path)) / subject.extent, TOLERANCE)
 
 
 def rotation(subject: ModelSubject) -> str:
     """Turned about the origin, all frames are turned."""
     state = shaken(subject)
     path, other = run(subject, state), run(subject, turned(state))
-    return small("a turned start", (other.q[..., :3] - path.q[..., :3] @ matrix(TURN).T) / subject.extent, TOLERANCE)
+    return small("a turned start", (centres(other) - centres(path) @ matrix(TURN).T) / subject.extent, TOLERANCE)
 
 
 def boost(subject: ModelSubject) -> str:
     """Forces do not change when everything drifts along."""
     state, drift = shaken(subject), torch.zeros(6, dtype=torch.float64)
     drift[:3] = torch.tensor([0.3, 0.9, -0.5], dtype=torch.float64)
-    f = forces(subject, state)
-    g = forces(subject, State(state.q, state.u + drift[: state.u.shape[1]]))
+    f = together(forces(subject, state))
+    g = together(forces(subject, changed(state, lambda q, u: (q, u + drift[: u.shape[1]]))))
     return small("forces of a drifting system", (g - f) / f.abs().max(), FORCE_TOLERANCE)
 
 
 def momentum(subject: ModelSubject) -> str:
     """Inner forces add up to nothing."""
-    f = forces(subject, shaken(subject))
-    return small("the sum of all inner forces", f[:, :3].sum(dim=0) / f.abs().max(), FORCE_TOLERANCE)
+    f = torch.cat([each[:, :3] for each in forces(subject, shaken(subject)).values()])
+    return small("the sum of all inner forces", f.sum(dim=0) / f.abs().max(), FORCE_TOLERANCE)
 
 
 def angular_momentum(subject: ModelSubject) -> str:
     """Inner forces exert no torque."""
     state = shaken(subject)
-    f = forces(subject, state)
-    torque = torch.linalg.cross(state.q[:, :3], f[:, :3])
-    torque = torque + f[:, 3:] if is_body(state) else torque
+    parts = []
+    for name, f in forces(subject, state).items():
+        q = state.sets[name][0]
+        arms = torch.linalg.cross(q[:, :3], f[:, :3])
+        parts.append(arms + f[:, 3:] if is_body(q) else arms)
+    torque = torch.cat(parts)
     if not bool(torque.any()):
         raise Skip("no inner force exerts a torque on the example, not even deformed and moving")
     return small("the torque of all inner forces", torque.sum(dim=0) / torque.abs().max(), FORCE_TOLERANCE)
+
+
+def centres(path: Trajectory) -> Tensor:
+    """(frames, nodes, 3), of the nodes of all sets."""
+    return torch.cat([q[..., :3] for q, _ in path.sets.values()], dim=1)
+
+
+def together(parts: dict[str, Tensor]) -> Tensor:
+    """The numbers of all node sets in a row."""
+    return torch.cat([part.reshape(-1) for part in parts.values()])
 
 
 def run(subject: ModelSubject, state: State) -> Trajectory:

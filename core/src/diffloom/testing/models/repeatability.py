@@ -8,6 +8,7 @@ from torch import Tensor
 from diffloom.testing.checks import check, require
 from diffloom.testing.comparing import finite, same_bits
 from diffloom.testing.models.gradients import full_value
+from diffloom.testing.states import places, speeds
 from diffloom.testing.subjects import ModelSubject
 
 
@@ -48,13 +49,13 @@ def leaves_inputs_alone(subject: ModelSubject) -> None:
     params = subject.params()
     before = {name: value.clone() for name, value in params.items()}
     state = subject.model.initial_state(params)
-    q, u = state.q.clone(), state.u.clone()
+    q, u = places(state).clone(), speeds(state).clone()
     path = subject.roll(params, state=state)
     subject.model.surface(path, params)
     changed = [name for name, value in params.items() if not torch.equal(value, before[name])]
     require(not changed, f"a run changes the parameters {changed} in place")
-    same_bits("the state before and after a run", q, state.q)
-    same_bits("the velocities before and after a run", u, state.u)
+    same_bits("the state before and after a run", q, places(state))
+    same_bits("the velocities before and after a run", u, speeds(state))
 
 
 #: Single precision carries seven digits; contact and stiff material amplify its rounding on the way.
@@ -67,10 +68,12 @@ def run(subject: ModelSubject, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     given = {**subject.variant_with(name)}
     leaf = full_value(subject, name, given.pop(name, None)).to(dtype).requires_grad_()
     path = subject.roll(subject.params_in(dtype, **given, **{name: leaf}))
-    require(path.q.dtype == dtype and path.u.dtype == dtype, f"parameters of {dtype} give a motion of {path.q.dtype}")
-    weights = torch.linspace(-1.0, 1.0, path.q.numel(), dtype=torch.float64).to(dtype)
-    gradient = torch.autograd.grad((path.q.reshape(-1) * weights).sum(), leaf)[0]
-    return finite(f"the motion in {dtype}", path.q.detach()).double(), finite("its gradient", gradient).double()
+    dtypes = {value.dtype for pair in path.sets.values() for value in pair}
+    require(dtypes == {dtype}, f"parameters of {dtype} give a motion of {', '.join(map(str, dtypes))}")
+    q = places(path)
+    weights = torch.linspace(-1.0, 1.0, q.numel(), dtype=torch.float64).to(dtype)
+    gradient = torch.autograd.grad((q * weights).sum(), leaf)[0]
+    return finite(f"the motion in {dtype}", q.detach()).double(), finite("its gradient", gradient).double()
 
 
 @check("precision")

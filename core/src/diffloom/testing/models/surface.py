@@ -10,6 +10,7 @@ from torch import Tensor
 from diffloom.interfaces import NoGradient, Surface, Trajectory
 from diffloom.testing.checks import Skip, check, require
 from diffloom.testing.comparing import finite, matched_gradients, worst
+from diffloom.testing.states import places, trajectory_of
 from diffloom.testing.subjects import ModelSubject
 
 
@@ -26,7 +27,8 @@ def valid(subject: ModelSubject) -> str:
     path, surface = shown(subject)
     require(isinstance(surface, Surface), f"surface returns {type(surface).__name__}; expected a Surface")
     require(len(surface) == len(path), f"the surface has {len(surface)} frames for {len(path)} states")
-    require(surface.vertices.dtype == path.q.dtype, f"vertices are {surface.vertices.dtype} of {path.q.dtype} states")
+    dtype = places(path).dtype
+    require(surface.vertices.dtype == dtype, f"vertices are {surface.vertices.dtype} of {dtype} states")
     require(len(surface.faces) > 0, "the surface has no faces: nothing would be drawn")
     finite("vertices", surface.vertices)
     a, b, c = surface.faces.unbind(1)
@@ -58,12 +60,12 @@ def gradient(subject: ModelSubject) -> str:
     params = subject.params()
 
     def seen(q: Tensor) -> Tensor:
-        surface = subject.model.surface(Trajectory(q, path.u, path.times), params)
+        surface = subject.model.surface(trajectory_of(path, q), params)
         changing = [] if surface.colours is None or surface.colours.dim() < 3 else [surface.colours]
         changing += [] if surface.texture is None or surface.texture.image.dim() < 4 else [surface.texture.image]
         return torch.cat([value.reshape(-1) for value in (surface.vertices, *changing)])
 
-    found = matched_gradients(seen, {"q": path.q}, tolerance=1e-7)
+    found = matched_gradients(seen, {"q": places(path)}, tolerance=1e-7)
     require(
         not all(c.silent for c in found),
         "neither vertices nor colours depend on the state: nothing could be fitted to a video",

@@ -20,13 +20,14 @@ from diffloom.interfaces import (
     Renderer,
     StoreAll,
 )
-from diffloom.plugins import get_camera, get_integrator, get_model, get_renderer
+from diffloom.plugins import get_camera, get_integrator, get_renderer
 from diffloom_fitting.files.load import Loaded
-from diffloom_fitting.files.make import make, make_registered, with_paths
+from diffloom_fitting.files.make import make, make_registered
 from diffloom_fitting.files.quantities import quantity
 from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, TimeTable
 from diffloom_fitting.files.terms import with_terms
 from diffloom_fitting.files.values import Named, Table
+from diffloom_fitting.files.worlds import bare_model
 from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Scene, Viewpoint, Waypoint
 from diffloom_fitting.scene.checks import suggested_step
 from diffloom_fitting.scene.network import network_policy
@@ -55,9 +56,7 @@ def build_renderer(loaded: Loaded, name: str) -> Renderer:
 def _scene(loaded: Loaded) -> Scene:
     content = loaded.content
     dtype = DTYPES[content.precision]
-    settings = with_paths(content.model.settings, loaded.folder)
-    bare: Model = make("model", content.model.name, get_model(content.model.name), settings)
-    model = with_terms(bare, content.terms, loaded.folder)
+    model = with_terms(bare_model(content, loaded.folder), content.terms, loaded.folder)
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
     integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
     params = model.params(dtype, **_sought(content, model, values), **values)

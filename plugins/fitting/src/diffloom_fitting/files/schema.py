@@ -28,6 +28,21 @@ class TermTable(Table):
         return dict(self.model_extra or {})
 
 
+class BodyTable(Table):
+    """One of several bodies in a world."""
+
+    name: str = Field(description="your name for it: its parameters are called <name>.<parameter>")
+    model: Named = Field(description="its model's registered name, and the arguments it is made with")
+    colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
+    texture: str | None = Field(None, description="an image laid over it, where the model has texture coordinates")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As the model "world" takes it."""
+        own = {"name": self.name, "model": {"name": self.model.name, **self.model.settings}}
+        return own | {key: v for key, v in (("colour", self.colour), ("texture", self.texture)) if v is not None}
+
+
 class TimeTable(Table):
     """The clock of the physics."""
 
@@ -218,7 +233,10 @@ class ExperimentFile(Table):
     seed: int = Field(0, description="of all draws")
     precision: Literal["float32", "float64"] = Field("float64", description="of everything that is computed")
     device: str = Field("cpu", description="where it is simulated and drawn: cpu or cuda")
-    model: Named = Field(description="the model's registered name, and the arguments it is made with")
+    model: Named | None = Field(None, description="the model's registered name, and the arguments it is made with")
+    bodies: list[BodyTable] = Field([], description="instead of a model: several that move together and touch")
+    contacts: list[dict[str, Any]] = Field([], description="what is said of the contact between two of the bodies")
+    attachments: list[dict[str, Any]] = Field([], description="springs, holds and paths of the bodies")
     terms: list[TermTable] = Field([], description="force terms added to the model, such as obstacles")
     params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")
     time: TimeTable = Field(description="the clock of the physics")

@@ -11,6 +11,7 @@ from diffloom.plugins import get_term
 from diffloom_fitting.files.draws import is_draw
 from diffloom_fitting.files.make import make, with_paths
 from diffloom_fitting.files.schema import TermTable
+from diffloom_fitting.files.worlds import part_names
 
 #: Tables in which parameters are named, by the path to them.
 NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"), ("prior", "gaussian"))
@@ -32,10 +33,9 @@ def with_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model
 
 
 def with_dotted_names(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A file's data with parameters of terms called ``term.parameter``, also where the file has them in tables of the
-    term's name: [unknowns.ball.radius] is ["unknowns"]["ball.radius"]."""
-    tables = data.get("terms", [])
-    names = {t.get("name") for t in tables if isinstance(t, Mapping)} if isinstance(tables, list) else set()
+    """A file's data with parameters of terms and bodies called ``term.parameter``, also where the file has them in
+    tables of the term's name: [unknowns.ball.radius] is ["unknowns"]["ball.radius"]."""
+    names = part_names(data)
     made = dict(data)
     for path in NAMING if names else ():
         _lift(made, path, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from diffloom_fitting.run_folder.writing import new_file
 
 
 def write_states(path: Path, trajectory: Trajectory) -> None:
-    """Write q (frames, nodes, dq), u (frames, nodes, du) and times (frames,) [s]."""
+    """Write q (frames, nodes, dq), u (frames, nodes, du) and times (frames,) [s]; of several node sets "ball.q" etc."""
+    saved: dict[str, Any] = {"times": trajectory.times.cpu().numpy()}
+    for name, (q, u) in trajectory.sets.items():
+        before = f"{name}." if name else ""
+        saved |= {f"{before}q": q.cpu().numpy(), f"{before}u": u.cpu().numpy()}
     with new_file(path) as beside:
-        saved = {name: getattr(trajectory, name).cpu().numpy() for name in ("q", "u", "times")}
         np.savez_compressed(beside, **saved)

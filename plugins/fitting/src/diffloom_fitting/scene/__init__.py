@@ -6,7 +6,7 @@ from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.policy import Policy, Sinusoids
-from diffloom_fitting.scene.scene import Scene, View
+from diffloom_fitting.scene.scene import Scene, View, coordinates
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "View",
     "Viewpoint",
     "Waypoint",
+    "coordinates",
     "sample_times",
 ]

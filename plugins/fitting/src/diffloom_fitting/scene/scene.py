@@ -38,7 +38,8 @@ CONTROL = "control."
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of a scene at some times: images (None when not asked for), states and drawn vertices."""
+    """What is seen of a scene at some times: images (None when not asked for), states and drawn vertices. q: see
+    ``coordinates``."""
 
     image: Image | None
     q: Tensor
@@ -200,7 +201,7 @@ class Scene:
         """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
         sampling = sample_times(times, self.dt, self.steps)
         trajectory, params = self.simulate(values, sampling.save, gradient)
-        q = sampling.between(trajectory.q).cpu()
+        q = sampling.between(coordinates(trajectory)).cpu()
         if not outputs:
             return View(None, q, None, times)
         image, vertices = self.draw(trajectory, params, values, outputs, sampling)
@@ -247,4 +248,12 @@ def over(rgba: Tensor, background: Tensor) -> Tensor:
 def _start(model: Model, params: Params) -> Trajectory:
     with torch.no_grad():
         state = model.initial_state(params)
-    return Trajectory(state.q[None], state.u[None], torch.zeros(1, dtype=state.q.dtype))
+    q, u = ({name: pair[k][None] for name, pair in state.sets.items()} for k in (0, 1))
+    return Trajectory(q, u, torch.zeros(1, dtype=params.dtype))
+
+
+def coordinates(trajectory: Trajectory) -> Tensor:
+    """(frames, nodes, dq); of several node sets all numbers of a frame in a row, (frames, numbers)."""
+    if len(trajectory.sets) == 1:
+        return trajectory.q
+    return torch.cat([q.flatten(1) for q, _ in trajectory.sets.values()], dim=1)

@@ -1,4 +1,4 @@
-"""Vertices and triangles sorted into the cells of a grid, anew in each step, by one thread and so in one order.
+"""Points and triangles sorted into the cells of a grid, anew in each step, by one thread and so in one order.
 
 A cell is as wide as the largest ball around a triangle, the thickness of contact included, is across; whatever may
 touch a ball's centre then lies in at most two cells along each axis. Cells are kept in buckets by a hash of their
@@ -103,14 +103,3 @@ def sort_into_cells(points, count, inverse, cells, starts, order, kind, first):
         b = bucket((int(cells[first + i, 0]), int(cells[first + i, 1]), int(cells[first + i, 2])), buckets)
         order[first + starts[kind, b + 1]] = i
         starts[kind, b + 1] += 1
-
-
-@device
-def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
-    """First stage of self-collision: balls around the triangles, and both sorts."""
-    R = x.dtype.type
-    count = faces.shape[0]
-    reach = face_centres(x, faces, balls) + thickness[0]
-    balls[count, 0] = reach
-    sort_into_cells(x, x.shape[0], R(0.5) / reach, cells, starts, order, 0, 0)
-    sort_into_cells(balls, count, R(0.5) / reach, cells, starts, order, 1, x.shape[0])

@@ -5,13 +5,14 @@ A and B turn the two bodies' axes into the world's. ``own`` says that the body a
 not b: each body of a pair computes the contact for itself, so that nobody writes where another reads. What is used in a
 contact only is loaded there: few values then live through the search.
 
-``points`` is the tuple (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points),
-``shapes`` that of kernels.distance, ``bounds`` (low, high) of the shapes, ``parameters`` (k_n, k_t): the rows of all
-bodies that the laws read.
+The two may be in different node sets: ``side_a`` is the tuple (q, u, k_n, k_t) of a's set, with the rows that the laws
+read, ``side_b`` that of b's. ``points`` is (reach, roundness, cluster_starts, cluster_centre, cluster_radius,
+point_starts, points) of a's set; ``shapes`` that of body_shape_kernels and ``bounds`` (low, high), both of b's set.
 """
 
 import functools
 
+from diffloom.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
 from diffloom.contact.kernels import contact
 from diffloom.kernels import (
     Tmatmul33,
@@ -29,7 +30,6 @@ from diffloom.kernels import (
     sub3,
     tmatvec33,
 )
-from diffloom_physics_rigid.distance_kernels import may_touch, shape_distance, shape_distance_adjoint
 
 
 @device
@@ -43,22 +43,22 @@ def near_box(p, margin, low, high, b):
 
 
 @device
-def frames(a, b, q):
+def frames(a, b, q_a, q_b):
     """B, M = B^T A and t = B^T (x_a - x_b)."""
-    xa, ra = ld7(q, a)
-    xb, rb = ld7(q, b)
+    xa, ra = ld7(q_a, a)
+    xb, rb = ld7(q_b, b)
     B = quat_matrix(rb)
     return B, Tmatmul33(B, quat_matrix(ra)), tmatvec33(B, sub3(xa, xb))
 
 
 @device
-def contact_at(a, b, q, u, p, n, rho):
+def contact_at(a, b, side_a, side_b, p, n, rho):
     """Where the rounded point p of a touches, from both centres, and how fast it slips there."""
-    xa, ra = ld7(q, a)
-    va, wa = ld6(u, a)
-    vb, wb = ld6(u, b)
+    xa, ra = ld7(side_a[0], a)
+    va, wa = ld6(side_a[1], a)
+    vb, wb = ld6(side_b[1], b)
     arm_a = sub3(matvec33(quat_matrix(ra), p), mul3(n, rho))
-    arm_b = add3(arm_a, sub3(xa, ld3(q, b)))
+    arm_b = add3(arm_a, sub3(xa, ld3(side_b[0], b)))
     return arm_a, arm_b, sub3(add3(va, cross3(wa, arm_a)), add3(vb, cross3(wb, arm_b)))
 
 
@@ -70,27 +70,31 @@ def pair_points(normal_law, friction_law):
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
     @device
-    def pair_parameters(a, b, parameters):
+    def pair_parameters(a, b, side_a, side_b):
         """The parameters of the contact between a and b."""
-        k_n, k_t = parameters
-        kn = normal_pair(load(k_n, a), load(k_n, b))
-        return kn, friction_pair(load_friction(k_t, a), load_friction(k_t, b))
+        kn = normal_pair(load(side_a[2], a), load(side_b[2], b))
+        return kn, friction_pair(load_friction(side_a[3], a), load_friction(side_b[3], b))
 
     @device
-    def add_parameters(a, b, own, parameters, adj_parameters, adj_kn, adj_kt):
+    def add_parameters(a, b, own, side_a, side_b, adj_parameters, adj_kn, adj_kt):
         """Add to the cotangents of the contact parameters of the body asking, for those of the pair's."""
-        k_n, k_t = parameters
         adj_k_n, adj_k_t = adj_parameters
-        i = a if own else b
-        j = b if own else a
-        add(adj_k_n, i, normal_pair_adjoint(load(k_n, i), load(k_n, j), adj_kn))
-        add_friction(adj_k_t, i, friction_pair_adjoint(load_friction(k_t, i), load_friction(k_t, j), adj_kt))
+        kn_a = load(side_a[2], a)
+        kn_b = load(side_b[2], b)
+        kt_a = load_friction(side_a[3], a)
+        kt_b = load_friction(side_b[3], b)
+        if own:
+            add(adj_k_n, a, normal_pair_adjoint(kn_a, kn_b, adj_kn))
+            add_friction(adj_k_t, a, friction_pair_adjoint(kt_a, kt_b, adj_kt))
+        else:
+            add(adj_k_n, b, normal_pair_adjoint(kn_b, kn_a, adj_kn))
+            add_friction(adj_k_t, b, friction_pair_adjoint(kt_b, kt_a, adj_kt))
 
     @device
-    def points_in_shape(a, b, own, clock, q, u, points, shapes, bounds, parameters, force, torque):
+    def points_in_shape(a, b, own, clock, side_a, side_b, points, shapes, bounds, force, torque):
         """Add the force and the torque on the body asking, where f acts on a and -f on b."""
         reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
-        B, M, t = frames(a, b, q)
+        B, M, t = frames(a, b, side_a[0], side_b[0])
         rho = roundness[a]
         for c in range(cluster_starts[a], cluster_starts[a + 1]):
             if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
@@ -100,8 +104,8 @@ def pair_points(normal_law, friction_law):
                         distance, way = shape_distance(b, inside, shapes)
                         if distance < rho:
                             n = matvec33(B, way)
-                            arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
-                            kn, kt = pair_parameters(a, b, parameters)
+                            arm_a, arm_b, slip = contact_at(a, b, side_a, side_b, ld3(places, j), n, rho)
+                            kn, kt = pair_parameters(a, b, side_a, side_b)
                             f = force_at(clock, distance - rho, slip, n, kn, kt)
                             if own:
                                 force = add3(force, f)
@@ -113,12 +117,12 @@ def pair_points(normal_law, friction_law):
 
     @device
     def points_in_shape_adjoint(
-        a, b, own, clock, q, u, points, shapes, bounds, parameters, adj_f, adj_parameters, a_x, a_v, a_w, a_R
+        a, b, own, clock, side_a, side_b, points, shapes, bounds, adj_a, adj_b, adj_parameters, a_x, a_v, a_w, a_R
     ):
         """Add the cotangents of the state of the body asking: of its centre, velocity, spin and axes; and those of its
-        contact parameters to ``adj_parameters``."""
+        contact parameters to ``adj_parameters``. adj_a, adj_b: cotangents of the forces on both sets."""
         reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
-        B, M, t = frames(a, b, q)
+        B, M, t = frames(a, b, side_a[0], side_b[0])
         rho = roundness[a]
         for c in range(cluster_starts[a], cluster_starts[a + 1]):
             if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
@@ -128,16 +132,18 @@ def pair_points(normal_law, friction_law):
                         distance, way = shape_distance(b, inside, shapes)
                         if distance < rho:
                             n = matvec33(B, way)
-                            arm_a, arm_b, slip = contact_at(a, b, q, u, ld3(places, j), n, rho)
-                            kn, kt = pair_parameters(a, b, parameters)
+                            arm_a, arm_b, slip = contact_at(a, b, side_a, side_b, ld3(places, j), n, rho)
+                            kn, kt = pair_parameters(a, b, side_a, side_b)
                             f = force_at(clock, distance - rho, slip, n, kn, kt)
-                            force_a, turn_a = ld6(adj_f, a)
-                            force_b, turn_b = ld6(adj_f, b)
+                            force_a, turn_a = ld6(adj_a, a)
+                            force_b, turn_b = ld6(adj_b, b)
                             b_f = sub3(add3(force_a, cross3(turn_a, arm_a)), add3(force_b, cross3(turn_b, arm_b)))
                             b_c, b_v, b_n, b_kn, b_kt = adjoint_at(clock, distance - rho, slip, n, kn, kt, b_f)
-                            add_parameters(a, b, own, parameters, adj_parameters, b_kn, b_kt)
-                            b_arm_b = sub3(cross3(turn_b, f), cross3(b_v, (u[b, 3], u[b, 4], u[b, 5])))
-                            b_arm_a = add3(cross3(f, turn_a), cross3(b_v, (u[a, 3], u[a, 4], u[a, 5])))
+                            add_parameters(a, b, own, side_a, side_b, adj_parameters, b_kn, b_kt)
+                            _, spin_a = ld6(side_a[1], a)
+                            _, spin_b = ld6(side_b[1], b)
+                            b_arm_b = sub3(cross3(turn_b, f), cross3(b_v, spin_b))
+                            b_arm_a = add3(cross3(f, turn_a), cross3(b_v, spin_a))
                             b_arm_a = add3(b_arm_a, b_arm_b)
                             b_n = sub3(b_n, mul3(b_arm_a, rho))
                             b_inside = shape_distance_adjoint(b, inside, shapes, b_c, tmatvec33(B, b_n))

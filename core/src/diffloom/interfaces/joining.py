@@ -1,0 +1,115 @@
+"""Several surfaces as one, their colours and textures included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces.errors import InputError
+from diffloom.interfaces.surface import Surface, Texture, vertex_colours
+
+_GREY = 0.5
+
+
+def join(surfaces: Sequence[Surface]) -> Surface:
+    """One surface of several with the same material.
+
+    Frames must agree, or be 1 for what does not change. Where one has a texture, all are laid into one image: textures
+    side by side, and the colours of the others beside them, exactly. Textures must have the same filter.
+    """
+    if not surfaces:
+        raise InputError("join: got no surfaces; expected at least one")
+    if any(s.material != surfaces[0].material for s in surfaces):
+        raise InputError("join: the surfaces have different materials; expected the same for all")
+    vertices = _same_frames([s.vertices for s in surfaces])
+    starts = torch.tensor([0, *(int(s.vertices.shape[1]) for s in surfaces)]).cumsum(0)
+    faces = torch.cat([s.faces + start for s, start in zip(surfaces, starts[:-1], strict=True)])
+    material, whole = surfaces[0].material, torch.cat(vertices, dim=1)
+    if any(s.texture is not None for s in surfaces):
+        return Surface(whole, faces, texture=_atlas(surfaces), material=material)
+    grey = torch.full((3,), _GREY, dtype=whole.dtype, device=whole.device)
+    colours = _same_frames([vertex_colours(s, grey) for s in surfaces])
+    return Surface(whole, faces, colours=torch.cat(colours, dim=-2), material=material)
+
+
+def _same_frames(values: list[Tensor]) -> list[Tensor]:
+    """All with a leading axis of frames, as soon as one has it."""
+    frames = max((int(v.shape[0]) for v in values if v.dim() == 3), default=0)
+    return [v.expand(frames, -1, -1) if v.dim() < 3 or v.shape[0] == 1 else v for v in values] if frames else values
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A part of the joint image: texels (height, width, 3), or (frames, ...), and where the corners of the faces read
+    it, (faces, 3, 2) in texels from its upper left."""
+
+    image: Tensor
+    places: Tensor
+
+
+def _atlas(surfaces: Sequence[Surface]) -> Texture:
+    """The one texture of all surfaces: tiles below each other, read from the centres of texels on."""
+    filters = {s.texture.filter for s in surfaces if s.texture is not None}
+    if len(filters) > 1:
+        raise InputError("join: the textures have different filters; expected 'bilinear' or 'nearest' for all")
+    tiles = [_colour_tile(s, filters) if s.texture is None else _texture_tile(s, s.texture) for s in surfaces]
+    width = max(int(t.image.shape[-2]) for t in tiles)
+    height = sum(int(t.image.shape[-3]) for t in tiles)
+    frames = max((int(t.image.shape[0]) for t in tiles if t.image.dim() == 4), default=0)
+    rows, uv, top = [], [], 0
+    size = torch.tensor([max(width - 1, 1), max(height - 1, 1)], dtype=tiles[0].places.dtype)
+    for tile in tiles:
+        image = torch.nn.functional.pad(tile.image, (0, 0, 0, width - int(tile.image.shape[-2])))
+        rows.append(image.expand(frames, -1, -1, -1) if frames else image)
+        place = (tile.places + torch.tensor([0.0, float(top)], dtype=size.dtype)).reshape(-1, 2) / size
+        uv.append(torch.stack([place[:, 0], 1.0 - place[:, 1]], dim=1))
+        top += int(tile.image.shape[-3])
+    count = sum(int(s.faces.shape[0]) for s in surfaces)
+    corners = torch.arange(3 * count).reshape(count, 3)
+    return Texture(torch.cat(rows, dim=-3), torch.cat(uv), corners, filter=filters.pop(), corners=True)
+
+
+def _texture_tile(surface: Surface, texture: Texture) -> _Tile:
+    """A texture as it is; where it is read from the outer edges of its texels, with a border that repeats them."""
+    image = texture.image
+    corners = texture.uv[surface.faces if texture.uv_faces is None else texture.uv_faces].clamp(0.0, 1.0)
+    height, width = int(image.shape[-3]), int(image.shape[-2])
+    across, down = corners[..., 0], 1.0 - corners[..., 1]
+    if texture.corners:
+        return _Tile(image, torch.stack([across * (width - 1), down * (height - 1)], dim=-1))
+    rows = torch.arange(-1, height + 1).clamp(0, height - 1)
+    columns = torch.arange(-1, width + 1).clamp(0, width - 1)
+    bordered = image[..., rows, :, :][..., columns, :]
+    return _Tile(bordered, torch.stack([across * width + 0.5, down * height + 0.5], dim=-1))
+
+
+def _colour_tile(surface: Surface, filters: AbstractSet[str]) -> _Tile:
+    """Colours as texels: four for each face, between which bilinear reading is linear on the face; one block for all
+    where the colour is one."""
+    dtype, faces = surface.vertices.dtype, surface.faces
+    grey = torch.full((3,), _GREY, dtype=dtype, device=surface.vertices.device)
+    if surface.colours is None or surface.colours.dim() == 1:
+        colour = grey if surface.colours is None else surface.colours
+        return _Tile(colour.expand(2, 2, 3), torch.full((len(faces), 3, 2), 0.5, dtype=dtype))
+    if filters == {"nearest"}:
+        raise InputError("join: got colours of vertices beside a texture with the filter 'nearest'; use 'bilinear'")
+    a, b, c = vertex_colours(surface, grey)[..., faces, :].unbind(-2)
+    each = math.ceil(math.sqrt(len(faces)))
+    blocks = torch.stack([torch.stack([a, b], dim=-2), torch.stack([c, b + c - a], dim=-2)], dim=-3)
+    missing = each * each - len(faces)
+    blocks = torch.cat([blocks, torch.zeros_like(blocks[..., :1, :, :, :]).expand(*_leading(blocks, missing))], dim=-4)
+    image = blocks.unflatten(-4, (each, each)).transpose(-4, -3).flatten(-5, -4).flatten(-3, -2)
+    number = torch.arange(len(faces))
+    first = 2.0 * torch.stack([number % each, number // each], dim=1).to(dtype)
+    corner = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=dtype)
+    return _Tile(image, first[:, None] + corner)
+
+
+def _leading(blocks: Tensor, count: int) -> tuple[int, ...]:
+    """The shape of ``count`` blocks."""
+    return (*(int(n) for n in blocks.shape[:-4]), count, 2, 2, 3)

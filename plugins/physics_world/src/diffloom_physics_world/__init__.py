@@ -1,0 +1,1 @@
+"""Worlds: several bodies of any models in one scene, touching each other."""

@@ -1,0 +1,178 @@
+"""What holds bodies of a world together, or moves them: springs, holds and paths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.dynamics import ElementTerm, Mechanics, broadcast, per_step
+from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
+from diffloom.namespaces import check_name
+from diffloom_physics_world.bodies import Body
+
+_KEYS = {
+    "spring": ("name", "kind", "between", "points", "stiffness", "damping", "length"),
+    "hold": ("name", "kind", "between", "points", "stiffness", "damping"),
+    "path": ("name", "kind", "body", "point", "stiffness", "damping"),
+}
+_POSITIVE = (0.0, None)
+
+
+@dataclass(frozen=True)
+class End:
+    """A point of a body: a particle, or a point ``offset`` [m] of a rigid body, in its axes."""
+
+    set: str
+    node: int
+    offset: tuple[float, float, float]
+    rigid: bool
+
+    @property
+    def corner(self) -> NDArray[np.int32]:
+        """As a term's nodes."""
+        return np.array([[self.node]], dtype=np.int32)
+
+    def place(self, start: State) -> Tensor:
+        """Where it starts, (3,) [m]."""
+        q = start[self.set].q[self.node]
+        if not self.rigid:
+            return torch.as_tensor(q)
+        w, vector = q[3], q[4:]
+        own = torch.tensor(self.offset, dtype=q.dtype)
+        across = 2.0 * torch.linalg.cross(vector, own)
+        found: Tensor = q[:3] + own + w * across + torch.linalg.cross(vector, across)
+        return found
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A spring or a hold between points of two bodies, or the path of one point.
+
+    kind: "spring" has a length at rest, that at the start if not given; "hold" keeps two points together, damped in all
+    directions; "path" pulls a point along its parameter ``place``, which may have one value per step: a control.
+    Parameters are called ``name.stiffness`` and so on.
+    """
+
+    name: str
+    kind: str
+    ends: tuple[End, ...]
+    given: Mapping[str, Any]
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        """Its parameters, by their own names."""
+        own = [
+            ParamSpec("stiffness", self.given.get("stiffness", 100.0), "N/m", "pull per distance", (), _POSITIVE),
+            ParamSpec("damping", self.given.get("damping", 1.0), "N s/m", "pull per speed", (), _POSITIVE),
+        ]
+        if self.kind == "spring":
+            length = "length at rest; that at the start if not given"
+            own.append(ParamSpec("length", self.given.get("length"), "m", length, (), _POSITIVE))
+        if self.kind == "path":
+            where = "where the point is pulled to; where it starts if not given"
+            own.append(ParamSpec("place", None, "m", where, (3,), per_step=True))
+        return tuple(own)
+
+    def term(self, params: Params, control: Control, start: State) -> ElementTerm:
+        """Its force. params, control: its own, by their own names."""
+        numbers = [(name, broadcast(params[name], (1,))) for name in ("stiffness", "damping")]
+        offsets = tuple(np.array([end.offset]) for end in self.ends)
+        if self.kind == "path":
+            return self._path(params, control, start, offsets, numbers)
+        from diffloom_physics_world.attachment_kernels import holds_between, springs_between
+
+        first, second = self.ends
+        if self.kind == "spring":
+            apart = (second.place(start) - first.place(start)).norm()
+            numbers.append(("length", broadcast(params.get("length", apart), (1,))))
+        make = springs_between if self.kind == "spring" else holds_between
+        force, adjoint = make(first.rigid, second.rigid)
+        corners = {first.set: first.corner, second.set: second.corner}
+        return ElementTerm(self.name, corners, force, adjoint, offsets, tuple(numbers), simd=False)
+
+    def _path(
+        self, params: Params, control: Control, start: State, offsets: tuple[NDArray[Any], ...],
+        numbers: list[tuple[str, Tensor]],
+    ) -> ElementTerm:  # fmt: skip
+        from diffloom_physics_world.attachment_kernels import path_hold
+
+        (end,) = self.ends
+        known = dict(params) if "place" in params else {"place": end.place(start)}
+        rows = per_step("place", known, control, (3,))
+        xyz = [(axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz")]
+        force, adjoint = path_hold(end.rigid)
+        return ElementTerm(
+            self.name, end.corner, force, adjoint, offsets, (*xyz, *numbers), per_step=("x", "y", "z"), simd=False,
+            on=end.set,
+        )  # fmt: skip
+
+
+def read_attachments(
+    given: Sequence[Mapping[str, Any]], bodies: Mapping[str, Body], systems: Mapping[str, Mechanics], taken: set[str]
+) -> tuple[Attachment, ...]:
+    """Attachments from tables. systems: the dynamics of each body; taken: names that mean something else."""
+    found: list[Attachment] = []
+    for number, table in enumerate(given):
+        name = check_name("attachments", table.get("name", f"attachment{number}"))
+        place = f"attachment {name!r}"
+        if name in taken or name in [other.name for other in found]:
+            raise InputError(f"{place}: something else is called so already; give it another name")
+        kind = table.get("kind", "hold")
+        if kind not in _KEYS:
+            raise InputError(f"{place}: kind: got {kind!r}; expected one of {', '.join(_KEYS)}")
+        for key in table:
+            if key not in _KEYS[kind]:
+                raise InputError(f"{place}: got {key!r}; a {kind} has {', '.join(_KEYS[kind])}")
+        whose, points = _whose(table, kind, place)
+        ends = tuple(_end(body, point, systems, place) for body, point in zip(whose, points, strict=True))
+        found.append(
+            Attachment(name, kind, ends, {k: table[k] for k in ("stiffness", "damping", "length") if k in table})
+        )
+    return tuple(found)
+
+
+def _whose(table: Mapping[str, Any], kind: str, place: str) -> tuple[list[str], list[Any]]:
+    """The bodies of an attachment and the points on them."""
+    if kind == "path":
+        return [table.get("body", "")], [table.get("point", 0)]
+    pair, points = table.get("between"), table.get("points")
+    if not isinstance(pair, (list, tuple)) or len(set(pair)) != 2:
+        raise InputError(f"{place}: between: got {pair!r}; expected the names of two bodies")
+    if not isinstance(points, (list, tuple)) or len(points) != 2:
+        raise InputError(
+            f"{place}: points: got {points!r}; expected a point of each body: the number of a particle, or a place "
+            "in a rigid body's axes"
+        )
+    return list(pair), list(points)
+
+
+def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str) -> End:
+    """A point of a body: the number of a particle; (x, y, z), or {body, point} where there are several bodies."""
+    if not isinstance(body, str) or body not in systems:
+        raise InputError(f"{place}: got the body {body!r}; expected one of {', '.join(systems)}")
+    name, nodes = next(iter(systems[body].sets.items()))
+    if nodes.dq == 3 and nodes.du == 3:
+        if isinstance(point, bool) or not isinstance(point, int) or not 0 <= point < nodes.count:
+            raise InputError(f"{place}: got {point!r} of {body!r}; expected a particle, 0 to {nodes.count - 1}")
+        return End(name, point, (0.0, 0.0, 0.0), rigid=False)
+    if nodes.dq != 7 or nodes.du != 6:
+        raise InputError(f"{place}: {body!r} has neither particles nor rigid bodies to attach to")
+    number, own = (point.get("body", 0), point.get("point")) if isinstance(point, Mapping) else (0, point)
+    values = tuple(float(v) for v in own) if isinstance(own, (list, tuple)) else (0.0,) * (3 if own == 0 else 0)
+    if (
+        not isinstance(number, int)
+        or not 0 <= number < nodes.count
+        or len(values) != 3
+        or not all(map(math.isfinite, values))
+    ):
+        raise InputError(
+            f"{place}: got {point!r} of {body!r}; expected a place [m] in the body's axes, such as [0, 0, 0]"
+        )
+    return End(name, number, (values[0], values[1], values[2]), rigid=True)

@@ -1,0 +1,129 @@
+"""The bodies of a world: any models, by names of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
+from diffloom.interfaces import Control, InputError, Model, Params, State, Surface, Trajectory
+from diffloom.namespaces import below, check_name
+from diffloom.plugins import get_model
+from diffloom_physics_world.appearance import BodyAppearance, read_appearance
+
+#: The parameter of a world that every body with one of this name takes.
+GRAVITY = "gravity"
+
+
+@dataclass(frozen=True)
+class Body:
+    """A model with the name it has in a world, and how it is shown."""
+
+    name: str
+    model: Model
+    appearance: BodyAppearance = field(default_factory=BodyAppearance)
+
+    def params(self, params: Mapping[str, Tensor], dtype: torch.dtype) -> Params:
+        """Its own among the parameters of the world."""
+        own = below(self.name, params)
+        if GRAVITY in params and GRAVITY in own:
+            own[GRAVITY] = params[GRAVITY]
+        return Params(own, dtype)
+
+    def set_name(self, own: str | None) -> str:
+        """What a node set of its dynamics is called in the world."""
+        return f"{self.name}.{own}" if own else self.name
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        """Its node sets and terms, under their names in the world."""
+        system = self.model.dynamics(params, Control(below(self.name, control)))
+        if not isinstance(system, Mechanics):
+            raise InputError(
+                f"body {self.name!r}: {type(self.model).__name__} brings a step of its own "
+                f"({type(system).__name__}); a world takes models whose dynamics is a Mechanics"
+            )
+        sets = {self.set_name(own): nodes for own, nodes in system.sets.items()}
+        return Mechanics(sets, tuple(self._renamed(term) for term in system.terms))
+
+    def _renamed(self, term: Term) -> Term:
+        name = f"{self.name}.{term.name}"
+        if isinstance(term, ElementTerm):
+            return replace(term, name=name, nodes={self.set_name(own): c for own, c in term.corners.items()}, on=None)
+        if isinstance(term, NodeTerm) and term.reads is not None:
+            return replace(term, name=name, on=self.set_name(term.on), reads=self.set_name(term.reads))
+        return replace(term, name=name, on=self.set_name(term.on))
+
+    def state(self, params: Params) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """q and u of its node sets at the start."""
+        start = self.model.initial_state(params)
+        q, u = ({self.set_name(own): pair[k] for own, pair in start.sets.items()} for k in (0, 1))
+        return q, u
+
+    def part_of(self, whole: Trajectory) -> Trajectory:
+        """Its own trajectory."""
+        if self.name in whole.sets:
+            return whole[self.name]
+        own = below(self.name, whole.sets)
+        return Trajectory({k: q for k, (q, _) in own.items()}, {k: u for k, (_, u) in own.items()}, whole.times)
+
+    def surface(self, whole: Trajectory, params: Params) -> Surface:
+        """What is drawn of it."""
+        return self.appearance.apply(self.model.surface(self.part_of(whole), params), self.name, self.model)
+
+
+def sets_of(body: Body, sets: Mapping[str, NodeSet]) -> dict[str, NodeSet]:
+    """The node sets of a world that belong to a body."""
+    return {name: nodes for name, nodes in sets.items() if name.partition(".")[0] == body.name}
+
+
+def part_of_state(body: Body, state: State) -> State:
+    """A body's part of a state of the world."""
+    own = {name: pair for name, pair in state.sets.items() if name.partition(".")[0] == body.name}
+    return State({k: q for k, (q, _) in own.items()}, {k: u for k, (_, u) in own.items()}, state.time)
+
+
+def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:
+    """Bodies by name, or tables of a name, a registered model with its settings, and an appearance."""
+    if isinstance(given, Mapping):
+        made = [_body(name, value, f"body {name!r}") for name, value in given.items()]
+    else:
+        made = [_body(table.get("name"), table, f"bodies[{n}]") for n, table in enumerate(given)]
+    if not made:
+        raise InputError("World: got no bodies; expected at least one, such as {'ball': get_model('rigid')(...)}")
+    for body in made:
+        if sum(other.name == body.name for other in made) > 1:
+            raise InputError(f"bodies: two are called {body.name!r}; give each a name of its own")
+    return tuple(made)
+
+
+def _body(name: object, given: object, place: str) -> Body:
+    named = check_name("bodies", name)
+    if named == GRAVITY:
+        raise InputError(f"bodies: the name {named!r} is kept for the world's own parameter; choose another")
+    if isinstance(given, Model):
+        return Body(named, given)
+    if not isinstance(given, Mapping) or "model" not in given:
+        raise InputError(f"{place}: got {given!r}; expected a model, or a table with the key 'model'")
+    table = {key: value for key, value in given.items() if key not in ("name", "model")}
+    return Body(named, _model(given["model"], place), read_appearance(table, place))
+
+
+def _model(given: object, place: str) -> Model:
+    """A model itself, its registered name, or a table of the name and settings."""
+    if isinstance(given, Model):
+        return given
+    settings = dict(given) if isinstance(given, Mapping) else {"name": given}
+    name = settings.pop("name", None)
+    if not isinstance(name, str):
+        raise InputError(f"{place}: model: got {given!r}; expected a registered name, with settings beside it")
+    try:
+        made = get_model(name)(**settings)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{place}: {name}: {error}") from error
+    if not isinstance(made, Model):
+        raise InputError(f"{place}: {name!r} made {made!r}; expected a Model")
+    return made

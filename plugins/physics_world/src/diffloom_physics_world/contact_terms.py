@@ -1,0 +1,151 @@
+"""Contact between two node sets of a world, as node terms on both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.contact import ContactLaw, contact_rows
+from diffloom.contact.corner_rows import corner_slots, power_of_two
+from diffloom.contact.touching import TouchingBodies, TouchingSkin
+from diffloom.dynamics import NodeSet, NodeTerm, Stage
+from diffloom.dynamics.node_sets import Named
+from diffloom_physics_world.contacts import has_skin, is_particles
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two node sets that touch: its name, its nodes, and its contact parameters, (nodes,) each."""
+
+    name: str
+    nodes: NodeSet
+    values: Mapping[str, Tensor]
+
+    @property
+    def bodies(self) -> TouchingBodies:
+        """How its rigid bodies touch."""
+        assert isinstance(self.nodes.touches, TouchingBodies)
+        return self.nodes.touches
+
+    @property
+    def faces(self) -> NDArray[np.int32]:
+        """The triangles of its particles, none for those without."""
+        touches = self.nodes.touches
+        return touches.faces if isinstance(touches, TouchingSkin) else np.zeros((0, 3), np.int32)
+
+    @property
+    def members(self) -> NDArray[np.bool_]:
+        """(nodes,) which particles touch: corners of triangles, or all where there are none."""
+        flags = np.zeros(self.nodes.count, dtype=bool)
+        flags[self.faces.ravel() if len(self.faces) else slice(None)] = True
+        return flags
+
+
+def meets(a: NodeSet, b: NodeSet) -> bool:
+    """Whether something of one can touch something of the other: two sets of bare points cannot."""
+    return not (is_particles(a) and is_particles(b)) or has_skin(a) or has_skin(b)
+
+
+def contact_terms(name: str, law: ContactLaw, a: Side, b: Side, thickness: float) -> tuple[NodeTerm, NodeTerm]:
+    """The contact of two sides, a term on each."""
+    if is_particles(a.nodes) and is_particles(b.nodes):
+        return _skins(name, law, a, b, thickness), _skins(name, law, b, a, thickness)
+    if is_particles(a.nodes):
+        return _particles_bodies(name, law, a, b, thickness)
+    if is_particles(b.nodes):
+        return _particles_bodies(name, law, b, a, thickness)
+    return _bodies(name, law, a, b), _bodies(name, law, b, a)
+
+
+def _rows(law: ContactLaw, own: Side, other: Side) -> tuple[Named, ...]:
+    """Own contact parameters, and those of the other side, whose gradient is that of its own term."""
+    mine = contact_rows(law, own.values, own.nodes.count)
+    theirs = contact_rows(law, other.values, other.nodes.count)
+    return (*mine, *((f"other_{key}", value.detach()) for key, value in theirs))
+
+
+OTHERS = ("other_contact", "other_friction")
+
+
+def _particles_bodies(
+    name: str, law: ContactLaw, points: Side, bodies: Side, thickness: float
+) -> tuple[NodeTerm, NodeTerm]:
+    from diffloom_physics_world.particle_body_kernels import particle_body
+
+    on_points, on_bodies = particle_body(law.normal(), law.friction.functions())
+    members = points.members
+    shapes = bodies.bodies.shapes(thickness)
+    constants = (
+        *shapes.arrays, bodies.bodies.points.reach, np.array([thickness]), np.flatnonzero(members).astype(np.int32)
+    )  # fmt: skip
+    return (
+        NodeTerm(
+            f"{name}.{points.name}", on_points[0], on_points[1], constants, _rows(law, points, bodies), on=points.name,
+            only=members, reads=bodies.name, shared=OTHERS,
+        ),
+        NodeTerm(
+            f"{name}.{bodies.name}", on_bodies[0], on_bodies[1], constants, _rows(law, bodies, points), on=bodies.name,
+            reads=points.name, shared=OTHERS,
+        ),
+    )  # fmt: skip
+
+
+def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:
+    from diffloom_physics_world.body_body_kernels import body_body
+
+    force, adjoint = body_body(law.normal(), law.friction.functions())
+    margin = max(float(side.bodies.points.roundness.max()) for side in (own, other))
+    constants = tuple(
+        array for side in (own, other) for array in (*side.bodies.points.arrays, *side.bodies.shapes(margin).arrays)
+    )
+    return NodeTerm(
+        f"{name}.{own.name}", force, adjoint, constants, _rows(law, own, other), on=own.name, reads=other.name,
+        shared=OTHERS,
+    )  # fmt: skip
+
+
+def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float) -> NodeTerm:
+    from diffloom_physics_world.skin_kernels import skin_contact, sort_other
+
+    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skin_contact(law.normal())
+    (_, mine), _ = contact_rows(law, own.values, own.nodes.count)
+    (_, theirs), _ = contact_rows(law, other.values, other.nodes.count)
+    faces, faces_o, count_o = own.faces, other.faces, other.nodes.count
+    buckets = power_of_two(max(len(faces_o), count_o))
+    return NodeTerm(
+        f"{name}.{own.name}",
+        force=push_vertex,
+        adjoint=push_vertex_adjoint,
+        constants=(
+            faces, faces_o, corner_slots(faces, own.nodes.count), other.members.astype(np.int32),
+            np.array([thickness]),
+        ),
+        params=(("contact", mine), ("other_contact", theirs.detach())),
+        work=(
+            ((len(faces) + 1, 3), "float"),
+            ((len(faces_o) + 1, 3), "float"),
+            ((count_o + len(faces_o), 3), "int"),
+            ((2, buckets + 2), "int"),
+            ((count_o + len(faces_o),), "int"),
+            ((9 * len(faces) + 1, 3), "float"),
+        ),
+        stages=(Stage(1, sort_other), Stage(len(faces), push_corners)),
+        adjoint_stages=(Stage(len(faces), push_corners_adjoint),),
+        on=own.name,
+        only=own.members,
+        reads=other.name,
+        shared=("other_contact",),
+    )  # fmt: skip
+
+
+def edge_length(nodes: Tensor, faces: NDArray[np.int32]) -> float:
+    """Mean length of the triangles' edges [m] with corners at ``nodes`` (nodes, 3); infinite where there are none."""
+    if not len(faces):
+        return float("inf")
+    corners = nodes.detach()[torch.from_numpy(faces.astype(np.int64))]
+    return float((corners - corners.roll(1, dims=1)).norm(dim=2).mean())

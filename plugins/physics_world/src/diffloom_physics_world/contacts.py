@@ -1,0 +1,160 @@
+"""Which bodies of a world touch, under which law, and the parameters of a pair."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.contact import ContactLaw, contact_law, contact_values
+from diffloom.contact.touching import TouchingBodies, TouchingSkin
+from diffloom.dynamics import NodeSet, broadcast
+from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
+from diffloom.namespaces import check_name
+from diffloom_physics_world.bodies import Body
+
+_SETTINGS = ("between", "name", "touch", "law", "thickness")
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Two bodies that touch.
+
+    given: values of contact parameters; those not given follow from the bodies' own. thickness [m]: how far before its
+    surface a particle touches; None for 0 against rigid bodies and a tenth of an edge between particles.
+    """
+
+    name: str
+    between: tuple[str, str]
+    law: ContactLaw
+    thickness: float | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        """Parameters of the pair, by their own names: none of them is there unless given."""
+        both = f"between {self.between[0]} and {self.between[1]}; by the bodies' own if not given"
+        found = (*self.law.specs, *self.law.extra_specs)
+        return tuple(
+            replace(spec, default=self.given.get(spec.name), doc=f"{spec.doc}, {both}", shape=()) for spec in found
+        )
+
+
+def read_contacts(
+    given: Sequence[Mapping[str, Any]] | bool | None, bodies: Sequence[Body], able: Mapping[str, bool], law: object
+) -> tuple[Contact, ...]:
+    """The contacts of a world: every pair of bodies that can touch, with what the tables say of some; none for False.
+
+    able: which bodies can touch others.
+    """
+    if given is False:
+        return ()
+    tables = {} if given is None or given is True else _tables(given, [body.name for body in bodies])
+    found = []
+    for a, b in itertools.combinations([body.name for body in bodies], 2):
+        table = tables.get(frozenset((a, b)))
+        if table is None and able[a] and able[b]:
+            found.append(Contact(f"{a}_{b}", (a, b), contact_law(law)))
+        elif table is not None and table.get("touch", True):
+            for name in (a, b):
+                if not able[name]:
+                    raise InputError(f"contacts: body {name!r} has neither particles nor shapes to touch with")
+            found.append(_contact(table, (a, b), law))
+    for contact in found:
+        check_name("contacts", contact.name)
+        if contact.name in [body.name for body in bodies] or sum(c.name == contact.name for c in found) > 1:
+            raise InputError(f"contacts: something else is called {contact.name!r} already; give this one a name")
+    return tuple(found)
+
+
+def _tables(given: Sequence[Mapping[str, Any]], names: list[str]) -> dict[frozenset[str], Mapping[str, Any]]:
+    """Tables by the pair they are about."""
+    tables: dict[frozenset[str], Mapping[str, Any]] = {}
+    for number, table in enumerate(given):
+        pair = table.get("between")
+        if not isinstance(pair, (list, tuple)) or len(set(pair)) != 2 or not set(pair) <= set(names):
+            raise InputError(
+                f"contacts[{number}]: between: got {pair!r}; expected two of the bodies {', '.join(names)}"
+            )
+        if frozenset(pair) in tables:
+            raise InputError(f"contacts[{number}]: a second table for {pair[0]!r} and {pair[1]!r}; give one")
+        tables[frozenset(pair)] = table
+    return tables
+
+
+def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Contact:
+    own = contact_law(table.get("law", law))
+    values = {key: value for key, value in table.items() if key not in _SETTINGS}
+    known = [spec.name for spec in (*own.specs, *own.extra_specs)]
+    for key in values:
+        if key not in known:
+            raise InputError(
+                f"contacts between {pair[0]} and {pair[1]}: got {key!r}; expected {', '.join((*_SETTINGS, *known))}"
+            )
+    thickness = table.get("thickness")
+    if thickness is not None and not (isinstance(thickness, (int, float)) and 0.0 <= thickness < float("inf")):
+        raise InputError(f"contacts between {pair[0]} and {pair[1]}: thickness: got {thickness!r}; expected a length")
+    return Contact(table.get("name", f"{pair[0]}_{pair[1]}"), pair, own, thickness, values)
+
+
+def can_touch(nodes: NodeSet) -> bool:
+    """Whether nodes touch others: particles do, and bodies that say with what."""
+    return is_particles(nodes) or isinstance(nodes.touches, TouchingBodies)
+
+
+def is_particles(nodes: NodeSet) -> bool:
+    """Whether nodes are point masses."""
+    return nodes.name == "particles" and nodes.dq == nodes.du == 3
+
+
+def has_skin(nodes: NodeSet) -> bool:
+    """Whether nodes are particles with triangles."""
+    return is_particles(nodes) and isinstance(nodes.touches, TouchingSkin)
+
+
+def side_values(
+    contact: Contact, pair: Mapping[str, Tensor], body: Body, params: Params, nodes: NodeSet, *, paired: bool
+) -> dict[str, Tensor]:
+    """The contact parameters of one side, (nodes,) each: those of the pair, else the body's own, else by its masses.
+
+    paired: whether the kernels put both sides' together, as springs in series; a value given for the pair is then what
+    two equal sides need for it.
+    """
+    law = contact.law
+    given = {name: value for name, value in law.resolve(pair).items() if name in law.names}
+    factor = equal_factors(law) if paired else dict.fromkeys(law.names, 1.0)
+    halves = {name: value / factor[name] for name, value in given.items()}
+    values = contact_values(halves, TermContext(body.model, params, _all_free(nodes)), law)
+    if isinstance(nodes.touches, TouchingBodies):
+        share = torch.as_tensor(nodes.touches.share, dtype=params.dtype)
+        values = {
+            name: broadcast(value, (nodes.count,)) * (share if law.per_point(name) and name not in given else 1.0)
+            for name, value in values.items()
+        }
+    return values
+
+
+def _all_free(nodes: NodeSet) -> NodeSet:
+    """The same nodes; those that are held have the mean mass of the others, so that they touch as hard."""
+    arrays = []
+    for name, value in nodes.arrays:
+        if name == "inverse_mass":
+            free = value > 0
+            mean = value[free].mean() if bool(free.any()) else torch.ones((), dtype=value.dtype)
+            value = torch.where(free, value, mean)
+        arrays.append((name, value))
+    return replace(nodes, arrays=tuple(arrays))
+
+
+@cache
+def equal_factors(law: ContactLaw) -> Mapping[str, float]:
+    """What a pair of equal bodies has of each parameter, per that of one: a half of a stiffness, in series."""
+    normal, friction = law.normal(), law.friction.functions()
+    ones = [(1.0,) * functions.width for functions in (normal, friction)]
+    found = (*normal.pair(ones[0], ones[0]), *friction.pair(ones[1], ones[1]))
+    return dict(zip(law.names, (float(value) for value in found), strict=True))

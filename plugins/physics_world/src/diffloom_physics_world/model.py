@@ -1,0 +1,162 @@
+"""The model "world": several bodies of any models in one scene, touching each other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from diffloom.dynamics import Mechanics, NodeSet, Term
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory, join
+from diffloom.interfaces.params import check_names, make_params
+from diffloom.namespaces import below, spec_under
+from diffloom_physics_world.attachments import read_attachments
+from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
+from diffloom_physics_world.contact_terms import Side, contact_terms, edge_length, meets
+from diffloom_physics_world.contacts import Contact, can_touch, is_particles, read_contacts, side_values
+from diffloom_physics_world.example import EXAMPLE_ATTACHMENTS, example_bodies, example_settings
+from diffloom_physics_world.stability import suggested_step
+
+#: Thickness of contact between particles and triangles, in edges.
+THICKNESS = 0.1
+
+
+@final
+class World(Model):
+    """Bodies of any models, by name, that move together.
+
+    bodies: models by name, such as {"ball": get_model("rigid")(...), "sheet": get_model("cloth")(...)}; or tables with
+    the keys name, model (a registered name, or a table of it with settings), colour and texture. The parameters of
+    each are called ``name.<parameter>``, its node sets by its name. contacts: all bodies that can touch each other do;
+    tables with the key ``between`` say otherwise of two (``touch``, ``law``, ``thickness`` and values of parameters),
+    False of all. contact: the contact law. attachments: what holds bodies together, see Attachment.
+    The parameter ``gravity``, when given, is that of every body.
+    """
+
+    example_settings = example_settings()
+
+    def __init__(
+        self,
+        bodies: Mapping[str, object] | Sequence[Mapping[str, Any]],
+        *,
+        contacts: Sequence[Mapping[str, Any]] | bool | None = None,
+        attachments: Sequence[Mapping[str, Any]] = (),
+        contact: object = "hunt_crossley",
+    ) -> None:
+        self.bodies = read_bodies(bodies)
+        self._by_name = {body.name: body for body in self.bodies}
+        systems = {body.name: body.dynamics(body.model.params(), Control()) for body in self.bodies}
+        able = {name: any(can_touch(nodes) for nodes in system.sets.values()) for name, system in systems.items()}
+        self.contacts = read_contacts(contacts, self.bodies, able, contact)
+        taken = {body.name for body in self.bodies} | {c.name for c in self.contacts}
+        self.attachments = read_attachments(attachments, self._by_name, systems, taken)
+        parts = [(body.name, body.model.specs) for body in self.bodies]
+        parts += [(contact.name, contact.specs) for contact in self.contacts]
+        parts += [(attachment.name, attachment.specs) for attachment in self.attachments]
+        gravity = ParamSpec(GRAVITY, None, "m/s^2", "acceleration of free fall of every body, when given", (3,))
+        self._specs = (*(spec_under(name, spec) for name, specs in parts for spec in specs), gravity)
+
+    @classmethod
+    def example(cls) -> World:
+        """A ball that moves in a net of particles, tied to one of them."""
+        return cls(example_bodies(), attachments=EXAMPLE_ATTACHMENTS)
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return self._specs
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        return {f"{body.name}.{axis}": n for body in self.bodies for axis, n in body.model.axes.items()}
+
+    def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
+        specs = {spec.name: spec for spec in self.specs}
+        check_names("World", specs, values)
+        # Here already, so that what is wrong is told under the name it was given.
+        checked = {
+            name: specs[name].check(v, self.axes, dtype)
+            for name, v in values.items()
+            if name in specs and v is not None
+        }
+        values = {**values, **checked}
+        made: dict[str, Tensor] = {}
+        for body in self.bodies:
+            own = body.model.params(dtype, **below(body.name, values))
+            made |= {f"{body.name}.{name}": value for name, value in own.items()}
+        ours = tuple(spec for spec in self.specs if spec.name.partition(".")[0] not in self._by_name)
+        given = {name: value for name, value in values.items() if name.partition(".")[0] not in self._by_name}
+        made |= make_params("World", ours, self.axes, given, dtype)
+        return Params(made, dtype, frozenset(made))
+
+    def derived(self, params: Params) -> Mapping[str, Tensor]:
+        found = ((body, body.model.derived(body.params(params, params.dtype))) for body in self.bodies)
+        return {f"{body.name}.{name}": value for body, own in found for name, value in own.items()}
+
+    def initial_state(self, params: Params) -> State:
+        q: dict[str, Tensor] = {}
+        u: dict[str, Tensor] = {}
+        for body in self.bodies:
+            own_q, own_u = body.state(body.params(params, params.dtype))
+            q |= own_q
+            u |= own_u
+        return State(q, u)
+
+    def dynamics(self, params: Params, control: Control) -> Mechanics:
+        systems = [body.dynamics(body.params(params, params.dtype), control) for body in self.bodies]
+        sets = {name: nodes for system in systems for name, nodes in system.sets.items()}
+        terms: list[Term] = [term for system in systems for term in system.terms]
+        start = self.initial_state(params) if self.contacts or self.attachments else None
+        for contact in self.contacts:
+            assert start is not None
+            terms += self._contact(contact, params, sets, start)
+        for attachment in self.attachments:
+            assert start is not None
+            own = Params(below(attachment.name, params), params.dtype)
+            terms.append(attachment.term(own, Control(below(attachment.name, control)), start))
+        return Mechanics(sets, tuple(terms))
+
+    def _contact(
+        self, contact: Contact, params: Params, sets: Mapping[str, NodeSet], start: State
+    ) -> Iterable[Term]:  # fmt: skip
+        """Contact of every set of one body with every set of the other."""
+        for a, b in itertools.product(*(self._touching(name, sets) for name in contact.between)):
+            if not meets(a[1], b[1]):
+                continue
+            thickness = contact.thickness
+            both = is_particles(a[1]) and is_particles(b[1])
+            sides = [
+                Side(name, nodes, self.side_values_of(contact, params, name, nodes, paired=not both))
+                for name, nodes in (a, b)
+            ]
+            if thickness is None:
+                lengths = [edge_length(start[side.name].q, side.faces) for side in sides if both]
+                thickness = THICKNESS * min(lengths) if both else 0.0
+            yield from contact_terms(contact.name, contact.law, sides[0], sides[1], thickness)
+
+    def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
+        return [(name, nodes) for name, nodes in sets_of(self._by_name[body], sets).items() if can_touch(nodes)]
+
+    def side_values_of(
+        self, contact: Contact, params: Params, name: str, nodes: NodeSet, *, paired: bool
+    ) -> dict[str, Tensor]:
+        """Contact parameters of the node set ``name`` in a contact, (nodes,) each."""
+        body: Body = self._by_name[name.partition(".")[0]]
+        given = below(contact.name, params)
+        return side_values(contact, given, body, body.params(params, params.dtype), nodes, paired=paired)
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        return join([body.surface(trajectory, body.params(params, params.dtype)) for body in self.bodies])
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """A step length [s] that explicit integrators follow: of the elasticity of all bodies where they start, and of
+        every contact between bodies."""
+        return suggested_step(self, self.params(torch.float64) if params is None else params)
+
+    def body(self, name: str) -> Model:
+        """The model of one body."""
+        if name not in self._by_name:
+            raise InputError(f"no body is called {name!r}; there are {', '.join(self._by_name)}")
+        return self._by_name[name].model

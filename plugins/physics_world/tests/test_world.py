@@ -1,0 +1,133 @@
+"""Worlds as models: names, files, surfaces, attachments, threads, steps."""
+
+import pytest
+import torch
+
+from diffloom import get_integrator, get_model, simulate
+from diffloom.dynamics import Mechanics
+from diffloom.interfaces import Control, InputError, State
+from diffloom.kernels import num_threads, set_num_threads
+from diffloom.testing.gradients import check_gradient
+from diffloom_physics_world.model import World
+
+DOUBLE = torch.float64
+
+
+def ball(**more):
+    return get_model("rigid")([{"shape": "sphere", "radius": 0.1, "mass": 0.3, **more}], ground=False)
+
+
+def net():
+    return get_model("springs").chain(count=3, length=0.3, height=0.0, on_ground=False)
+
+
+def test_parameters_controls_and_node_sets_go_by_the_names_of_bodies():
+    world = World({"ball": ball(), "net": net()})
+    names = [spec.name for spec in world.specs]
+    assert {"ball.mass", "net.stiffness", "ball_net.friction", "gravity"} <= set(names)
+    params = world.params(DOUBLE, **{"ball.mass": [0.7], "gravity": [0.0, -1.0, 0.0]})
+    assert float(params["ball.mass"]) == 0.7 and "ball_net.friction" not in params
+    system = world.dynamics(params, Control())
+    assert list(system.sets) == ["ball", "net"]
+    assert all(float(dict(nodes.arrays)["gravity"][-1, 1]) == -1.0 for nodes in system.sets.values())
+
+
+def test_what_is_wrong_is_told_in_the_users_words():
+    bodies = {"ball": ball(), "net": net()}
+    for settings, words in (
+        ({"contacts": [{"between": ["ball", "nett"]}]}, "two of the bodies ball, net"),
+        ({"contacts": [{"between": ["ball", "net"], "fricton": 0.1}]}, "fricton"),
+        ({"attachments": [{"between": ["ball", "net"], "points": [[0, 0, 0], 3]}]}, "a particle, 0 to 2"),
+        ({"attachments": [{"kind": "glue"}]}, "spring, hold, path"),
+    ):
+        with pytest.raises(InputError, match=words):
+            World(bodies, **settings)
+    with pytest.raises(InputError, match="'ball.mass'"):
+        World(bodies).params(**{"ball.mass": -1.0})
+    with pytest.raises(InputError, match="two are called 'a'"):
+        World([{"name": "a", "model": net()}, {"name": "a", "model": net()}])
+
+
+def test_contacts_can_be_switched_off():
+    bodies = {"ball": ball(), "net": net()}
+    for contacts in (False, [{"between": ["net", "ball"], "touch": False}]):
+        world = World(bodies, contacts=contacts)
+        assert not any(spec.name.startswith("ball_net.") for spec in world.specs)
+        assert not any(term.name.startswith("ball_net.") for term in world.dynamics(world.params(), Control()).terms)
+
+
+def test_a_pairs_value_is_what_the_contact_has():
+    # One particle, deep in the ball and at rest: the force is the pair's stiffness times the depth.
+    place = [[0.0, 0.08, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]
+    point = get_model("springs")(place, [(0, 1)], on_ground=False)
+    world = World({"ball": ball(position=[0.0, 0.0, 0.0]), "net": point})
+    params = world.params(DOUBLE, **{"ball_net.contact_stiffness": 250.0})
+    system = world.dynamics(params, Control())
+    alone = Mechanics(system.sets, tuple(term for term in system.terms if term.name.startswith("ball_net.")))
+    found = alone.forces(world.initial_state(params))
+    assert float(found["net"][0, 1]) == pytest.approx(250.0 * 0.02, rel=1e-12)
+    assert float(found["ball"][0, 1]) == pytest.approx(-250.0 * 0.02, rel=1e-12)
+
+
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
+    monkeypatch.setattr("diffloom.kernels.backends.threads._available", lambda: 3)
+    world = World.example()
+    leaf = torch.tensor([0.3], dtype=DOUBLE, requires_grad=True)
+    params = world.params(DOUBLE, **{"ball.mass": leaf})
+    found, before = [], num_threads()
+    try:
+        for target, count in (("serial", 1), ("parallel", 1), ("parallel", 2), ("parallel", 3)):
+            set_num_threads(count)
+            path = simulate(
+                world, params, dt=1e-3, steps=40, save=(40,), integrator=get_integrator("semi_implicit")(target=target)
+            )
+            total = path["net"].q.square().sum() + path["ball"].q.square().sum()
+            found.append((path["net"].q.detach(), path["ball"].u.detach(), torch.autograd.grad(total, leaf)[0]))
+    finally:
+        set_num_threads(before)
+    assert float(found[0][2]) != 0.0
+    for other in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+ATTACHED = (
+    {"name": "tie", "kind": "spring", "between": ["ball", "net"], "points": [[0.05, 0.02, 0.0], 1], "length": 0.05},
+    {"name": "grip", "kind": "hold", "between": ["net", "ball"], "points": [2, [0.0, 0.08, 0.01]]},
+    {"name": "hand", "kind": "path", "body": "ball", "point": [0.0, -0.05, 0.02]},
+    {"name": "pull", "kind": "path", "body": "net", "point": 0},
+)
+
+
+def test_attachments_pull_both_ends_with_exact_gradients():
+    world = World({"ball": ball(position=[0.1, 0.3, 0.0]), "net": net()}, contacts=False, attachments=ATTACHED)
+    given = {"hand.place": [0.2, 0.1, 0.1], "pull.place": [0.0, 0.3, 0.1], "hand.damping": 2.0, "tie.damping": 0.7}
+    params = world.params(DOUBLE, **given)
+    start = world.initial_state(params)
+    random = torch.Generator().manual_seed(5)
+    u = {name: torch.randn(v.shape, generator=random, dtype=DOUBLE) for name, (_, v) in start.sets.items()}
+    names = [f"{name}.{what}" for name in ("tie", "grip", "hand") for what in ("stiffness", "damping")]
+    names += ["tie.length", "hand.place"]
+
+    def forces(**at):
+        values = {name: at[name.replace(".", "__")] for name in names}
+        changed = params.replace(**values)
+        system = world.dynamics(changed, Control())
+        kept = tuple(term for term in system.terms if term.name in ("tie", "grip", "hand", "pull"))
+        state = State({n: at[f"q_{n}"] for n in u}, {n: at[f"u_{n}"] for n in u})
+        return torch.cat([f.reshape(-1) for f in Mechanics(system.sets, kept).forces(state, dt=1e-3).values()])
+
+    inputs = {f"q_{n}": start[n].q for n in u} | {f"u_{n}": u[n] for n in u}
+    inputs |= {name.replace(".", "__"): params[name].clone() for name in names}
+    assert float(forces(**inputs).abs().max()) > 1.0
+    check_gradient(forces, inputs, tolerance=1e-6)
+
+
+def test_a_body_follows_its_path():
+    steps, dt = 400, 1e-3
+    world = World({"ball": ball(position=[0.0, 0.0, 0.0]), "net": net()}, contacts=False, attachments=ATTACHED[2:3])
+    way = torch.linspace(0.0, 0.2, steps, dtype=DOUBLE)
+    place = torch.stack([way, torch.zeros_like(way) - 0.05, torch.zeros_like(way) + 0.02], dim=1)
+    params = world.params(DOUBLE, **{"gravity": [0.0, 0.0, 0.0], "hand.stiffness": 3000.0, "hand.damping": 30.0})
+    path = simulate(world, params, dt=dt, steps=steps, save=(steps,), control=Control({"hand.place": place}))
+    held = world.attachments[0].ends[0].place(path[0])
+    assert held.tolist() == pytest.approx(place[-1].tolist(), abs=2e-3)
