@@ -156,17 +156,36 @@ class RigidModel(Model):
         each = torch.tensor(np.array([body.inertia / body.volume for body in self.bodies]), dtype=params.dtype)
         return self.masses(params)[:, None] * six(each)
 
+    def _with_stiffness(self, params: Params) -> Mapping[str, Tensor]:
+        """``params`` with the stiffness that a static sag asks for: m g / (n sag), for n points on the largest side."""
+        if "static_sag" not in params:
+            return params
+        sides = torch.tensor([len(sides_of(b.points, b.roundness)[0]) for b in self.bodies], dtype=params.dtype)
+        weight = self.masses(params) * params["gravity"].norm()
+        return {**params, "contact_stiffness": weight / (sides * params["static_sag"])}
+
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed, self._points)
+        # Obstacles and other bodies know the points of a body from the centre of its shape.
+        off_centre = "centre_of_mass" in params
+        if off_centre and self.collisions:
+            raise InputError(
+                "centre_of_mass: got one for bodies that touch each other; it is felt by the ground alone so far: "
+                "leave it out, or give collisions = false"
+            )
+        law = bodies_law(
+            self.masses(params), self.inertias(params), params["gravity"], self._fixed,
+            None if off_centre else self._points,
+        )  # fmt: skip
+        contact = self._with_stiffness(params)
         # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
         terms: list[Term] = [
-            body_ground(self.contact, self._points, params, self._fixed | (not self.ground)),
+            body_ground(self.contact, self._points, contact, self._fixed | (not self.ground)),
             self._push_term(params),
         ]
         if self.collisions:
             if self._shapes is None:
                 self._shapes = shapes_of(self.bodies)
-            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes, params))
+            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes, contact))
         return Mechanics(law, tuple(terms))
 
     def _push_term(self, params: Params) -> NodeTerm:
@@ -177,7 +196,8 @@ class RigidModel(Model):
         return body_pushes(self.pushes, force, point, len(self.bodies))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        own = [torch.tensor(body.vertices, dtype=trajectory.q.dtype) for body in self.bodies]
+        centre = broadcast(params.get("centre_of_mass", trajectory.q.new_zeros(3)), (len(self.bodies), 3))
+        own = [torch.tensor(b.vertices, dtype=trajectory.q.dtype) - centre[i] for i, b in enumerate(self.bodies)]
         vertices = world_vertices(trajectory.q, own)
         starts = np.concatenate([[0], np.cumsum([len(body.vertices) for body in self.bodies])])
         faces = np.concatenate([body.faces + start for body, start in zip(self.bodies, starts, strict=False)])
@@ -195,7 +215,7 @@ class RigidModel(Model):
         """
         given = self.params(torch.float64) if params is None else params
         count = len(self.bodies)
-        contact = self.contact.resolve(given)
+        contact = self.contact.resolve(self._with_stiffness(given))
         columns = {name: broadcast(contact[name].detach().double(), (count,)).tolist() for name in self.contact.names}
         masses = self.masses(given).detach().double().tolist()
         inertias = symmetric(self.inertias(given).detach().double()).numpy()
