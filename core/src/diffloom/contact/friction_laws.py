@@ -1,4 +1,4 @@
-"""Friction laws of the core: Coulomb's cone, Stribeck's with more friction at low speed, and one that knows directions."""
+"""Friction laws of the core: Coulomb's cone, Stribeck's with more friction at low speed, one that knows directions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class Anisotropic(FrictionLaw):
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
         along = (
-            ParamSpec(f"friction_{axis}", 1.0, "", f"factor of the friction along {axis} of the world", bounds=_POSITIVE)
+            ParamSpec(
+                f"friction_{axis}", 1.0, "", f"factor of the friction along {axis} of the world", bounds=_POSITIVE
+            )
             for axis in "xyz"
         )
         return (_stiffness(), friction_spec(), *along, *_radii(self.turning))

@@ -26,8 +26,8 @@ class NormalFunctions(NamedTuple):
 class FrictionFunctions(NamedTuple):
     """The device functions of a friction law over ``width`` parameters (1 to 5), as friction_kernels describes them.
 
-    anisotropic: whether the last three of these stretch the sliding velocity (anisotropic_kernels). turning: whether two
-    radii follow them, of torsional and of rolling friction of bodies (turning_kernels).
+    anisotropic: whether the last three of these stretch the sliding velocity (anisotropic_kernels). turning: whether
+    two radii follow them, of torsional and of rolling friction of bodies (turning_kernels).
     """
 
     width: int

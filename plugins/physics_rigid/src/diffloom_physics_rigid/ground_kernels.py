@@ -1,7 +1,8 @@
 """Contact of a body's points with the ground plane, summed over the body, and the transpose.
 
 In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so that the height of a point costs one dot
-product. ``centre`` (bodies, 3) is the centre of mass in the axes in which the points are given. Points come in clusters with a bounding ball each: most clusters are left out at once.
+product. ``centre`` (bodies, 3) is the centre of mass in the axes in which the points are given. Points come in clusters
+with a bounding ball each: most clusters are left out at once.
 """
 
 import functools

@@ -48,8 +48,8 @@ def read_rounding(table: Mapping[str, Any], shape: Shape) -> float:
     if rounding == 0.0:
         return 0.0
     if shape.kind != "box":
-        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; only the corners of a box are "
-                         "rounded so far: leave it out, or give a mesh that is round")  # fmt: skip
+        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; only the corners of a box "
+                         "are rounded so far: leave it out, or give a mesh that is round")  # fmt: skip
     if not isinstance(rounding, (int, float)) or not 0.0 < rounding < min(shape.dims):
         raise InputError(f"rounding: got {rounding!r}; expected a radius from 0 to less than half the shortest edge, "
                          f"{min(shape.dims):g} m")  # fmt: skip
@@ -57,7 +57,7 @@ def read_rounding(table: Mapping[str, Any], shape: Shape) -> float:
 
 
 def inset(shape: Shape, rounding: float) -> Shape:
-    """The box whose points, each with a ball of radius ``rounding`` [m] around it, make up ``shape`` with round edges."""
+    """The box whose points, each in a ball of radius ``rounding`` [m], make up ``shape`` with round edges."""
     if rounding == 0.0:
         return shape
     half = np.array(shape.dims)
