@@ -31,7 +31,7 @@ from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, sta
 from diffloom_physics_rigid.ground import body_ground
 from diffloom_physics_rigid.pairs import Shapes, body_pairs, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
-from diffloom_physics_rigid.poses import unit_quaternions, world_vertices
+from diffloom_physics_rigid.poses import rotation_matrices, unit_quaternions, world_vertices
 from diffloom_physics_rigid.pushes import body_pushes, read_push
 
 
@@ -86,6 +86,7 @@ class RigidModel(Model):
         if not bodies:
             raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
         self.contact = contact_law(contact)
+        self._tables = tuple(bodies)
         self.bodies = tuple(read_body(number, table, self.contact) for number, table in enumerate(bodies))
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
         self.ground = ground
@@ -206,6 +207,25 @@ class RigidModel(Model):
             rows = [np.tile(body.colour or (0.5, 0.5, 0.5), (len(body.vertices), 1)) for body in self.bodies]
             colours = torch.tensor(np.concatenate(rows), dtype=trajectory.q.dtype)
         return Surface(vertices, torch.tensor(faces, dtype=torch.int64), colours=colours)
+
+    def copies(self, count: int) -> RigidModel:
+        """``count`` copies of the model's one body that do not touch each other: many runs in one rollout."""
+        if len(self._tables) != 1 or self.pushes:
+            raise InputError(f"copies: got a model of {len(self.bodies)} bodies and {len(self.pushes)} pushes; expected "
+                             "one body without pushes")  # fmt: skip
+        return RigidModel(self._tables * count, ground=self.ground, collisions=False, contact=self.contact)
+
+    def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
+        """(frames, bodies, 7): where the centre of each body's shape is [m], and its orientation w, x, y, z.
+
+        The state holds centres of mass; they differ where a centre_of_mass is given.
+        """
+        q = trajectory.q
+        if "centre_of_mass" not in params:
+            return q
+        centre = broadcast(params["centre_of_mass"], (len(self.bodies), 3))
+        place = q[..., :3] - (rotation_matrices(q[..., 3:]) @ centre[..., None])[..., 0]
+        return torch.cat([place, q[..., 3:]], dim=-1)
 
     def suggested_dt(self, params: Params | None = None) -> float:
         """A step length [s] that follows the contact of every free body.
