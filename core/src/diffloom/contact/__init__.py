@@ -1,6 +1,6 @@
 """Contact with planes and obstacles, shared by every model."""
 
-from diffloom.contact.friction_laws import Coulomb, Stribeck
+from diffloom.contact.friction_laws import Anisotropic, Coulomb, Stribeck
 from diffloom.contact.ground_plane import contact_rows, contact_specs, ground, unit_normal
 from diffloom.contact.law import ContactLaw, FrictionFunctions, FrictionLaw, NormalFunctions, contact_law
 from diffloom.contact.laws import HuntCrossley, Linear
@@ -8,6 +8,7 @@ from diffloom.contact.obstacle_contact import Pose, Shape, contact_values, obsta
 from diffloom.contact.point_clusters import ContactPoints, contact_points
 
 __all__ = [
+    "Anisotropic",
     "ContactLaw",
     "ContactPoints",
     "Coulomb",

@@ -8,6 +8,7 @@ is not chosen costs nothing. Their parameters come as rows of two arrays, ``k_n`
 import functools
 from typing import NamedTuple
 
+from diffloom.contact.anisotropic_kernels import anisotropic_contact
 from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, mul3, sqrt, st3, sub3
 
 
@@ -47,6 +48,11 @@ def load_4(k, i):
 
 
 @device
+def load_5(k, i):
+    return (k[i, 0], k[i, 1], k[i, 2], k[i, 3], k[i, 4])
+
+
+@device
 def add_1(k, i, a):
     k[i, 0] += a[0]
 
@@ -73,6 +79,15 @@ def add_4(k, i, a):
 
 
 @device
+def add_5(k, i, a):
+    k[i, 0] += a[0]
+    k[i, 1] += a[1]
+    k[i, 2] += a[2]
+    k[i, 3] += a[3]
+    k[i, 4] += a[4]
+
+
+@device
 def zero_1(x):
     return (constant(x, 0),)
 
@@ -92,10 +107,15 @@ def zero_4(x):
     return (constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0))
 
 
+@device
+def zero_5(x):
+    return (constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0))
+
+
 #: How rows of so many parameters are read and added to, and as many zeros of the type of x.
-LOAD = {1: load_1, 2: load_2, 3: load_3, 4: load_4}
-ADD = {1: add_1, 2: add_2, 3: add_3, 4: add_4}
-ZERO = {1: zero_1, 2: zero_2, 3: zero_3, 4: zero_4}
+LOAD = {1: load_1, 2: load_2, 3: load_3, 4: load_4, 5: load_5}
+ADD = {1: add_1, 2: add_2, 3: add_3, 4: add_4, 5: add_5}
+ZERO = {1: zero_1, 2: zero_2, 3: zero_3, 4: zero_4, 5: zero_5}
 
 
 @functools.cache
@@ -132,6 +152,8 @@ def contact(normal, friction):
         adj_n = add3(sub3(mul3(a, fn), mul3(adj_vt, vn)), mul3(v, adj_vn))
         return adj_c, adj_v, adj_n, adj_kn, adj_kt
 
+    if friction.anisotropic:
+        force, adjoint = anisotropic_contact(normal, friction)
     return Contact(
         force, adjoint, LOAD[normal.width], ADD[normal.width], LOAD[friction.width], ADD[friction.width]
     )

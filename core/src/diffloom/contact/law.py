@@ -25,13 +25,19 @@ class NormalFunctions(NamedTuple):
 
 
 class FrictionFunctions(NamedTuple):
-    """The device functions of a friction law over ``width`` parameters (1 to 4), as friction_kernels describes them."""
+    """The device functions of a friction law over ``width`` parameters (1 to 5), as friction_kernels describes them.
+
+    anisotropic: whether the last three of these stretch the sliding velocity (anisotropic_kernels). turning: whether
+    two radii follow them, of torsional and of rolling friction of bodies (turning_kernels).
+    """
 
     width: int
     slope: Any
     adjoint: Any
     pair: Any
     pair_adjoint: Any
+    anisotropic: bool = False
+    turning: bool = False
 
 
 class FrictionLaw(ABC):

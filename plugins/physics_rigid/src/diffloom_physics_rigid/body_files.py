@@ -18,15 +18,23 @@ from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
-from diffloom_physics_rigid.touch import read_contact, read_grid, read_spacing, round_points, spaced_points
+from diffloom_physics_rigid.touch import (
+    inset,
+    read_contact,
+    read_grid,
+    read_rounding,
+    read_spacing,
+    spaced_points,
+    touching_points,
+)
 
 START = {
     "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "inertia": 6, "mass": 0, "density": 0,
-    "restitution": 0, "reference_speed": 0,
+    "restitution": 0, "reference_speed": 0, "centre_of_mass": 3, "static_sag": 0,
 }  # fmt: skip
 """Start values a body's table may hold, and how many numbers each takes (0: a single one); beside them the parameters
 of the contact law."""
-POSITIVE = ("mass", "density", "reference_speed")
+POSITIVE = ("mass", "density", "reference_speed", "static_sag")
 OTHER = (
     "shape",
     "mesh",
@@ -38,6 +46,7 @@ OTHER = (
     "collides",
     "grid",
     "spacing",
+    "rounding",
     "colour",
     "name",
 )
@@ -60,12 +69,13 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
         contact = read_contact(table, shape)
         grid = read_grid(table)
         spacing = read_spacing(table, shape)
+        rounding = read_rounding(table, shape)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
     round_shape = contact == "round"
     body = shape.smooth if round_shape and shape.smooth is not None else shape.solid
     centred = Shape(shape.vertices - body.centre, shape.faces, shape.kind, shape.dims, shape.smooth)
-    points, roundness = round_points(centred) if round_shape else (centred.vertices, 0.0)
+    points, roundness = touching_points(centred, contact, spacing, rounding)
     colour = table.get("colour")
     return Body(
         name=str(table.get("name", f"{table.get('shape', 'mesh')} {number}")),
@@ -76,7 +86,7 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
         inertia=body.inertia,
         points=points,
         roundness=roundness,
-        pair_points=points if round_shape else spaced_points(centred, spacing),
+        pair_points=points if round_shape else spaced_points(inset(centred, rounding), spacing),
         fixed=bool(table.get("fixed", False)),
         collides=bool(table.get("collides", True)),
         grid=grid,
@@ -148,6 +158,8 @@ def read_start(table: Mapping[str, Any], keys: Mapping[str, int], law: ContactLa
         start[key] = numbers
     if "mass" in start and "density" in start:
         raise InputError(f"got mass={start['mass']:g} and density={start['density']:g}; give one of them")
+    if "static_sag" in start and "contact_stiffness" in start:
+        raise InputError("got static_sag and contact_stiffness; give one of them")
     if "restitution" in start and law.damping_name in start:
         raise InputError(f"got restitution and {law.damping_name}; give one of them")
     if "restitution" in start and not 0.0 < start["restitution"] <= 1.0:

@@ -37,6 +37,8 @@ def default_contact(
     side: points on its largest flat side. Damping follows ``given["restitution"]`` at ``given["reference_speed"]``.
     """
     stiffness = float(given.get("contact_stiffness", mass * STANDARD_GRAVITY / (SAG * reach) / math.sqrt(side)))
+    if "static_sag" in given:
+        stiffness = mass * STANDARD_GRAVITY / (side * float(given["static_sag"]))
     # What small bodies do is slow: their restitution holds for a fall from their own size unless it was given.
     slow = (
         REFERENCE_SPEED if "restitution" in given else min(REFERENCE_SPEED, math.sqrt(2.0 * STANDARD_GRAVITY * reach))
@@ -95,13 +97,14 @@ def largest_mobility(side: Points, mass: float, inertia: Matrix) -> float:
 def sides_of(points: Points, roundness: float) -> list[Points]:
     """The points on each plane that has all others behind it, where they touch it; largest side first.
 
-    A round body (a ball, or balls along y) stands on all of its balls, or on one.
+    A round body (a ball, or balls along y) stands on all of its balls, or on one; a box with round edges on those of
+    one of its faces.
     """
-    if roundness > 0.0:
+    if roundness > 0.0 and not points[:, [0, 2]].any():
         return [points + [0.0, 0.0, -roundness], points[:1] + [0.0, -roundness, 0.0]]
     from scipy.spatial import ConvexHull
 
     planes = np.unique(ConvexHull(points).equations.round(6), axis=0)
     near = 1e-3 * float(np.ptp(points, axis=0).max())
-    sides = [points[points @ plane[:3] + plane[3] > -near] for plane in planes]
+    sides = [points[points @ plane[:3] + plane[3] > -near] + roundness * plane[:3] for plane in planes]
     return sorted(sides, key=len, reverse=True)

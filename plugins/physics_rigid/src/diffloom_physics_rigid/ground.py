@@ -20,7 +20,9 @@ def body_ground(
     from diffloom_physics_rigid.ground_kernels import body_ground_contact
 
     count = len(points.reach)
-    reach = np.where(exempt, -np.inf, points.reach)
+    given = params.get("centre_of_mass")
+    centre = params["gravity"].new_zeros((count, 3)) if given is None else broadcast(given, (count, 3))
+    reach = np.where(exempt, -np.inf, points.reach + centre.detach().double().norm(dim=1).cpu().numpy())
     force, adjoint = body_ground_contact(law.normal(), law.friction.functions())
     return NodeTerm(
         "ground",
@@ -30,6 +32,7 @@ def body_ground(
         params=(
             ("ground_normal", broadcast(unit_normal(params["ground_normal"]), (count, 3))),
             ("ground_height", broadcast(params["ground_height"], (count,))),
+            ("centre_of_mass", centre),
             *contact_rows(law, params, count),
         ),
     )

@@ -1,12 +1,14 @@
 """Contact of a body's points with the ground plane, summed over the body, and the transpose.
 
 In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so that the height of a point costs one dot
-product. Points come in clusters with a bounding ball each: most clusters are left out at once.
+product. ``centre`` (bodies, 3) is the centre of mass in the axes in which the points are given. Points come in clusters
+with a bounding ball each: most clusters are left out at once.
 """
 
 import functools
 
 from diffloom.contact.kernels import contact
+from diffloom.contact.turning_kernels import turning_friction
 from diffloom.kernels import (
     add3,
     add33,
@@ -31,14 +33,15 @@ from diffloom.kernels import (
 def body_ground_contact(normal_law, friction_law):
     """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    turning, turning_adjoint = turning_friction(friction_law, add_friction)
 
     @device
     def body_ground_force(
         i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
-        normal, offset, k_n, k_t,
+        normal, offset, centre, k_n, k_t,
     ):
         """Force and torque about the centre: sum of f and arm x f over the points below the plane, where
-        arm = R p - roundness n leads from the centre to where the rounded point touches."""
+        arm = R (p - centre) - roundness n leads from the centre to where the rounded point touches."""
         zero = q.dtype.type(0)
         force = (zero, zero, zero)
         torque = (zero, zero, zero)
@@ -50,7 +53,8 @@ def body_ground_contact(normal_law, friction_law):
             R = quat_matrix(r)
             n_b = tmatvec33(R, n)
             rho = roundness[i]
-            h = h - rho
+            middle = ld3(centre, i)
+            h = h - rho - dot3(n_b, middle)
             kn = load(k_n, i)
             kt = load_friction(k_t, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
@@ -58,18 +62,19 @@ def body_ground_contact(normal_law, friction_law):
                     for j in range(point_starts[c], point_starts[c + 1]):
                         p = ld3(points, j)
                         if dot3(n_b, p) + h < zero:
+                            p = sub3(p, middle)
                             arm = sub3(matvec33(R, p), mul3(n, rho))
                             gap = dot3(n, add3(x, arm)) - offset[i]
                             f = force_at(clock, gap, add3(v, cross3(w, arm)), n, kn, kt)
                             force = add3(force, f)
-                            torque = add3(torque, cross3(arm, f))
+                            torque = turning(add3(torque, cross3(arm, f)), f, w, n, kt, k_t, i)
         return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
     @device
     def body_ground_force_adjoint(
         i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
-        normal, offset, k_n, k_t,
-        adj_f, adj_normal, adj_offset, adj_k_n, adj_k_t,
+        normal, offset, centre, k_n, k_t,
+        adj_f, adj_normal, adj_offset, adj_centre, adj_k_n, adj_k_t,
     ):
         """Transpose of body_ground_force, over the same points."""
         zero = q.dtype.type(0)
@@ -85,9 +90,11 @@ def body_ground_contact(normal_law, friction_law):
             R = quat_matrix(r)
             a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
             a_n = (zero, zero, zero)
+            a_arms = (zero, zero, zero)
             n_b = tmatvec33(R, n)
             rho = roundness[i]
-            h = h - rho
+            middle = ld3(centre, i)
+            h = h - rho - dot3(n_b, middle)
             kn = load(k_n, i)
             kt = load_friction(k_t, i)
             a_force, a_torque = ld6(adj_f, i)
@@ -96,26 +103,30 @@ def body_ground_contact(normal_law, friction_law):
                     for j in range(point_starts[c], point_starts[c + 1]):
                         p = ld3(points, j)
                         if dot3(n_b, p) + h < zero:
+                            p = sub3(p, middle)
                             arm = sub3(matvec33(R, p), mul3(n, rho))
                             place = add3(x, arm)
                             speed = add3(v, cross3(w, arm))
                             gap = dot3(n, place) - offset[i]
                             f = force_at(clock, gap, speed, n, kn, kt)
-                            b_c, b_v, b_n, b_kn, b_kt = adjoint_at(
-                                clock, gap, speed, n, kn, kt, add3(a_force, cross3(a_torque, arm))
+                            a_at, a_w, a_n = turning_adjoint(
+                                add3(a_force, cross3(a_torque, arm)), a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t
                             )
+                            b_c, b_v, b_n, b_kn, b_kt = adjoint_at(clock, gap, speed, n, kn, kt, a_at)
                             b_p = mul3(n, b_c)
                             b_n = add3(b_n, mul3(place, b_c))
                             a_arm = add3(add3(cross3(f, a_torque), cross3(b_v, w)), b_p)
                             a_x = add3(a_x, b_p)
                             a_v = add3(a_v, b_v)
                             a_w = add3(a_w, cross3(arm, b_v))
+                            a_arms = add3(a_arms, a_arm)
                             a_R = add33(a_R, outer3(a_arm, p))
                             a_n = add3(a_n, sub3(b_n, mul3(a_arm, rho)))
                             adj_offset[i] -= b_c
                             add(adj_k_n, i, b_kn)
                             add_friction(adj_k_t, i, b_kt)
             st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
+            st3(adj_centre, i, sub3(ld3(adj_centre, i), tmatvec33(R, a_arms)))
             a_r = quat_matrix_vjp(r, a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),

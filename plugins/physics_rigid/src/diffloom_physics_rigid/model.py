@@ -34,7 +34,7 @@ from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, sta
 from diffloom_physics_rigid.ground import body_ground
 from diffloom_physics_rigid.pairs import body_pairs, collision_reach, point_share, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
-from diffloom_physics_rigid.poses import unit_quaternions, world_vertices
+from diffloom_physics_rigid.poses import rotation_matrices, unit_quaternions, world_vertices
 from diffloom_physics_rigid.pushes import body_pushes, push_times, read_push
 
 
@@ -89,6 +89,7 @@ class RigidModel(Model):
         if not bodies:
             raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
         self.contact = contact_law(contact)
+        self._tables = tuple(bodies)
         self.bodies = tuple(read_body(number, table, self.contact) for number, table in enumerate(bodies))
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
         self.ground = ground
@@ -160,16 +161,35 @@ class RigidModel(Model):
             return broadcast(params["inertia"], (count, 6))
         return self.masses(params)[:, None] * self._inertia_by_volume.to(params.dtype)
 
+    def _with_stiffness(self, params: Params) -> Mapping[str, Tensor]:
+        """``params`` with the stiffness that a static sag asks for: m g / (n sag), for n points on the largest side."""
+        if "static_sag" not in params:
+            return params
+        sides = torch.tensor([len(sides_of(b.points, b.roundness)[0]) for b in self.bodies], dtype=params.dtype)
+        weight = self.masses(params) * params["gravity"].norm()
+        return {**params, "contact_stiffness": weight / (sides * params["static_sag"])}
+
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        law = bodies_law(self.masses(params), self.inertias(params), params["gravity"], self._fixed, self._points)
+        # Obstacles and other bodies know the points of a body from the centre of its shape.
+        off_centre = "centre_of_mass" in params
+        if off_centre and self.collisions:
+            raise InputError(
+                "centre_of_mass: got one for bodies that touch each other; it is felt by the ground alone so far: "
+                "leave it out, or give collisions = false"
+            )
+        law = bodies_law(
+            self.masses(params), self.inertias(params), params["gravity"], self._fixed,
+            None if off_centre else self._points,
+        )  # fmt: skip
+        contact = self._with_stiffness(params)
         # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
         terms: list[Term] = [
-            body_ground(self.contact, self._points, params, self._fixed | (not self.ground)),
+            body_ground(self.contact, self._points, contact, self._fixed | (not self.ground)),
             self._push_term(params),
         ]
         if self.collisions:
-            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), params))
-        return Mechanics(replace(law, touches=self._touches), tuple(terms))
+            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), contact))
+        return Mechanics(replace(law, touches=None if off_centre else self._touches), tuple(terms))
 
     def _shapes_of(self, margin: float) -> BodyShapes:
         """The bodies' shapes, whose distances are known up to ``margin`` [m] outside; found once."""
@@ -191,7 +211,8 @@ class RigidModel(Model):
         return body_pushes(self._push_times, force, point, len(self.bodies))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        own = [torch.tensor(body.vertices, dtype=trajectory.q.dtype) for body in self.bodies]
+        centre = broadcast(params.get("centre_of_mass", trajectory.q.new_zeros(3)), (len(self.bodies), 3))
+        own = [torch.tensor(b.vertices, dtype=trajectory.q.dtype) - centre[i] for i, b in enumerate(self.bodies)]
         vertices = world_vertices(trajectory.q, own)
         starts = np.concatenate([[0], np.cumsum([len(body.vertices) for body in self.bodies])])
         faces = np.concatenate([body.faces + start for body, start in zip(self.bodies, starts, strict=False)])
@@ -201,6 +222,25 @@ class RigidModel(Model):
             colours = torch.tensor(np.concatenate(rows), dtype=trajectory.q.dtype)
         return Surface(vertices, torch.tensor(faces, dtype=torch.int64), colours=colours)
 
+    def copies(self, count: int) -> RigidModel:
+        """``count`` copies of the model's one body that do not touch each other: many runs in one rollout."""
+        if len(self._tables) != 1 or self.pushes:
+            raise InputError(f"copies: got a model of {len(self.bodies)} bodies and {len(self.pushes)} pushes; expected "
+                             "one body without pushes")  # fmt: skip
+        return RigidModel(self._tables * count, ground=self.ground, collisions=False, contact=self.contact)
+
+    def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
+        """(frames, bodies, 7): where the centre of each body's shape is [m], and its orientation w, x, y, z.
+
+        The state holds centres of mass; they differ where a centre_of_mass is given.
+        """
+        q = trajectory.q
+        if "centre_of_mass" not in params:
+            return q
+        centre = broadcast(params["centre_of_mass"], (len(self.bodies), 3))
+        place = q[..., :3] - (rotation_matrices(q[..., 3:]) @ centre[..., None])[..., 0]
+        return torch.cat([place, q[..., 3:]], dim=-1)
+
     def suggested_dt(self, params: Params | None = None) -> float:
         """A step length [s] that follows the contact of every free body.
 
@@ -209,7 +249,7 @@ class RigidModel(Model):
         """
         given = self.params(torch.float64) if params is None else params
         count = len(self.bodies)
-        contact = self.contact.resolve(given)
+        contact = self.contact.resolve(self._with_stiffness(given))
         columns = {name: broadcast(contact[name].detach().double(), (count,)).tolist() for name in self.contact.names}
         masses = self.masses(given).detach().double().tolist()
         inertias = symmetric(self.inertias(given).detach().double()).numpy()

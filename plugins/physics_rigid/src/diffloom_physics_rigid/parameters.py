@@ -34,6 +34,9 @@ def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
     if any("inertia" in body.start for body in bodies):
         inertia = torch.tensor(np.array([free_inertia(body) for body in bodies]), dtype=torch.float64)
     zero = (0.0, 0.0, 0.0)
+    centre: Tensor | None = None
+    if any("centre_of_mass" in body.start for body in bodies):
+        centre = rows("centre_of_mass", zero)
     return (
         ParamSpec("position", rows("position", zero), "m", "centre of mass at the start", ("bodies", 3)),
         ParamSpec("orientation", rows("orientation", (1.0, 0.0, 0.0, 0.0)), "", "start quaternion w, x, y, z, of any "
@@ -45,6 +48,8 @@ def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
         ParamSpec("density", None, "kg/m^3", "instead of mass: density x volume", ("bodies",), POSITIVE),
         ParamSpec("inertia", inertia, "kg m^2", "instead of the inertia that follows from mass and shape: xx, yy, zz, "
                   "xy, xz, yz about the centre in the body's axes", ("bodies", 6)),
+        ParamSpec("centre_of_mass", centre, "m", "from the centre of the solid shape to that of its mass, in the "
+                  "body's axes; the inertia is about the latter", ("bodies", 3)),
         ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),
     )  # fmt: skip
 
@@ -70,9 +75,11 @@ def contact_specs_of(law: ContactLaw, bodies: Sequence[Body]) -> tuple[ParamSpec
     return (
         *(replace(spec, default=column(spec.name), shape=("bodies",)) for spec in law.specs),
         *(replace(spec, shape=("bodies",)) for spec in law.extra_specs),
+        ParamSpec("static_sag", None, "m", "instead of contact_stiffness: how deep a body at rest on its largest side "
+                  "sinks in, m g / (n k_e)", ("bodies",), (1e-9, None), replaces="contact_stiffness"),
         ParamSpec("ground_height", 0.0, "m", "offset of the ground plane along its normal"),
         ParamSpec("ground_normal", (0.0, 1.0, 0.0), "", "normal of the ground plane, of any length", (3,)),
-    )
+    )  # fmt: skip
 
 
 def push_specs(pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:

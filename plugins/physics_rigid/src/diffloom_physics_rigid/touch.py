@@ -14,11 +14,11 @@ from diffloom_physics_rigid.shapes import Shape
 
 
 def read_contact(table: Mapping[str, Any], shape: Shape) -> str:
-    """ "vertices" or "round"; an unstretched sphere or capsule is round unless told otherwise."""
+    """ "vertices", "surface" or "round"; an unstretched sphere or capsule is round unless told otherwise."""
     can = shape.smooth is not None
     contact = table.get("contact", "round" if can else "vertices")
-    if contact not in ("vertices", "round"):
-        raise InputError(f"contact: got {contact!r}; expected 'vertices' or 'round'")
+    if contact not in ("vertices", "surface", "round"):
+        raise InputError(f"contact: got {contact!r}; expected 'vertices', 'surface' or 'round'")
     if contact == "round" and not can:
         raise InputError("contact: got 'round'; only a sphere or a capsule scaled alike along all axes is round, "
                          "expected 'vertices'")  # fmt: skip
@@ -40,6 +40,40 @@ def read_spacing(table: Mapping[str, Any], shape: Shape) -> float:
     if not isinstance(spacing, (int, float)) or not spacing > 0.0:
         raise InputError(f"spacing: got {spacing!r}; expected a positive length")
     return float(spacing)
+
+
+def read_rounding(table: Mapping[str, Any], shape: Shape) -> float:
+    """The radius of a box's edges and corners [m]; 0 unless given."""
+    rounding = table.get("rounding", 0.0)
+    if rounding == 0.0:
+        return 0.0
+    if shape.kind != "box":
+        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; only the corners of a box "
+                         "are rounded so far: leave it out, or give a mesh that is round")  # fmt: skip
+    if not isinstance(rounding, (int, float)) or not 0.0 < rounding < min(shape.dims):
+        raise InputError(f"rounding: got {rounding!r}; expected a radius from 0 to less than half the shortest edge, "
+                         f"{min(shape.dims):g} m")  # fmt: skip
+    return float(rounding)
+
+
+def inset(shape: Shape, rounding: float) -> Shape:
+    """The box whose points, each in a ball of radius ``rounding`` [m], make up ``shape`` with round edges."""
+    if rounding == 0.0:
+        return shape
+    half = np.array(shape.dims)
+    return shape.scaled((half - rounding) / half)
+
+
+def touching_points(shape: Shape, contact: str, spacing: float, rounding: float) -> tuple[Points, float]:
+    """The points that touch the ground and obstacles, and the radius [m] of the ball around each.
+
+    "round": as round_points. "vertices": one for each vertex, so 8 of a box. "surface": those that touch other bodies
+    too, on edges and faces, at most ``spacing`` [m] apart: 98 of a cube with the usual spacing.
+    """
+    if contact == "round":
+        return round_points(shape)
+    inner = inset(shape, rounding)
+    return (inner.vertices if contact == "vertices" else spaced_points(inner, spacing)), rounding
 
 
 def round_points(shape: Shape) -> tuple[Points, float]:

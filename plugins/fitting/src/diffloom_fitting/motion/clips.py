@@ -1,0 +1,67 @@
+"""Measured motion: a clip is what was recorded of one body from one start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.interfaces import InputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The motion of one body, ``rate`` frames a second, in the world's axes.
+
+    position: (frames, 3) [m], of the body's frame or of a marker on it. orientation: (frames, 4) quaternions w, x, y, z
+    of either sign, or None for markers. weight: (frames,) 0 where a sample is missing. velocity [m/s] and
+    angular_velocity [rad/s]: (frames, 3) where they were measured.
+    """
+
+    name: str
+    rate: float
+    position: Array
+    orientation: Array | None
+    weight: Array
+    velocity: Array | None = None
+    angular_velocity: Array | None = None
+
+    def __post_init__(self) -> None:
+        frames = len(self.position)
+        shapes = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+        for field, width in shapes.items():
+            value = getattr(self, field)
+            if value is not None and value.shape != (frames, width):
+                raise InputError(f"clip {self.name!r}: {field} has shape {value.shape}; expected ({frames}, {width})")
+        if self.weight.shape != (frames,) or bool((self.weight < 0.0).any()):
+            raise InputError(f"clip {self.name!r}: expected a weight of at least 0 for each of {frames} frames")
+        if not self.weight[0] > 0.0:
+            raise InputError(f"clip {self.name!r}: its first frame is missing; cut it off, a clip starts with a sample")
+        if self.rate <= 0.0:
+            raise InputError(f"clip {self.name!r}: got a rate of {self.rate:g}; expected frames per second")
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def part(self, first: int, end: int) -> Clip:
+        """The frames from ``first`` on, before ``end``."""
+
+        def cut(value: Array | None) -> Array | None:
+            return None if value is None else value[first:end]
+
+        return replace(
+            self, name=f"{self.name}@{first}", position=self.position[first:end], orientation=cut(self.orientation),
+            weight=self.weight[first:end], velocity=cut(self.velocity), angular_velocity=cut(self.angular_velocity),
+        )  # fmt: skip
+
+    def windows(self, frames: int, stride: int) -> list[Clip]:
+        """Pieces of ``frames`` that begin every ``stride`` frames, for multi-shooting: a window whose first sample is
+        missing, or that is shorter than half, is left out."""
+        if frames < 2 or stride < 1:
+            raise InputError(f"windows: got frames={frames} and stride={stride}; expected at least 2 and 1")
+        pieces = [(at, min(at + frames, len(self))) for at in range(0, len(self), stride)]
+        kept = [(at, end) for at, end in pieces if self.weight[at] > 0.0 and 2 * (end - at) >= frames]
+        return [self.part(at, end) for at, end in kept]

@@ -1,0 +1,146 @@
+"""Fits of measured motion: Gauss-Newton with a growing horizon, intervals over clips, and clips kept aside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.motion.clips import Array
+from diffloom_fitting.motion.gauss_newton import Setting, linearised, loss_at, step_of
+from diffloom_fitting.motion.problem import MotionProblem
+from diffloom_fitting.motion.scoring import Score, score
+from diffloom_fitting.motion.unknowns import Shared, split, start_vector, values_at
+
+TRIES = 8  # dampings of a step before a stage ends
+
+
+@dataclass(frozen=True)
+class MotionStage:
+    """Frames of each clip that count (None: all), at most so many steps, and when to stop: two relative changes of the
+    loss in a row below ``change``."""
+
+    frames: int | None = None
+    iterations: int = 20
+    change: float = 1e-3
+
+
+@dataclass(frozen=True)
+class MotionEstimate:
+    """What was found of one shared unknown, number by number, with standard deviations over clips."""
+
+    name: str
+    start: tuple[float, ...]
+    found: tuple[float, ...]
+    deviation: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MotionResult:
+    """A fit: its loss [m^2] at the start and at the end over whole clips, the estimates, scores of the clips of the fit
+    and of those kept aside, and the corrections of each clip's start (clips, own)."""
+
+    start_loss: float
+    loss: float
+    estimates: tuple[MotionEstimate, ...]
+    fitted: Score
+    holdout: Score | None
+    own: Array
+    iterations: int
+    seconds: float
+    processor_seconds: float
+
+
+Watch = Callable[[int, int, float, dict[str, tuple[float, ...]]], None]
+
+
+def fit_motion(
+    problem: MotionProblem, shared: Sequence[Shared], stages: Sequence[MotionStage] = (MotionStage(),), *,
+    loss: str = "squares", threshold: float = 1.0, holdout: MotionProblem | None = None, watch: Watch | None = None,
+) -> MotionResult:  # fmt: skip
+    """Find the shared unknowns, and each clip's own where the problem's rules free them.
+
+    loss: "squares", or "huber" or "cauchy" with a threshold [m] for a frame's error. holdout: clips kept aside; they are
+    scored from their own starts. watch: called after each step with stage, step, loss and values.
+    """
+    if loss not in ("squares", "huber", "cauchy") or threshold <= 0.0:
+        raise InputError(f"loss: got {loss!r} with threshold {threshold:g}; expected squares, huber or cauchy and a "
+                         "positive length")  # fmt: skip
+    if not shared:
+        raise InputError("unknowns: nothing is unknown; name at least one, such as friction")
+    begin, clock = time.perf_counter(), time.process_time()
+    own = 0 if problem.rules.own is None else problem.rules.own.size
+    z, y = start_vector(shared), np.zeros((len(problem.clips), own))
+    whole = Setting(tuple(shared), loss, threshold)
+    start_loss, steps = loss_at(problem, whole, z, y), 0
+    for number, stage in enumerate(stages):
+        setting = replace(whole, frames=stage.frames)
+
+        def told(step: int, value: float, z: Array, number: int = number) -> None:
+            if watch is not None:
+                watch(number, step, value, _shown(shared, z))
+
+        z, y, taken = descend(problem, setting, z, y, stage, told)
+        steps += taken
+    values = values_at(shared, torch.tensor(z))
+    return MotionResult(
+        start_loss, loss_at(problem, whole, z, y), estimates(problem, whole, z, y),
+        score(problem, values, torch.tensor(y) if own else None),
+        None if holdout is None else score(holdout, values, None), y, steps, time.perf_counter() - begin,
+        time.process_time() - clock,
+    )  # fmt: skip
+
+
+def descend(
+    problem: MotionProblem, setting: Setting, z: Array, y: Array, stage: MotionStage,
+    watch: Callable[[int, float, Array], None],
+) -> tuple[Array, Array, int]:  # fmt: skip
+    """Levenberg-Marquardt: shared and own unknowns at the end, and how many steps were taken."""
+    damping, calm = 1e-3, 0
+    for step in range(stage.iterations):
+        at = linearised(problem, setting, z, y)
+        for _ in range(TRIES):
+            dz, dy = step_of(at, damping)
+            after = loss_at(problem, setting, z + dz, y + dy)
+            if np.isfinite(after) and after < at.loss:
+                break
+            damping *= 6.0
+        else:
+            return z, y, step
+        z, y, damping = z + dz, y + dy, max(damping / 4.0, 1e-9)
+        watch(step, after, z)
+        calm = calm + 1 if at.loss - after < stage.change * at.loss else 0
+        if calm == 2:
+            return z, y, step + 1
+    return z, y, stage.iterations
+
+
+def estimates(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> tuple[MotionEstimate, ...]:
+    """Found values with standard deviations that hold whatever the clips' errors look like, as long as clips are
+    independent of each other: H^-1 (sum g_c g_c^T) H^-1 with the gradient g_c of each clip's loss."""
+    at = linearised(problem, setting, z, y)
+    H, g = at.A, at.each
+    if y.shape[1]:
+        BD = np.linalg.solve(at.D, np.swapaxes(at.B, 1, 2))
+        H = H - np.einsum("cmo,con->mn", at.B, BD)
+        g = g - np.einsum("com,co->cm", BD, at.d)
+    inverse = np.linalg.pinv(H)
+    clips = len(g)
+    few = clips / max(clips - len(z), 1)
+    deviation = np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few)
+    return tuple(
+        MotionEstimate(
+            unknown.name, tuple(unknown.numbers.tolist()), tuple(unknown.shown(own).tolist()),
+            tuple(unknown.deviation(own, off).tolist()),
+        )
+        for unknown, own, off in zip(setting.shared, split(setting.shared, z), split(setting.shared, deviation), strict=True)
+    )  # fmt: skip
+
+
+def _shown(shared: Sequence[Shared], z: Array) -> dict[str, tuple[float, ...]]:
+    parts = zip(shared, split(shared, z), strict=True)
+    return {unknown.name: tuple(unknown.shown(part).tolist()) for unknown, part in parts}

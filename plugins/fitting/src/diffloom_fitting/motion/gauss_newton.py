@@ -1,0 +1,133 @@
+"""Gauss-Newton over clips, with the Jacobian's blocks kept apart: a clip knows the shared unknowns and its own alone.
+
+With the Jacobian J_c of clip c by the shared unknowns and K_c by its own, the normal equations have the shape of an
+arrow. The own unknowns are taken out clip by clip (Schur's complement), so that their number costs only time in
+proportion: three simulations of all clips a column, whichever clip a column belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom_fitting.motion.clips import Array
+from diffloom_fitting.motion.problem import Group, MotionProblem
+from diffloom_fitting.motion.unknowns import Shared, values_at
+
+WIDTH = 1e-6  # of central differences in the searched space, in units of natural changes
+ROBUST = ("squares", "huber", "cauchy")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is minimised: shared unknowns, the loss ("squares", "huber" or "cauchy" with a threshold [m] on a frame's
+    error) and how many frames of each clip count."""
+
+    shared: tuple[Shared, ...]
+    loss: str = "squares"
+    threshold: float = 1.0
+    frames: int | None = None
+
+
+@dataclass
+class Linear:
+    """The loss, and its normal equations: A (shared, shared) and a (shared,); by clip B (shared, own), D (own, own),
+    d (own,), and the gradient by the shared unknowns of each clip's loss, (clips, shared)."""
+
+    loss: float
+    A: Array
+    a: Array
+    B: Array
+    D: Array
+    d: Array
+    each: Array
+
+
+def frame_weights(rows: Tensor, setting: Setting) -> tuple[Tensor, Tensor]:
+    """(loss of each clip, weights (n, frames, 1) of its frames): Huber's or Cauchy's loss of a frame's error, and the
+    factor by which iteratively reweighted least squares count it."""
+    squared = rows.square().sum(dim=2)
+    if setting.loss == "squares":
+        return squared.sum(dim=1), torch.ones_like(squared)[..., None]
+    # Rows are shares of a mean: a frame's own error is its row times the root of the number of frames.
+    count = float((squared > 0.0).sum(dim=1).clamp(min=1).double().mean())
+    ratio = squared * count / setting.threshold**2
+    if setting.loss == "huber":
+        root = ratio.clamp(min=1.0).sqrt()
+        rho, weight = torch.where(ratio <= 1.0, ratio, 2.0 * root - 1.0), 1.0 / root
+    else:
+        rho, weight = torch.log1p(ratio), 1.0 / (1.0 + ratio)
+    return rho.sum(dim=1) * setting.threshold**2 / count, weight.sqrt()[..., None]
+
+
+def loss_at(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> float:
+    """Mean loss over clips [m^2]."""
+    total = 0.0
+    with torch.no_grad():
+        for group in problem.groups:
+            rows = _rows(problem, setting, group, z, y)
+            total += float(frame_weights(rows, setting)[0].sum())
+    return total / len(problem.clips)
+
+
+def linearised(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> Linear:
+    """Normal equations of the mean loss at shared unknowns z and own unknowns y (clips, own)."""
+    m, o, clips = len(z), y.shape[1], len(problem.clips)
+    found = Linear(
+        0.0, np.zeros((m, m)), np.zeros(m), np.zeros((clips, m, o)), np.zeros((clips, o, o)), np.zeros((clips, o)),
+        np.zeros((clips, m)),
+    )  # fmt: skip
+    with torch.no_grad():
+        for group in problem.groups:
+            rows = _rows(problem, setting, group, z, y)
+            loss, weight = frame_weights(rows, setting)
+            found.loss += float(loss.sum()) / clips
+            flat = (rows * weight).reshape(len(rows), -1).numpy()
+
+            def column(dz: Array, dy: Array, group: Group = group, weight: Tensor = weight) -> Array:
+                ahead = _rows(problem, setting, group, z + dz, y + dy)
+                behind = _rows(problem, setting, group, z - dz, y - dy)
+                slope = ((ahead - behind) * weight).reshape(len(ahead), -1) / (2.0 * WIDTH)
+                return np.asarray(slope.numpy())
+
+            _add(found, group.rows, flat, column, m, o)
+    return found
+
+
+def _add(found: Linear, rows: list[int], flat: Array, column: Callable[[Array, Array], Array], m: int, o: int) -> None:
+    """Put the blocks of a group's clips in."""
+    clips = len(found.D)
+    steps = WIDTH * np.eye(m + o)
+    columns = [column(step[:m], step[m:]) for step in steps]
+    for i, c in enumerate(rows):
+        J = np.stack([each[i] for each in columns[:m]], axis=1) if m else np.zeros((flat.shape[1], 0))
+        K = np.stack([each[i] for each in columns[m:]], axis=1) if o else np.zeros((flat.shape[1], 0))
+        found.A += J.T @ J / clips
+        found.each[c] = J.T @ flat[i] / clips
+        found.a += found.each[c]
+        found.B[c], found.D[c], found.d[c] = J.T @ K / clips, K.T @ K / clips, K.T @ flat[i] / clips
+
+
+def step_of(at: Linear, damping: float) -> tuple[Array, Array]:
+    """The Levenberg-Marquardt step of shared and own unknowns: Schur's complement of the own blocks."""
+    m, o = len(at.a), at.D.shape[1]
+    A = at.A + damping * np.diag(np.diag(at.A) + 1e-12 * np.trace(at.A) / max(m, 1))
+    if o == 0:
+        return -np.linalg.solve(A, at.a), np.zeros((len(at.D), 0))
+    diagonal = np.einsum("cii->ci", at.D)
+    D = at.D + damping * np.einsum("ci,ij->cij", diagonal, np.eye(o))
+    BD = np.linalg.solve(D, np.swapaxes(at.B, 1, 2))  # D^-1 B^T
+    Dd = np.linalg.solve(D, at.d[..., None])[..., 0]
+    S = A - np.einsum("cmo,con->mn", at.B, BD)
+    dz = -np.linalg.solve(S, at.a - np.einsum("cmo,co->m", at.B, Dd))
+    return dz, -Dd - np.einsum("com,m->co", BD, dz)
+
+
+def _rows(problem: MotionProblem, setting: Setting, group: Group, z: Array, y: Array) -> Tensor:
+    values = values_at(setting.shared, torch.tensor(z))
+    own = torch.tensor(y[group.rows]) if y.shape[1] else None
+    return problem.residuals(group, values, own, setting.frames)

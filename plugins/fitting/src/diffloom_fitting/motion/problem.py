@@ -1,0 +1,161 @@
+"""The residuals of measured motion: many clips, simulated side by side, against what was recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, Params, Trajectory
+from diffloom.simulation import simulate
+from diffloom_fitting.motion.clips import Clip
+from diffloom_fitting.motion.rotations import between, from_vector, product
+from diffloom_fitting.motion.starts import Starts, starts_of
+from diffloom_fitting.motion.unknowns import SCALE, Own
+
+#: Clips of one rollout are at most so many times as long as its shortest.
+UNEVEN = 1.5
+
+
+class Copied(Protocol):
+    """A model of one body of which many copies run side by side, and that tells where the frame of each is."""
+
+    def copies(self, count: int) -> Copied: ...
+
+    def params(self, dtype: torch.dtype = ..., **values: object) -> Params: ...
+
+    def frames(self, trajectory: Trajectory, params: Params) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How clips are simulated and compared.
+
+    params: known values of the model's parameters. substeps: steps of physics a frame. rotation_length: what a radian
+    counts [m]. start: rule and tolerance as in starts_of. own: corrections of the starts that are sought.
+    """
+
+    params: Mapping[str, Any] = field(default_factory=dict)
+    substeps: int = 16
+    rotation_length: float = 0.1
+    start: str = "flight"
+    tolerance: float = 2e-4
+    own: Own | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Clips of like length that are simulated in one rollout, ``rows`` of them among all clips.
+
+    position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), of which those of a clip add up
+    to 1; turned: whether there are orientations.
+    """
+
+    model: Any
+    rows: list[int]
+    rate: float
+    starts: Starts
+    position: Tensor
+    orientation: Tensor
+    weight: Tensor
+    turned: Tensor
+
+
+class MotionProblem:
+    """Clips under one model. ``residuals`` is what fits square and add up; it is differentiable."""
+
+    def __init__(self, model: Copied, clips: Sequence[Clip], rules: Rules) -> None:
+        if not clips:
+            raise InputError("clips: there are none; expected at least one")
+        if not hasattr(model, "copies") or not hasattr(model, "frames"):
+            raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, such "
+                             "as 'rigid' with one body")  # fmt: skip
+        self.model, self.clips, self.rules = model, tuple(clips), rules
+        order = sorted(range(len(clips)), key=lambda i: len(clips[i]))
+        rows: list[list[int]] = []
+        for i in order:
+            if rows and len(clips[i]) <= UNEVEN * len(clips[rows[-1][0]]) and clips[i].rate == clips[rows[-1][0]].rate:
+                rows[-1].append(i)
+            else:
+                rows.append([i])
+        self.groups = [self._group(own) for own in rows]
+
+    def _group(self, rows: list[int]) -> Group:
+        clips = [self.clips[i] for i in rows]
+        frames = max(len(clip) for clip in clips)
+        position, weight = np.zeros((frames, len(clips), 3)), np.zeros((frames, len(clips)))
+        turn = np.tile([1.0, 0.0, 0.0, 0.0], (frames, len(clips), 1))
+        for i, clip in enumerate(clips):
+            position[: len(clip), i], weight[: len(clip), i] = clip.position, clip.weight / clip.weight.sum()
+            if clip.orientation is not None:
+                turn[: len(clip), i] = clip.orientation
+        starts = starts_of(clips, self.rules.start, self.rules.tolerance)
+        turned = torch.tensor([clip.orientation is not None for clip in clips], dtype=torch.float64)
+        tensors = (torch.tensor(a) for a in (position, turn, weight))
+        return Group(self.model.copies(len(clips)), rows, clips[0].rate, starts, *tensors, turned)
+
+    def poses(self, group: Group, values: Mapping[str, Tensor], own: Tensor | None, frames: int | None) -> Tensor:
+        """(frames, n, 7) of the bodies' frames, in metres."""
+        count = len(group.position) if frames is None else min(frames, len(group.position))
+        start = self._start(group, values, own)
+        given = {name: value for name, value in values.items() if name != SCALE}
+        known = {name: value for name, value in self.rules.params.items() if name not in given}
+        rows = {n: v[None] if n in ("inertia", "centre_of_mass") else v for n, v in given.items()}
+        params = group.model.params(torch.float64, **known, **rows, **start)
+        step = 1.0 / (group.rate * self.rules.substeps)
+        steps = self.rules.substeps * (count - 1)
+        path = simulate(group.model, params, dt=step, steps=steps, save_every=self.rules.substeps)
+        found: Tensor = group.model.frames(path, params)
+        return found
+
+    def _start(self, group: Group, values: Mapping[str, Tensor], own: Tensor | None) -> dict[str, Tensor]:
+        said, starts = self.rules.params, group.starts
+        centre = values.get("centre_of_mass", said.get("centre_of_mass"))
+        if centre is not None:
+            centre = torch.as_tensor(centre, dtype=torch.float64)
+        gravity = torch.as_tensor(values.get("gravity", said.get("gravity", (0.0, -9.81, 0.0))), dtype=torch.float64)
+        place, velocity = starts.state(scale_of(values, said), centre, gravity)
+        found = {"position": place, "orientation": starts.orientation, "velocity": velocity,
+                 "angular_velocity": starts.angular_velocity}  # fmt: skip
+        if own is None or self.rules.own is None:
+            return found
+        for name in found:
+            change = self.rules.own.correction(own, name)
+            if change is not None:
+                turned = name == "orientation"
+                found[name] = product(from_vector(change), found[name]) if turned else found[name] + change
+        return found
+
+    def errors(
+        self, group: Group, values: Mapping[str, Tensor], own: Tensor | None = None, frames: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Of each frame and clip: position error (frames, n, 3) [m] and rotation error (frames, n, 3) [rad]."""
+        poses = self.poses(group, values, own, frames)
+        place = poses[..., :3] - group.position[: len(poses)] / scale_of(values, self.rules.params)
+        return place, between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
+
+    def residuals(
+        self, group: Group, values: Mapping[str, Tensor], own: Tensor | None = None, frames: int | None = None
+    ) -> Tensor:
+        """(n, frames + 1, 6) [m]: errors of a clip's frames, whose squares add up to the mean squared error over these,
+        and what its own start is off by, weighed in the same measure."""
+        place, turn = self.errors(group, values, own, frames)
+        weight = group.weight[: len(place)]
+        share = (weight / weight.sum(dim=0)).sqrt()[..., None]
+        rows = torch.cat([place, self.rules.rotation_length * turn], dim=-1) * share
+        found = rows.transpose(0, 1)
+        if own is None or self.rules.own is None:
+            return found
+        counts = (weight > 0.0).sum(dim=0).sqrt()[:, None]
+        prior = self.rules.own.noise * own / counts
+        padded = torch.nn.functional.pad(prior, (0, -prior.shape[1] % 6)).reshape(len(prior), -1, 6)
+        return torch.cat([found, padded], dim=1)
+
+
+def scale_of(values: Mapping[str, Tensor], known: Mapping[str, Any]) -> Tensor:
+    """Recorded length per metre: sought, or 1."""
+    return values[SCALE] if SCALE in values else torch.ones(1, dtype=torch.float64)

@@ -1,0 +1,125 @@
+"""Clips from files: NPZ with rows of numbers, and CSV with a line of names."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.motion.clips import Array, Clip
+from diffloom_fitting.motion.rotations import rotated
+
+#: What a column may be, and how many numbers it has.
+KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
+DATA = "DIFFLOOM_REAL_DATA"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a file is read.
+
+    columns: by kind, the numbers (NPZ, from 0) or names (CSV) of its columns; ``position`` must be there. rate: frames
+    per second. unit: metres per recorded unit of length. axes: of the angular velocity, "world" or "body". rows and
+    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the column
+    of a CSV that says to which clip a line belongs. Missing samples are NaN, or empty in a CSV.
+    """
+
+    file: str
+    rate: float
+    columns: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+    unit: float = 1.0
+    axes: str = "world"
+    rows: str = "rows"
+    lengths: str | None = "lengths"
+    clip: str | None = None
+
+    def __post_init__(self) -> None:
+        for kind, columns in self.columns.items():
+            if kind not in KINDS or len(columns) != KINDS.get(kind):
+                known = ", ".join(f"{name} ({count})" for name, count in KINDS.items())
+                raise InputError(f"columns.{kind}: got {list(columns)}; expected so many columns each: {known}")
+        if "position" not in self.columns:
+            raise InputError("columns: there is no position; name its three columns")
+        if self.axes not in ("world", "body"):
+            raise InputError(f"axes: got {self.axes!r}; expected 'world' or 'body' for the angular velocity")
+        if self.rate <= 0.0 or self.unit <= 0.0:
+            raise InputError(f"got rate={self.rate:g} and unit={self.unit:g}; expected positive numbers")
+
+    def read(self, folder: Path | None = None) -> list[Clip]:
+        """Every clip of the file, which lies in ``folder``, or where the environment's DIFFLOOM_REAL_DATA says."""
+        path = find_data(self.file, folder)
+        pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
+        return [self._clip(name, piece) for name, piece in pieces]
+
+    def _clip(self, name: str, parts: Mapping[str, Array]) -> Clip:
+        weight = parts["weight"][:, 0] if "weight" in parts else np.ones(len(parts["position"]))
+        present = np.isfinite(np.concatenate([parts[kind] for kind in parts if kind != "weight"], axis=1)).all(axis=1)
+        filled = {kind: np.where(present[:, None], value, _blank(kind)) for kind, value in parts.items()}
+        turn, spin, speed = (filled.get(kind) for kind in ("orientation", "angular_velocity", "velocity"))
+        if turn is not None:
+            turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
+        if spin is not None and self.axes == "body":
+            if turn is None:
+                raise InputError("columns: an angular velocity in body axes needs the orientation beside it")
+            spin = rotated(torch.tensor(turn), torch.tensor(spin)).numpy()
+        return Clip(
+            name, self.rate, self.unit * filled["position"], turn, np.where(present, np.nan_to_num(weight), 0.0),
+            None if speed is None else self.unit * speed, spin,
+        )  # fmt: skip
+
+    def _npz(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
+        with np.load(path, allow_pickle=False) as data:
+            for key in (self.rows, *(() if self.lengths is None else (self.lengths,))):
+                if key not in data:
+                    raise InputError(f"{path.name}: it has no array {key!r}; it has {', '.join(data)}")
+            rows = np.asarray(data[self.rows], dtype=np.float64)
+            lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
+        if rows.ndim != 2 or sum(lengths) != len(rows):
+            raise InputError(f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}")
+        places = {kind: [int(c) for c in columns] for kind, columns in self.columns.items()}
+        if max(max(c) for c in places.values()) >= rows.shape[1]:
+            raise InputError(f"{path.name}: columns up to {rows.shape[1] - 1} are there; asked for {places}")
+        ends = np.cumsum(lengths)
+        pieces = [rows[end - n : end] for end, n in zip(ends, lengths, strict=True)]
+        return [(str(i), {kind: piece[:, c] for kind, c in places.items()}) for i, piece in enumerate(pieces)]
+
+    def _csv(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
+        with path.open(newline="", encoding="utf-8") as lines:
+            table = list(csv.DictReader(lines))
+        names = [str(c) for columns in self.columns.values() for c in columns]
+        wanted = [*names, *(() if self.clip is None else (self.clip,))]
+        missing = [name for name in wanted if not table or name not in table[0]]
+        if missing:
+            raise InputError(f"{path.name}: it has no column {missing[0]!r}; it has {', '.join(table[0] if table else ())}")
+        groups: dict[str, list[dict[str, str]]] = {}
+        for line in table:
+            groups.setdefault("0" if self.clip is None else line[self.clip], []).append(line)
+
+        def numbers(lines: list[dict[str, str]], columns: Sequence[int | str]) -> Array:
+            return np.array([[float(line[str(c)] or "nan") for c in columns] for line in lines])
+
+        return [(name, {k: numbers(own, c) for k, c in self.columns.items()}) for name, own in groups.items()]
+
+
+def find_data(file: str, folder: Path | None) -> Path:
+    """Where ``file`` is; an InputError that says what to do where it is not."""
+    places = [Path(file), *([] if folder is None else [folder / file])]
+    if os.environ.get(DATA):
+        places.append(Path(os.environ[DATA]) / file)
+    for place in places:
+        if place.is_file():
+            return place
+    raise InputError(
+        f"there is no {file!r}, which is not part of the project: set {DATA} to the folder that holds it, or give "
+        "another with --set recording.file=PATH"
+    )
+
+
+def _blank(kind: str) -> Array:
+    return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "orientation" else np.zeros(KINDS[kind])
