@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Waypoint,
     )
     from diffloom_fitting.schedules import Schedule
+    from diffloom_fitting.segmentation import BackgroundPlate, ColourKey, Motion, Segmenter, segment
     from diffloom_fitting.stages import Stage, Stop
     from diffloom_fitting.targets import (
         ImageFolder,
@@ -110,6 +111,7 @@ _HOMES = {
         "Waypoint",
     ),
     "schedules": ("Schedule",),
+    "segmentation": ("BackgroundPlate", "ColourKey", "Motion", "Segmenter", "segment"),
     "stages": ("Stage", "Stop"),
     "targets": (
         "ImageFolder",
@@ -130,9 +132,11 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Adam",
     "Appearance",
+    "BackgroundPlate",
     "BasinHopping",
     "CameraPlacement",
     "CmaEs",
+    "ColourKey",
     "Estimate",
     "Evaluation",
     "Experiment",
@@ -145,6 +149,7 @@ __all__ = [
     "IoU",
     "Lbfgs",
     "Loss",
+    "Motion",
     "MultiScale",
     "Objective",
     "Optimiser",
@@ -155,6 +160,7 @@ __all__ = [
     "Result",
     "Scene",
     "Schedule",
+    "Segmenter",
     "Sgd",
     "SilhouetteError",
     "Sinusoids",
@@ -180,6 +186,7 @@ __all__ = [
     "read_masks",
     "read_video",
     "run_fit",
+    "segment",
     "synthesise",
     "synthesise_views",
     "take_step",

@@ -21,7 +21,9 @@ class Target:
     masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
     nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
     1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people. goes_on: whether the video
-    has later frames that were left out.
+    has later frames that were left out. tracks: (frames, 4), column, row and radius of the object's image [px] and the
+    weight of each frame, from 0, not seen. confidence: (frames,) in 0..1, how far each frame's mask can be believed;
+    None believes all.
     """
 
     times: Tensor
@@ -32,10 +34,12 @@ class Target:
     step: float = 0.0
     source: str = ""
     goes_on: bool = False
+    tracks: Tensor | None = None
+    confidence: Tensor | None = None
 
     def __post_init__(self) -> None:
         self._accept()
-        for name in ("frames", "masks", "q"):
+        for name in ("frames", "masks", "q", "tracks", "confidence"):
             value: Tensor | None = getattr(self, name)
             if value is not None and value.shape[0] != self.times.shape[0]:
                 raise InputError(
@@ -83,7 +87,7 @@ class Target:
         rows = torch.tensor([i % count for i in index], dtype=torch.long)
         return replace(
             self, times=self.times[rows], frames=_rows(self.frames, rows), masks=_rows(self.masks, rows),
-            q=_rows(self.q, rows),
+            q=_rows(self.q, rows), tracks=_rows(self.tracks, rows), confidence=_rows(self.confidence, rows),
         )  # fmt: skip
 
     def first(self, count: int) -> Target:
@@ -103,6 +107,7 @@ class Target:
         """The same in another precision; times stay in double."""
         return replace(
             self, frames=_cast(self.frames, dtype), masks=_cast(self.masks, dtype), q=_cast(self.q, dtype),
+            tracks=_cast(self.tracks, dtype), confidence=_cast(self.confidence, dtype),
             truth={name: value.to(dtype) for name, value in self.truth.items()},
         )  # fmt: skip
 
