@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PixelError,
         SilhouetteError,
         StateError,
+        TrackError,
     )
     from diffloom_fitting.objective import Evaluation, Objective
     from diffloom_fitting.optimisers import (
@@ -49,9 +50,11 @@ if TYPE_CHECKING:
     from diffloom_fitting.scene import (
         Appearance,
         CameraPlacement,
+        FreeCamera,
         Orbit,
         Policy,
         Scene,
+        Sensor,
         Sinusoids,
         Tracked,
         View,
@@ -80,7 +83,7 @@ _HOMES = {
     "files": ("build_experiment", "build_scene", "load_file"),
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
-    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError"),
+    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError", "TrackError"),
     "objective": ("Evaluation", "Objective"),
     "optimisers": (
         "Adam",
@@ -101,9 +104,11 @@ _HOMES = {
     "scene": (
         "CameraPlacement",
         "Appearance",
+        "FreeCamera",
         "Orbit",
         "Policy",
         "Scene",
+        "Sensor",
         "Sinusoids",
         "Tracked",
         "View",
@@ -142,6 +147,7 @@ __all__ = [
     "Experiment",
     "Finding",
     "FitError",
+    "FreeCamera",
     "GaussNewton",
     "Gaussian",
     "ImageFolder",
@@ -161,6 +167,7 @@ __all__ = [
     "Scene",
     "Schedule",
     "Segmenter",
+    "Sensor",
     "Sgd",
     "SilhouetteError",
     "Sinusoids",
@@ -169,6 +176,7 @@ __all__ = [
     "Stop",
     "Target",
     "Targets",
+    "TrackError",
     "Tracked",
     "Unknown",
     "Verdict",

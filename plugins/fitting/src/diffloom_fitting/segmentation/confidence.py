@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from diffloom.interfaces import InputError
 from diffloom_fitting.segmentation.segmenter import Video
+from diffloom_fitting.targets.target import Target
 
 #: Frames on either side with which a mask's area is compared, and the logarithm of the area that halves belief.
 WINDOW, JUMP = 7, 0.35
@@ -45,6 +49,16 @@ def cut_off(mattes: NDArray[np.float32]) -> NDArray[np.bool_]:
     """(frames,): whether the object reaches the border of the image, beyond which there may be more of it."""
     edges = [mattes[:, 0], mattes[:, -1], mattes[:, :, 0], mattes[:, :, -1]]
     return np.asarray(np.any([(edge > 0.25).any(1) for edge in edges], axis=0))
+
+
+def without_repeats(target: Target, rate: float | None = None) -> Target:
+    """The target without frames that repeat the one before. rate: frames per second of those that are left, where
+    repeats were put in by mistake; None keeps their times, right where repeats fill gaps."""
+    if target.frames is None or target.masks is None:
+        raise InputError("target.repeats: frames that repeat are told by masks; segment the video or give masks")
+    video, mattes = target.frames[..., :3].to(torch.float32).numpy(), target.masks.to(torch.float32).numpy()
+    left = target.select(np.flatnonzero(~doubled(video, mattes)).tolist())
+    return left if rate is None else replace(left, times=torch.arange(len(left)).double() / rate)
 
 
 def doubled(video: Video, mattes: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -122,6 +122,24 @@ class Target:
         )
 
 
+def tracked(target: Target) -> Tensor:
+    """(frames, 4): a target's tracks, or those of its masks; InputError when it has neither."""
+    if target.tracks is not None:
+        return target.tracks
+    from diffloom_fitting.segmentation.segment import with_masks
+
+    try:
+        mattes = target.coverage().detach().to(torch.float32).numpy()
+    except InputError:
+        raise InputError(
+            "loss 'track' compares tracks, and this target has neither tracks nor masks; segment the video "
+            "(target.segment), or give masks"
+        ) from None
+    found = with_masks(target, mattes).tracks
+    assert found is not None
+    return found
+
+
 def _rows(value: Tensor | None, rows: Tensor) -> Tensor | None:
     return None if value is None else value[rows]
 
