@@ -86,6 +86,11 @@ def cameras() -> tuple[str, ...]:
     return current_registry().cameras()
 
 
+def segmenters() -> tuple[str, ...]:
+    """Names of the installed segmenters."""
+    return current_registry().segmenters()
+
+
 def get_model(name: str) -> "Callable[..., Model]":
     """The model class (or factory) of this name."""
     return current_registry().get_model(name)
@@ -129,6 +134,11 @@ def get_video_reader(name: str) -> Any:
 def get_camera(name: str) -> Any:
     """The kind of camera of this name."""
     return current_registry().get_camera(name)
+
+
+def get_segmenter(name: str) -> Any:
+    """The segmenter of this name."""
+    return current_registry().get_segmenter(name)
 
 
 @cache

@@ -1,6 +1,16 @@
 """The plugins that the project itself publishes: what to install to get a name that is missing."""
 
-from diffloom.plugins.kinds import CAMERAS, COMMANDS, LOSSES, MODELS, OPTIMISERS, RENDERERS, VIDEO_READERS, Kind
+from diffloom.plugins.kinds import (
+    CAMERAS,
+    COMMANDS,
+    LOSSES,
+    MODELS,
+    OPTIMISERS,
+    RENDERERS,
+    SEGMENTERS,
+    VIDEO_READERS,
+    Kind,
+)
 
 _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-springs": {MODELS: ("springs",)},
@@ -24,11 +34,13 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
             "export",
             "schema",
             "demo",
+            "new",
         ),
-        LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
+        LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state", "track"),
         OPTIMISERS: ("adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"),
         VIDEO_READERS: ("folder", "video"),
-        CAMERAS: ("orbit",),
+        CAMERAS: ("orbit", "free"),
+        SEGMENTERS: ("plate", "colour", "motion"),
     },
     "diffloom-viewer": {COMMANDS: ("view",)},
 }

@@ -18,6 +18,7 @@ from diffloom.plugins.kinds import (
     MODELS,
     OPTIMISERS,
     RENDERERS,
+    SEGMENTERS,
     TERMS,
     VIDEO_READERS,
     Kind,
@@ -126,6 +127,10 @@ class Registry:
         """Names of the installed kinds of camera."""
         return self.names(CAMERAS)
 
+    def segmenters(self) -> tuple[str, ...]:
+        """Names of the installed segmenters."""
+        return self.names(SEGMENTERS)
+
     def commands(self) -> tuple[str, ...]:
         """Names of the installed commands."""
         return self.names(COMMANDS)
@@ -165,3 +170,7 @@ class Registry:
     def get_camera(self, name: str) -> Any:
         """The kind of camera of this name."""
         return self.get(CAMERAS, name)
+
+    def get_segmenter(self, name: str) -> Any:
+        """The segmenter of this name."""
+        return self.get(SEGMENTERS, name)

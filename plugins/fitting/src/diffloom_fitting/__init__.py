@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PixelError,
         SilhouetteError,
         StateError,
+        TrackError,
     )
     from diffloom_fitting.objective import Evaluation, Objective
     from diffloom_fitting.optimisers import (
@@ -49,9 +50,11 @@ if TYPE_CHECKING:
     from diffloom_fitting.scene import (
         Appearance,
         CameraPlacement,
+        FreeCamera,
         Orbit,
         Policy,
         Scene,
+        Sensor,
         Sinusoids,
         Tracked,
         View,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         Waypoint,
     )
     from diffloom_fitting.schedules import Schedule
+    from diffloom_fitting.segmentation import BackgroundPlate, ColourKey, Motion, Segmenter, segment
     from diffloom_fitting.stages import Stage, Stop
     from diffloom_fitting.targets import (
         ImageFolder,
@@ -79,7 +83,7 @@ _HOMES = {
     "files": ("build_experiment", "build_scene", "load_file"),
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
-    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError"),
+    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError", "TrackError"),
     "objective": ("Evaluation", "Objective"),
     "optimisers": (
         "Adam",
@@ -100,9 +104,11 @@ _HOMES = {
     "scene": (
         "CameraPlacement",
         "Appearance",
+        "FreeCamera",
         "Orbit",
         "Policy",
         "Scene",
+        "Sensor",
         "Sinusoids",
         "Tracked",
         "View",
@@ -110,6 +116,7 @@ _HOMES = {
         "Waypoint",
     ),
     "schedules": ("Schedule",),
+    "segmentation": ("BackgroundPlate", "ColourKey", "Motion", "Segmenter", "segment"),
     "stages": ("Stage", "Stop"),
     "targets": (
         "ImageFolder",
@@ -130,14 +137,17 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Adam",
     "Appearance",
+    "BackgroundPlate",
     "BasinHopping",
     "CameraPlacement",
     "CmaEs",
+    "ColourKey",
     "Estimate",
     "Evaluation",
     "Experiment",
     "Finding",
     "FitError",
+    "FreeCamera",
     "GaussNewton",
     "Gaussian",
     "ImageFolder",
@@ -145,6 +155,7 @@ __all__ = [
     "IoU",
     "Lbfgs",
     "Loss",
+    "Motion",
     "MultiScale",
     "Objective",
     "Optimiser",
@@ -155,6 +166,8 @@ __all__ = [
     "Result",
     "Scene",
     "Schedule",
+    "Segmenter",
+    "Sensor",
     "Sgd",
     "SilhouetteError",
     "Sinusoids",
@@ -163,6 +176,7 @@ __all__ = [
     "Stop",
     "Target",
     "Targets",
+    "TrackError",
     "Tracked",
     "Unknown",
     "Verdict",
@@ -180,6 +194,7 @@ __all__ = [
     "read_masks",
     "read_video",
     "run_fit",
+    "segment",
     "synthesise",
     "synthesise_views",
     "take_step",

@@ -21,6 +21,7 @@ from diffloom_fitting.files.build_target import warn_of_cut
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
 from diffloom_fitting.loop import FitState, Record, advance, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
+from diffloom_fitting.losses.track import track_distance
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.result import Estimate, Result
 from diffloom_fitting.scene import Scene
@@ -204,6 +205,8 @@ def _result(
         shares=shares,
         history=history,
         interrupted=interrupted,
+        track_pixels=track_distance(whole, z),
+        holdout_pixels=None if holdout is None else track_distance(holdout, z),
         views=whole.losses(z) if len(experiment.scene.viewpoints) > 1 else {},
         verdict=verdict,
     )

@@ -80,18 +80,22 @@ class Objective:
     def views(self, z: Tensor, gradient: bool = True) -> dict[str, View]:
         """What each camera sees with the unknowns at ``z``, by label; one simulation serves all."""
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
-        whole, parts = self._sampling()
+        whole, parts = self._sampling(values)
         with self.stopwatch.timing("simulate"):
             trajectory, params = scene.simulate(values, whole.save, None if gradient else NoGradient())
         seen = {}
         for label, target in self.target.by_view().items():
-            sampling = parts[label]
-            q = sampling.between(coordinates(trajectory)).cpu()
+            sampling, camera = parts[label], scene.seen_from(label)
+            q = camera.states(trajectory, sampling, len(target))
             if not outputs:
                 seen[label] = View(None, q, None, target.times)
                 continue
             with self.stopwatch.timing("render"):
-                image, vertices = scene.seen_from(label).draw(trajectory, params, values, outputs, sampling)
+                if outputs == ("outline",):
+                    outline = camera.outline(trajectory, params, values, sampling)
+                    seen[label] = View(None, q, None, target.times, outline)
+                    continue
+                image, vertices = camera.draw(trajectory, params, values, outputs, sampling)
             seen[label] = View(image, q, vertices, target.times)
         return seen
 
@@ -99,10 +103,13 @@ class Objective:
         """What is seen with the unknowns at ``z``, by the first camera where there are several."""
         return next(iter(self.views(z, gradient).values()))
 
-    def _sampling(self) -> tuple[Sampling, dict[str, Sampling]]:
+    def _sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
         """The steps that the frames of all views need, and the frames of each view between them."""
         scene, targets = self.scene, self.target.by_view()
-        times = [target.times + scene.viewpoints[label].time_offset for label, target in targets.items()]
+        times = [
+            scene.seen_from(label).exposed(target.times + scene.viewpoints[label].time_offset, values)
+            for label, target in targets.items()
+        ]
         whole = sample_times(torch.cat(times), scene.dt, scene.steps)
         ends = [0, *accumulate(len(part) for part in times)]
         return whole, {label: whole.part(*ends[i : i + 2]) for i, label in enumerate(targets)}

@@ -14,6 +14,7 @@ COMMANDS = {
     "schema": "Print the JSON schema of experiment files",
     "warm": "Compile now what experiments will need",
     "demo": "Fit a bundled clip and write its report",
+    "new": "Look at a video and write an experiment for it",
 }
 
 
@@ -34,6 +35,7 @@ def diffloom_register_losses(register: Register) -> None:
     register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
     register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
     register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
+    register("track", "diffloom_fitting.losses:TrackError", summary="Difference of centroid and radius in the image")
 
 
 @hookimpl
@@ -58,3 +60,12 @@ def diffloom_register_video_readers(register: Register) -> None:
 def diffloom_register_cameras(register: Register) -> None:
     """Offer the kinds of camera."""
     register("orbit", "diffloom_fitting.scene:Orbit", summary="Stands around the scene, by distance and angles")
+    register("free", "diffloom_fitting.scene:FreeCamera", summary="Stands anywhere, turned in any way")
+
+
+@hookimpl
+def diffloom_register_segmenters(register: Register) -> None:
+    """Offer the segmenters."""
+    register("plate", "diffloom_fitting.segmentation:BackgroundPlate", summary="What differs from a background plate")
+    register("colour", "diffloom_fitting.segmentation:ColourKey", summary="What has a colour")
+    register("motion", "diffloom_fitting.segmentation:Motion", summary="What differs from frames before and after")

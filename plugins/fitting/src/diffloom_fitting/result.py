@@ -58,7 +58,8 @@ class Result:
     """The outcome of a fit.
 
     z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
-    aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when
+    aside (None without). track_pixels, holdout_pixels: rms distance of the object's centroid from its track [px], on
+    either, where there are tracks. uncertainty: or the reason why there is none. gradient: the check at the start (None when
     not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
     label, where there are several. verdict: whether it can be trusted.
@@ -75,6 +76,8 @@ class Result:
     memory: int
     holdout_loss: float | None = None
     holdout_start_loss: float | None = None
+    track_pixels: float | None = None
+    holdout_pixels: float | None = None
     uncertainty: Uncertainty | str = "not asked for"
     gradient: GradientCheck | str = "not asked for"
     shares: Mapping[str, float] = field(default_factory=dict)

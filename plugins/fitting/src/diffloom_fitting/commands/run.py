@@ -60,8 +60,13 @@ def run(
         loaded = options.load(file)
         # Built before a folder is made, so that a bad file leaves nothing behind.
         from diffloom_fitting.files import build_experiment
+        from diffloom_fitting.files.data_files import MissingDataError
 
-        experiment = build_experiment(loaded)
+        try:
+            experiment = build_experiment(loaded)
+        except MissingDataError as error:
+            click.echo(f"skipped: {error}")
+            return
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)

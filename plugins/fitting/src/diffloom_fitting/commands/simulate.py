@@ -22,6 +22,8 @@ def simulate(
     """Simulate the scene of FILE and write video.mp4 (video-<label>.mp4 of each view) and states.npz (q, u, times)."""
     import time
 
+    from itertools import accumulate
+
     import torch
 
     from diffloom.interfaces import NoGradient
@@ -40,14 +42,18 @@ def simulate(
     values = build_truth(loaded, scene) if truth else {}
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
     frames = int(scene.steps * scene.dt * rate * (1.0 + 1e-12)) + 1
-    sampling = sample_times(torch.arange(frames, dtype=torch.float64) / rate, scene.dt, scene.steps)
+    times = torch.arange(frames, dtype=torch.float64) / rate
+    exposed = [scene.seen_from(label).exposed(times, values) for label in scene.viewpoints]
+    whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps)
+    ends = [0, *accumulate(len(part) for part in (times, *exposed))]
+    parts = {label: whole.part(*ends[n + 1 : n + 3]) for n, label in enumerate(scene.viewpoints)}
     refuse_long_steps(scene, values)
     begin = time.perf_counter()
     with torch.no_grad():
-        trajectory, params = scene.simulate(values, sampling.save, NoGradient())
+        trajectory, params = scene.simulate(values, whole.save, NoGradient())
         simulated = time.perf_counter()
         videos = {
-            label: scene.seen_from(label).draw(trajectory, params, values, ("rgba",), sampling)[0].bytes()
+            label: scene.seen_from(label).draw(trajectory, params, values, ("rgba",), parts[label])[0].bytes()
             for label in (scene.viewpoints if video else ())
         }
     drawn = time.perf_counter()

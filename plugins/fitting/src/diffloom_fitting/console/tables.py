@@ -56,6 +56,9 @@ def result_lines(result: Result) -> list[str]:
         lines.append(
             f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
         )
+    if result.track_pixels is not None:
+        aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on frames kept aside"
+        lines.append(f"the object's centroid is off by {number(result.track_pixels, 3)} px rms{aside}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
         lines.append(sureness(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":

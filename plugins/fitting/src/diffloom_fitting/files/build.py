@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -20,18 +22,20 @@ from diffloom.interfaces import (
     Renderer,
     StoreAll,
 )
-from diffloom.plugins import get_camera, get_integrator, get_renderer
+from diffloom.plugins import get_camera, get_integrator, get_renderer, get_video_reader
+from diffloom_fitting.files.data_files import MissingDataError, data_path
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make, make_registered
 from diffloom_fitting.files.quantities import quantity
-from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, TimeTable
+from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, SizeTable, TargetTable, TimeTable
 from diffloom_fitting.files.terms import with_terms
 from diffloom_fitting.files.values import Named, Table
 from diffloom_fitting.files.worlds import bare_model
-from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Scene, Viewpoint, Waypoint
+from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Scene, Sensor, Viewpoint, Waypoint
 from diffloom_fitting.scene.checks import suggested_step
 from diffloom_fitting.scene.network import network_policy
 from diffloom_fitting.scene.viewpoint import Cameras
+from diffloom_fitting.targets import VideoReader, read_video
 
 AnyTable = TypeVar("AnyTable", bound=Table)
 
@@ -42,6 +46,8 @@ def build_scene(loaded: Loaded) -> Scene:
     """The scene of a file, with the known values of [params]; errors name the file."""
     try:
         return _scene(loaded)
+    except MissingDataError:
+        raise
     except InputError as error:
         raise InputError(f"{loaded.name}: {error}") from error
 
@@ -62,7 +68,7 @@ def _scene(loaded: Loaded) -> Scene:
     params = model.params(dtype, **_sought(content, model, values), **values)
     dt = suggested_step(model, params) if content.time.dt == "auto" else content.time.dt
     return Scene(
-        model, build_renderer(loaded, content.renderer.name), _cameras(content),
+        model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder),
         params, dt, steps_of(content.time, dt),
         None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
@@ -88,17 +94,49 @@ def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) ->
     return found
 
 
-def _cameras(content: ExperimentFile) -> Cameras:
+def _cameras(content: ExperimentFile, folder: Path) -> Cameras:
     """The camera of a file, or those of its views by label."""
+    table = content.target or TargetTable()
     if not content.views:
-        return _camera(content.camera)
+        bare, sensor = _camera(content.camera, table, folder), _sensor(content.camera)
+        late = content.camera.time_offset
+        return bare if sensor == Sensor() and late == 0.0 else Viewpoint(bare, late, sensor=sensor)
     labels = [view.label for view in content.views]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
         raise InputError(f"views: {twice[0]!r} is the label of two views; give each its own")
-    return {
-        view.label: Viewpoint(_camera(common(content.camera, view.camera)), view.time_offset) for view in content.views
-    }
+    found = {}
+    for view in content.views:
+        camera, target = common(content.camera, view.camera), common(table, view.target)
+        late = view.time_offset if "time_offset" in view.model_fields_set else camera.time_offset
+        found[view.label] = Viewpoint(_camera(camera, target, folder), late, sensor=_sensor(camera))
+    return found
+
+
+def _sensor(table: CameraTable) -> Sensor:
+    return Sensor(**{field.name: getattr(table, field.name) for field in fields(Sensor)})
+
+
+def _size(table: CameraTable, target: TargetTable, folder: Path) -> tuple[int, int]:
+    """Height and width of the images [px]: as given, or those of the video's first frame."""
+    if not isinstance(table.size, SizeTable):
+        return table.size
+    if target.video is None:
+        raise InputError("camera.size: longest is of a video, and there is none; give height and width")
+    first = read_video(
+        data_path(folder, target.video), size=table.size.longest, duration=1e-3, rate=target.rate,
+        reader=video_reader(target.reader), crop=target.crop, rotate=target.rotate,
+    )  # fmt: skip
+    assert first.size is not None
+    return first.size
+
+
+def video_reader(named: Named | None) -> VideoReader | None:
+    """The reader that a file names."""
+    if named is None:
+        return None
+    made: VideoReader = make_registered("target.reader", get_video_reader, named)
+    return made
 
 
 def common(base: AnyTable | None, own: AnyTable) -> AnyTable:
@@ -106,15 +144,16 @@ def common(base: AnyTable | None, own: AnyTable) -> AnyTable:
     return own if base is None else base.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
-def _camera(table: CameraTable) -> CameraPlacement:
+def _camera(table: CameraTable, target: TargetTable, folder: Path) -> CameraPlacement:
     """The camera of a file: an orbit's keys lie in [camera] itself, those of other kinds in [camera.settings]."""
-    own = table.model_dump(exclude={"kind", "settings", "path"})
+    sensed = {"time_offset", *(field.name for field in fields(Sensor))}
+    own = table.model_dump(exclude={"kind", "settings", "path", *sensed}) | {"size": _size(table, target, folder)}
     if table.kind == "orbit":
         if table.settings:
             raise InputError("camera.settings: these are for other kinds; an orbit's keys stand in [camera] itself")
         return Orbit(**own, path=tuple(Waypoint(**point.model_dump()) for point in table.path))
     shared = {key: own[key] for key in ("size", "near", "far") if key in table.model_fields_set}
-    for key in sorted(table.model_fields_set - {"kind", "settings", *shared}):
+    for key in sorted(table.model_fields_set - {"kind", "settings", *shared, *sensed}):
         raise InputError(f"camera.{key}: this belongs to an orbit, and camera.kind is {table.kind!r}; leave it out")
     named = Named(name=table.kind, **shared, **table.settings)
     made: CameraPlacement = make_registered("camera", get_camera, named)
@@ -133,7 +172,7 @@ def known_value(model: Model, name: str, value: Any, place: str) -> Any:
 
 def unit_of(specs: tuple[ParamSpec, ...], name: str) -> str:
     """The unit of a parameter; none for names the model does not know, which it will refuse itself."""
-    return next((spec.unit for spec in specs if spec.name == name), "")
+    return next((spec.unit for spec in specs if name in (spec.name, *(f"{spec.name}.{axis}" for axis in "xyz"))), "")
 
 
 def steps_of(time: TimeTable, dt: float) -> int:

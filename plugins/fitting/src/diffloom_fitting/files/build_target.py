@@ -10,15 +10,18 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.plugins import get_video_reader
-from diffloom_fitting.files.build import build_renderer, common
+from diffloom.plugins import get_segmenter
+from diffloom_fitting.files.build import build_renderer, common, video_reader
+from diffloom_fitting.files.data_files import data_path
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import TargetTable
 from diffloom_fitting.files.target_scene import target_scene
 from diffloom_fitting.files.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, Targets, VideoReader, read_masks, read_video, synthesise
+from diffloom_fitting.segmentation import Segmenter, segment
+from diffloom_fitting.segmentation.confidence import without_repeats
+from diffloom_fitting.targets import Target, Targets, read_masks, read_video, synthesise
 from diffloom_fitting.targets.folder import read_image
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
@@ -57,7 +60,7 @@ def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tup
 def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
     """The whole target of one camera, before frames are chosen, and the scene with the video's background."""
     if table.video is None:
-        for key in ("masks", "background", "reader"):
+        for key in ("masks", "background", "reader", "segment", "crop"):
             if getattr(table, key) is not None:
                 raise InputError(f"target.{key}: only a video has one; give target.video")
         return _synthesised(loaded, scene, truth, table), scene
@@ -75,6 +78,8 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
         if not -count <= i < count:
             raise InputError(f"target.frames.use: got {i}; the target has frames 0 to {count - 1}")
     used = list(range(table.first, count, table.every)) if table.use is None else [i % count for i in table.use]
+    if table.until is not None:
+        used = [i for i in used if float(target.times[i]) <= table.until]
     if not used:
         raise InputError(f"target.frames: no frame is left of {count}; start earlier than frame {table.first}")
     chosen = target.select(sorted(set(used)))
@@ -109,10 +114,12 @@ def warn_of_cut(video: str, span: float) -> None:
     )
 
 
-def _reader(named: Named | None) -> VideoReader | None:
-    if named is None:
-        return None
-    made: VideoReader = make_registered("target.reader", get_video_reader, named)
+def _segmenter(named: Named, folder: Path) -> Segmenter:
+    """The segmenter that a file names, with a plate beside the file."""
+    settings, plate = named.settings, named.settings.get("plate")
+    if isinstance(plate, str) and plate not in ("median", "first"):
+        settings["plate"] = str(data_path(folder, plate))
+    made: Segmenter = make_registered("target.segment", get_segmenter, Named(name=named.name, **settings))
     return made
 
 
@@ -124,13 +131,19 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
     if not duration > 0.0:
         raise InputError(f"time_offset: got {offset:g} s; the simulation ends before this video begins")
     target = read_video(
-        folder / table.video, size=scene.size, begin=table.begin, duration=duration, every=table.every, rate=table.rate,
-        dtype=scene.dtype, reader=_reader(table.reader),
+        data_path(folder, table.video), size=scene.size, begin=table.begin, duration=duration, every=table.every,
+        rate=table.rate, dtype=scene.dtype, reader=video_reader(table.reader), crop=table.crop, rotate=table.rotate,
     )  # fmt: skip
     if target.goes_on and (table.duration is None or table.duration > span):
         warn_of_cut(table.video, span)
     if table.masks is not None:
-        target = read_masks(target, folder / table.masks, dtype=scene.dtype)
+        if table.segment is not None:
+            raise InputError("target.segment: masks are given, and taken as they are; leave out one of the two")
+        target = read_masks(target, data_path(folder, table.masks), dtype=scene.dtype)
+    if table.segment is not None:
+        target = segment(target, _segmenter(table.segment, folder))
+    if table.repeats == "drop":
+        target = without_repeats(target, table.rate)
     if offset < 0.0:
         # frames from before the simulation's start have nothing to be compared with
         later = [i for i, time in enumerate(target.times.tolist()) if time + offset >= 0.0]

@@ -15,12 +15,14 @@ from diffloom.plugins import get_loss, get_optimiser
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build import build_scene, known_value
 from diffloom_fitting.files.build_target import build_targets
+from diffloom_fitting.files.data_files import MissingDataError
 from diffloom_fitting.files.draws import draw, generator_for, is_draw
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
+from diffloom_fitting.guesses import with_guess
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.priors import Even, Gaussian
@@ -29,7 +31,7 @@ from diffloom_fitting.schedules import Schedule, constant
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets.several import with_truth
 from diffloom_fitting.targets.synthesis import true_values
-from diffloom_fitting.unknowns import Unknown, resolve, seekable
+from diffloom_fitting.unknowns import Unknown, can_be_sought, resolve, seekable
 
 
 def build_experiment(loaded: Loaded) -> Experiment:
@@ -37,6 +39,8 @@ def build_experiment(loaded: Loaded) -> Experiment:
     scene = build_scene(loaded)
     try:
         return _experiment(loaded, scene)
+    except MissingDataError:
+        raise
     except InputError as error:
         raise InputError(f"{loaded.name}: {error}") from error
 
@@ -78,6 +82,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
     target, holdout, scene = build_targets(loaded, scene, truth)
+    content = with_guess(content, scene, target)
     truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
@@ -110,7 +115,7 @@ def _gaussian(table: PriorTable, unknowns: list[str]) -> Gaussian | None:
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
     allowed = seekable(scene)
     for name in names:
-        if name not in allowed:
+        if not can_be_sought(name, scene):
             raise InputError(
                 f"{table}.{name}: the scene has nothing called {name!r}{nearest(name, allowed) or '.'} It has: "
                 f"{', '.join(allowed)}"

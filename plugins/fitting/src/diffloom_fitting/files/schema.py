@@ -65,8 +65,15 @@ class WaypointTable(Table):
     target: Vector | None = Field(None, description="where it looks [m]")
 
 
+class SizeTable(Table):
+    """The size of images taken from the video."""
+
+    longest: int = Field(ge=1, description="the video's own shape, with at most so many pixels on its longer side")
+
+
 class CameraTable(Table):
-    """Where the camera stands. Keys but size, near and far are those of the kind "orbit"."""
+    """Where the camera stands, and how it records. distance, elevation, azimuth, target, fov and path are those of the
+    kind "orbit"."""
 
     kind: str = Field("orbit", description="a registered kind of camera")
     settings: dict[str, Any] = Field({}, description="of a kind other than orbit: its own settings")
@@ -75,10 +82,23 @@ class CameraTable(Table):
     azimuth: Number = Field(0.0, description="around the vertical [degrees]; 0 looks along -z")
     target: Vector = Field((0.0, 0.0, 0.0), description="where it looks [m]")
     fov: Number = Field(60.0, gt=0.0, lt=180.0, description="vertical field of view [degrees]")
-    size: tuple[int, int] = Field((256, 256), description="height and width of the images [px]")
+    size: tuple[int, int] | SizeTable = Field(
+        (256, 256), description="height and width of the images [px], or { longest = 320 } for the video's shape"
+    )
     near: Number = Field(0.1, gt=0.0, description="nothing nearer is drawn [m]")
     far: Number = Field(100.0, gt=0.0, description="depths are normalised up to here [m]")
     path: list[WaypointTable] = Field([], description="waypoints of a camera that moves, at least two")
+    roll: Number = Field(0.0, description="about the viewing axis [degrees]")
+    centre: tuple[Number, Number] = Field((0.0, 0.0), description="of the lens, right and down of the middle [px]")
+    distortion: tuple[Number, Number, Number, Number, Number] = Field(
+        (0.0, 0.0, 0.0, 0.0, 0.0), description="of the lens: k1, k2, p1, p2, k3 of Brown and Conrady"
+    )
+    exposure: Number = Field(0.0, ge=0.0, description="how long a frame is exposed [s]: motion blur")
+    subframes: int = Field(1, ge=1, description="how often a frame is drawn within its exposure")
+    readout: Number = Field(0.0, ge=0.0, description="from the first row to the last of a rolling shutter [s]")
+    gain: Number = Field(1.0, gt=0.0, description="factor on the surface's colours")
+    gamma: Number = Field(1.0, gt=0.0, description="exponent of the surface's colours")
+    time_offset: Number = Field(0.0, description="time t of the video is t + time_offset of the simulation [s]")
 
 
 class AppearanceTable(Table):
@@ -119,7 +139,10 @@ class RendererTable(Table):
 class TargetTable(Table):
     """What is to be matched: a video, or one synthesised with the values in [truth]."""
 
-    video: str | None = Field(None, description="mp4, gif or folder of images; absent: synthesised")
+    video: str | None = Field(
+        None,
+        description="mp4, gif or folder of images; absent: synthesised. $DIFFLOOM_REAL_DATA/... is in that folder",
+    )
     reader: Named | None = Field(
         None,
         description="a registered video reader and its settings; absent: by whether the video is a folder or a file",
@@ -128,9 +151,22 @@ class TargetTable(Table):
     duration: float | None = Field(None, gt=0.0, description="how much of the video to read [s]")
     every: int = Field(1, ge=1, description="read each n-th frame of the video")
     rate: Number | None = Field(
-        None, gt=0.0, description="frames a second: of a folder, or of the synthesised video (absent: each step)"
+        None,
+        gt=0.0,
+        description="frames a second: of a folder, of a video in place of its time stamps, or of the synthesised video "
+        "(absent: each step)",
     )
-    masks: str | None = Field(None, description="video or folder of masks, one per frame")
+    rotate: Literal[0, 90, 180, 270] = Field(0, description="turn the video counter-clockwise [degrees]")
+    crop: tuple[int, int, int, int] | None = Field(
+        None, description="top, left, height and width of the part that is used [px of the turned video]"
+    )
+    segment: Named | None = Field(
+        None, description="a registered segmenter, such as plate, colour or motion, and its settings: makes masks"
+    )
+    repeats: Literal["keep", "drop"] = Field(
+        "keep", description="leave out frames that repeat the one before; with rate, those that are left are counted"
+    )
+    masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
     scene: dict[str, Any] = Field(
@@ -249,6 +285,9 @@ class ExperimentFile(Table):
     truth: dict[str, Any] = Field({}, description="true values: the target is synthesised with them, or judged by them")
     unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
+    guess: Named | None = Field(
+        None, description="starts of unknowns that give none, from the video's tracks: pendulum or throw"
+    )
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(

@@ -87,6 +87,7 @@ class FramesTable(Table):
 
     every: int = Field(1, ge=1, description="each n-th frame")
     first: int = Field(0, ge=0, description="the first frame used, counted from 0")
+    until: float | None = Field(None, gt=0.0, description="only frames up to this time [s] of the part that is read")
     use: list[int] | None = Field(None, description="these frames instead; negative ones count from the end")
     holdout: Literal["rest", "none"] | list[int] = Field(
         "rest", description="frames kept aside: the rest of them, none, or these"

@@ -7,5 +7,6 @@ from diffloom_fitting.losses.mse import PixelError
 from diffloom_fitting.losses.multiscale import MultiScale
 from diffloom_fitting.losses.silhouette import SilhouetteError
 from diffloom_fitting.losses.state import StateError
+from diffloom_fitting.losses.track import TrackError
 
-__all__ = ["InteriorError", "IoU", "Loss", "MultiScale", "PixelError", "SilhouetteError", "StateError"]
+__all__ = ["InteriorError", "IoU", "Loss", "MultiScale", "PixelError", "SilhouetteError", "StateError", "TrackError"]

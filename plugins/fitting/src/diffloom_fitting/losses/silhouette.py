@@ -13,7 +13,8 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class SilhouetteError(Loss):
-    """Mean over frames and pixels of the squared difference of coverage; blind to colour and light."""
+    """Mean over frames and pixels of the squared difference of coverage; blind to colour and light. Frames count as far
+    as the target's confidence goes."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -21,4 +22,8 @@ class SilhouetteError(Loss):
 
     def residuals(self, view: View, target: Target) -> Tensor:
         assert view.image is not None
-        return view.image.alpha - target.coverage()
+        apart = view.image.alpha - target.coverage()
+        if target.confidence is None:
+            return apart
+        share = target.confidence / target.confidence.mean().clamp(min=1e-12)
+        return apart * share.sqrt()[:, None, None]

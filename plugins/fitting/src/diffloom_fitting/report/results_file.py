@@ -81,6 +81,8 @@ def result_data(result: Result) -> dict[str, Any]:
         "view_losses": dict(result.views),
         "holdout_loss": result.holdout_loss,
         "holdout_start_loss": result.holdout_start_loss,
+        "track_pixels": result.track_pixels,
+        "holdout_pixels": result.holdout_pixels,
         "reason": result.reason,
         "interrupted": result.interrupted,
         "iterations": result.iterations,

@@ -2,20 +2,24 @@
 
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
+from diffloom_fitting.scene.free_camera import FreeCamera
 from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.policy import Policy, Sinusoids
 from diffloom_fitting.scene.scene import Scene, View, coordinates
+from diffloom_fitting.scene.sensor import Sensor
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [
     "Appearance",
     "CameraPlacement",
+    "FreeCamera",
     "Orbit",
     "Policy",
     "Sampling",
     "Scene",
+    "Sensor",
     "Sinusoids",
     "Tracked",
     "View",

@@ -44,10 +44,18 @@ class Sampling:
 
 
 def sample_times(times: Tensor, dt: float, steps: int) -> Sampling:
-    """The sampling for frames at ``times`` [s], physics steps of ``dt`` [s] and at most ``steps`` of them."""
+    """The sampling for frames at ``times`` [s], physics steps of ``dt`` [s] and at most ``steps`` of them.
+
+    Times that are sought, such as those of an unknown offset, always lie between two steps, so that what is drawn has a
+    slope; those beyond an end of the simulation stay there.
+    """
     if times.dim() != 1 or times.numel() == 0:
         raise InputError(f"frame times: got shape {tuple(times.shape)}; expected one time per frame, at least one")
     exact = times.to(torch.float64) / dt
+    if times.requires_grad:
+        exact = exact.clamp(0.0, steps)
+        low = exact.detach().floor().long().clamp(max=steps - 1)
+        return _between(low, low + 1, exact - low)
     nearest = exact.round()
     exact = torch.where((exact - nearest).abs() < ON_A_STEP * nearest.abs().clamp(min=1.0), nearest, exact)
     if float(exact.min()) < 0.0 or float(exact.max()) > steps:
@@ -56,8 +64,12 @@ def sample_times(times: Tensor, dt: float, steps: int) -> Sampling:
             f"0 s to {steps * dt:g} s ({steps} steps of {dt:g} s); simulate longer or use fewer frames"
         )
     low = exact.floor().long()
-    high = exact.ceil().long()
+    return _between(low, exact.ceil().long(), exact - low)
+
+
+def _between(low: Tensor, high: Tensor, weight: Tensor) -> Sampling:
+    """The sampling for frames between the steps ``low`` and ``high``."""
     save = torch.tensor(sorted({*low.tolist(), *high.tolist()}))
     return Sampling(
-        tuple(int(k) for k in save), torch.searchsorted(save, low), torch.searchsorted(save, high), exact - low
+        tuple(int(k) for k in save), torch.searchsorted(save, low), torch.searchsorted(save, high), weight
     )

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import (
+    Camera,
     Control,
     Gradient,
     Image,
@@ -31,6 +32,10 @@ from diffloom_fitting.scene.device import check_device, moved
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.placement import camera_of
 from diffloom_fitting.scene.policy import Policy
+from diffloom_fitting.scene.projection import bent, by_rows, projected, through_lens
+from diffloom_fitting.scene.response import averaged, over, responded
+from diffloom_fitting.scene.sensor import SENSED, shutter_times
+from diffloom_fitting.scene.sizes import sized
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
 
 CONTROL = "control."
@@ -38,13 +43,14 @@ CONTROL = "control."
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of a scene at some times: images (None when not asked for), states and drawn vertices. q: see
-    ``coordinates``."""
+    """What is seen of a scene at some times: images (None when not asked for), states (see ``coordinates``) and drawn
+    vertices. outline: (frames, vertices, 2) column and row of the vertices [px], when asked for instead of images."""
 
     image: Image | None
     q: Tensor
     vertices: Tensor | None
     times: Tensor
+    outline: Tensor | None = None
 
 
 @renamed_arguments(look="appearance")
@@ -171,20 +177,69 @@ class Scene:
     ) -> tuple[Image, Tensor]:  # fmt: skip
         """Images of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
         several, and the vertices drawn, (frames, vertices, 3) [m]. Images are handed over on the CPU."""
-        surface = self.model.surface(trajectory, params)
+        surface, camera, subframes = self._exposure(trajectory, params, values, sampling)
         # Patterns are laid on with the known values, so that they stay put while a pose is sought.
         rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
-        times = trajectory.times
-        if sampling is not None:
-            surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times)
-        coloured = self.appearance.apply(surface, rest, values.get("appearance.colour"))
-        view, prefix = self.viewpoint, camera_prefix(next(iter(self.viewpoints)))
-        places = {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
-        camera = moved(camera_of(view.camera, self.dtype, places, times - view.time_offset), self.device)
+        sensor, places = self.viewpoint.sensor, self._of_camera(values)
+        distortion = sensor.value("distortion", places, self.dtype)
+        shown = surface
+        if distortion is not None:
+            shown = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(self.device)))
+        coloured = self.appearance.apply(shown, rest, values.get("appearance.colour"))
         image = moved(on_black(self.renderer).render(coloured, camera, self.lights, outputs), "cpu")
         if image.rgba is not None:
-            image = replace(image, rgba=over(image.rgba, self.behind))
-        return image, surface.vertices
+            image = replace(image, rgba=over(responded(image.rgba, sensor, places), self.behind))
+        return (image if subframes == 1 else averaged(image, subframes)), surface.vertices
+
+    def outline(
+        self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None = None
+    ) -> Tensor:
+        """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
+        surface, camera, subframes = self._exposure(trajectory, params, values, sampling)
+        distortion = self.viewpoint.sensor.value("distortion", self._of_camera(values), self.dtype)
+        places = projected(camera, surface.vertices, None if distortion is None else distortion.to(self.device)).cpu()
+        return places if subframes == 1 else places.unflatten(0, (-1, subframes)).mean(dim=1)
+
+    def _of_camera(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """What is sought of its camera and sensor, by their own names."""
+        prefix = camera_prefix(next(iter(self.viewpoints)))
+        return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
+
+    def exposed(self, times: Tensor, values: Mapping[str, Tensor]) -> Tensor:
+        """When the camera sees what frames at ``times`` [s] of the simulation show: those, or several for each where it
+        exposes for a while, row by row, or at another time."""
+        view, places = self.viewpoint, self._of_camera(values)
+        found, subframes, rows = shutter_times(view.sensor, places, times, view.time_offset)
+        # A frame at the start is exposed from before it; there the scene stands still.
+        return found.clamp(0.0, self.steps * self.dt) if subframes > 1 or rows else found
+
+    def _exposure(
+        self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
+    ) -> tuple[Surface, Camera, int]:
+        """The surface as it is exposed, the camera, and how many subframes a frame has."""
+        view, places = self.viewpoint, self._of_camera(values)
+        surface, times, subframes, rows = self.model.surface(trajectory, params), trajectory.times, 1, False
+        if sampling is not None:
+            surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times).detach()
+            _, subframes, rows = shutter_times(view.sensor, places, times, 0.0)
+        size = values.get("appearance.size")
+        if size is not None:
+            surface = replace(surface, vertices=sized(surface.vertices, surface.faces, size.to(self.device)))
+        if rows:
+            times = times.unflatten(0, (-1, 2)).mean(dim=1)
+        own = {k: v for k, v in places.items() if k not in SENSED}
+        pose = camera_of(view.camera, self.dtype, own, times - view.time_offset)
+        camera = moved(through_lens(pose, view.sensor, places), self.device)
+        if rows:
+            distortion = view.sensor.value("distortion", places, self.dtype)
+            pairs = surface.vertices.unflatten(0, (-1, 2))
+            surface = replace(surface.frames(slice(None, None, 2)), vertices=by_rows(camera, pairs, distortion))
+        return surface, camera, subframes
+
+    def states(self, trajectory: Trajectory, sampling: Sampling, frames: int) -> Tensor:
+        """(frames, nodes, dq): the states at the frames, their mean where a frame is exposed for a while."""
+        q = sampling.between(coordinates(trajectory)).cpu()
+        return q if len(q) == frames else q.unflatten(0, (frames, -1)).mean(dim=1)
 
     @property
     def behind(self) -> Tensor:
@@ -199,9 +254,9 @@ class Scene:
         gradient: Gradient | None = None,
     ) -> View:  # fmt: skip
         """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
-        sampling = sample_times(times, self.dt, self.steps)
+        sampling = sample_times(self.exposed(times, values), self.dt, self.steps)
         trajectory, params = self.simulate(values, sampling.save, gradient)
-        q = sampling.between(coordinates(trajectory)).cpu()
+        q = self.states(trajectory, sampling, len(times))
         if not outputs:
             return View(None, q, None, times)
         image, vertices = self.draw(trajectory, params, values, outputs, sampling)
@@ -233,16 +288,6 @@ def on_black(renderer: Renderer) -> Renderer:
     if tuple(renderer.background) == black:
         return renderer
     return replace(renderer, background=black)  # type: ignore[type-var]
-
-
-def over(rgba: Tensor, background: Tensor) -> Tensor:
-    """``rgba`` drawn on black, laid over an image (height, width, 3) or a colour (3,).
-
-    The colour counts as much as the surface covers: a soft rasteriser paints all that it touches in full, so that
-    without this a pixel would switch when an outline comes near it.
-    """
-    alpha = rgba[..., 3:]
-    return torch.cat([alpha * rgba[..., :3] + (1.0 - alpha) * background, alpha], dim=-1)
 
 
 def _start(model: Model, params: Params) -> Trajectory:

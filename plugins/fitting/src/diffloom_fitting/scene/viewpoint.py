@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from diffloom.interfaces import Camera, InputError
 from diffloom_fitting.accepting import real, shown
 from diffloom_fitting.scene.moving import Tracked
 from diffloom_fitting.scene.placement import CameraPlacement
+from diffloom_fitting.scene.sensor import Sensor
 
 CAMERA = "scene.camera"
 AnyCamera = Camera | CameraPlacement | Tracked
@@ -23,12 +24,14 @@ class Viewpoint:
 
     camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, or a ``Tracked`` one.
     time_offset: the frame at time t of the video shows the scene at t + time_offset [s] of the simulation. background:
-    (height, width, 3) image behind the surface in this video, or None for the scene's.
+    (height, width, 3) image behind the surface in this video, or None for the scene's. sensor: lens, shutter and
+    response to light.
     """
 
     camera: AnyCamera
     time_offset: float = 0.0
     background: Tensor | None = None
+    sensor: Sensor = field(default_factory=Sensor)
 
     def __post_init__(self) -> None:
         if not isinstance(self.camera, Camera | CameraPlacement | Tracked):

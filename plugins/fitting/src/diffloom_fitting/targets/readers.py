@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets.folder import read_folder
+from diffloom_fitting.targets.frame_clock import in_order
 from diffloom_fitting.targets.limits import check_pixels
 
 Frame = NDArray[Any]
@@ -28,8 +29,8 @@ class VideoReader(ABC):
         """Time [s], from 0 on and increasing, and the frame, (height, width, 3) rgb with row 0 on top: uint8, or
         floating point in 0..1.
 
-        path: an existing file or folder. rate: frames per second, where the user gives them; a format with time stamps
-        of its own leaves it out of account. What cannot be read is an InputError that says what to do.
+        path: an existing file or folder. rate: frames per second, where the user gives them: they stand in for time
+        stamps. What cannot be read is an InputError that says what to do.
         """
 
     def chroma(self, path: Path) -> int:
@@ -56,32 +57,41 @@ _CLOSED = {
 
 @dataclass(frozen=True)
 class VideoFile(VideoReader):
-    """A file that FFmpeg decodes: mp4, gif and the like, with the file's own time stamps."""
+    """A file that FFmpeg decodes: mp4, gif and the like, with the file's own time stamps unless ``rate`` is given, and
+    upright where the file says how the camera was held."""
 
     def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
-        import av
+        first: float | None = None
+        for time, frame in in_order(_decoded(path, rate), path.name):
+            first = time if first is None else first
+            image = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
+            # The file's angle turns the stored frame counter-clockwise into the one that is shown.
+            yield time - first, np.rot90(image, round(frame.rotation / 90.0) % 4) if frame.rotation else image
 
-        try:
-            # Named as a file, so that no name is taken for an address; and no format that points at other files.
-            with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
-                if not container.streams.video:
-                    raise InputError(f"video {path.name!r}: the file has no video in it; expected mp4, gif or similar")
-                stream = container.streams.video[0]
-                check_pixels(f"video {path.name!r}", stream.codec_context.width, stream.codec_context.height)
-                first: float | None = None
-                for number, frame in enumerate(container.decode(stream)):
-                    time = _time(frame, number, stream)
-                    first = time if first is None else first
-                    check_pixels(f"video {path.name!r}", frame.width, frame.height)
-                    yield time - first, np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
-        except InputError:
-            raise
-        except Exception as error:  # a damaged file may lack anything, a decoder included
-            told = getattr(error, "strerror", None) or error
-            raise InputError(
-                f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
-                "playing it, convert it to mp4, or name the reader that its format needs"
-            ) from error
+
+def _decoded(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
+    """Time stamps [s] as they come, and frames as the codec keeps them."""
+    import av
+
+    try:
+        # Named as a file, so that no name is taken for an address; and no format that points at other files.
+        with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
+            if not container.streams.video:
+                raise InputError(f"video {path.name!r}: the file has no video in it; expected mp4, gif or similar")
+            stream = container.streams.video[0]
+            stream.thread_type = "AUTO"
+            check_pixels(f"video {path.name!r}", stream.codec_context.width, stream.codec_context.height)
+            for number, frame in enumerate(container.decode(stream)):
+                check_pixels(f"video {path.name!r}", frame.width, frame.height)
+                yield (_time(frame, number, stream) if rate is None else number / rate), frame
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may lack anything, a decoder included
+        told = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
+            "playing it, convert it to mp4, or name the reader that its format needs"
+        ) from error
 
     def chroma(self, path: Path) -> int:
         import av

@@ -21,8 +21,10 @@ class Target:
     masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
     nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
     1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people. goes_on: whether the video
-    has later frames that were left out. chroma: side of the squares of pixels that share one colour and differ in
-    brightness alone, 2 in most compressed videos.
+    has later frames that were left out. tracks: (frames, 4), column, row and radius of the object's image [px] and the
+    weight of each frame, from 0, not seen. confidence: (frames,) in 0..1, how far each frame's mask can be believed;
+    None believes all. chroma: side of the squares of pixels that share one colour and differ in brightness alone, 2 in
+    most compressed videos.
     """
 
     times: Tensor
@@ -33,11 +35,13 @@ class Target:
     step: float = 0.0
     source: str = ""
     goes_on: bool = False
+    tracks: Tensor | None = None
+    confidence: Tensor | None = None
     chroma: int = 1
 
     def __post_init__(self) -> None:
         self._accept()
-        for name in ("frames", "masks", "q"):
+        for name in ("frames", "masks", "q", "tracks", "confidence"):
             value: Tensor | None = getattr(self, name)
             if value is not None and value.shape[0] != self.times.shape[0]:
                 raise InputError(
@@ -90,7 +94,7 @@ class Target:
         rows = torch.tensor([i % count for i in index], dtype=torch.long)
         return replace(
             self, times=self.times[rows], frames=_rows(self.frames, rows), masks=_rows(self.masks, rows),
-            q=_rows(self.q, rows),
+            q=_rows(self.q, rows), tracks=_rows(self.tracks, rows), confidence=_rows(self.confidence, rows),
         )  # fmt: skip
 
     def first(self, count: int) -> Target:
@@ -110,6 +114,7 @@ class Target:
         """The same in another precision; times stay in double."""
         return replace(
             self, frames=_cast(self.frames, dtype), masks=_cast(self.masks, dtype), q=_cast(self.q, dtype),
+            tracks=_cast(self.tracks, dtype), confidence=_cast(self.confidence, dtype),
             truth={name: value.to(dtype) for name, value in self.truth.items()},
         )  # fmt: skip
 
@@ -122,6 +127,24 @@ class Target:
         raise InputError(
             "this target has no masks and its video no coverage channel; give masks (target.masks) or use loss 'mse'"
         )
+
+
+def tracked(target: Target) -> Tensor:
+    """(frames, 4): a target's tracks, or those of its masks; InputError when it has neither."""
+    if target.tracks is not None:
+        return target.tracks
+    from diffloom_fitting.segmentation.segment import with_masks
+
+    try:
+        mattes = target.coverage().detach().to(torch.float32).numpy()
+    except InputError:
+        raise InputError(
+            "loss 'track' compares tracks, and this target has neither tracks nor masks; segment the video "
+            "(target.segment), or give masks"
+        ) from None
+    found = with_masks(target, mattes).tracks
+    assert found is not None
+    return found
 
 
 def _rows(value: Tensor | None, rows: Tensor) -> Tensor | None:

@@ -12,7 +12,7 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.testing.subjects import LossSubject
 from diffloom_fitting.testing.views import target, tensors, times, view
 
-OUTPUTS = ("rgba", "silhouette", "depth", "face_index")
+OUTPUTS = ("rgba", "silhouette", "depth", "face_index", "outline")
 TOLERANCE = 1e-6
 #: How far the view is off the target: pixels, and a part of the colours.
 SHIFT, TINT = 0.7, 0.06

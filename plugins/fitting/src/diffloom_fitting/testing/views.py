@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Image
+from diffloom_fitting.losses.track import outline_tracks
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 
@@ -25,13 +26,18 @@ def coverage(shift: float, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def tensors(shift: float, tint: float, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-    """What a view shows, by name: "rgba", "silhouette", "depth" and "q". tint: added to the colours."""
+    """What a view shows, by name: "rgba", "silhouette", "depth", "outline" and "q". tint: added to the colours."""
     alpha = coverage(shift, torch.float64)
     ramp = torch.linspace(0.2, 0.7, WIDTH, dtype=torch.float64).expand(FRAMES, HEIGHT, WIDTH)
     colour = torch.stack([ramp, 0.9 - ramp, 0.5 * ramp], dim=-1) + tint
     random = torch.Generator().manual_seed(5)
     q = torch.randn((FRAMES, NODES, 3), generator=random, dtype=torch.float64) + 0.1 * shift
+    turns = torch.linspace(0.0, 2.0 * torch.pi, 12, dtype=torch.float64)[:-1]
+    middle = torch.tensor([6.8 + shift, 6.1], dtype=torch.float64) + 0.8 * torch.eye(2, dtype=torch.float64)[0] * (
+        torch.arange(FRAMES, dtype=torch.float64)[:, None]
+    )
     found = {
+        "outline": middle[:, None] + (4.0 + 0.1 * shift) * torch.stack([turns.cos(), turns.sin()], dim=-1),
         "rgba": torch.cat([alpha[..., None] * colour, alpha[..., None]], dim=-1),
         "silhouette": alpha,
         "depth": 5.0 - alpha,
@@ -46,12 +52,15 @@ def times() -> Tensor:
 
 
 def target(dtype: torch.dtype = torch.float64) -> Target:
-    """A synthesised target: images with coverage, masks and states."""
+    """A synthesised target: images with coverage, masks, states and tracks."""
     shown = tensors(0.0, 0.0, dtype)
-    return Target(times(), frames=shown["rgba"], masks=shown["silhouette"], q=shown["q"])
+    tracks = torch.cat([outline_tracks(shown["outline"]), torch.ones(FRAMES, 1, dtype=dtype)], dim=1)
+    return Target(times(), frames=shown["rgba"], masks=shown["silhouette"], q=shown["q"], tracks=tracks)
 
 
 def view(shown: dict[str, Tensor], outputs: tuple[str, ...]) -> View:
     """A view of some tensors; only what a loss asks for is there, as in a fit."""
+    if outputs == ("outline",):
+        return View(None, shown["q"], None, times(), shown["outline"])
     image = Image(**{name: shown[name] for name in outputs}) if outputs else None
     return View(image, shown["q"], None, times())

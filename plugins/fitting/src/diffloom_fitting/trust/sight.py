@@ -53,12 +53,14 @@ def sights(objective: Objective, z: Tensor) -> list[Sight]:
     found = []
     for label, target in objective.target.by_view().items():
         scene = objective.scene.seen_from(label)
-        found.append(_sight(label, scene, target, values))
+        found.append(_sight(label, scene, target, values, "rgba" in objective.loss.outputs))
     return found
 
 
-def _sight(label: str, scene: Scene, target: Target, values: dict[str, Tensor]) -> Sight:
-    colours = target.frames is not None
+def _sight(label: str, scene: Scene, target: Target, values: dict[str, Tensor], colours: bool) -> Sight:
+    """colours: whether the loss compares them; else coverage, where the target has it."""
+    covered = target.masks is not None or (target.frames is not None and target.frames.shape[-1] == 4)
+    colours = target.frames is not None and (colours or not covered)
     with torch.no_grad():
         times = target.times + scene.viewpoint.time_offset
         image = scene.render(values, times, ("rgba",) if colours else ("silhouette",), NoGradient()).image

@@ -14,7 +14,8 @@ from diffloom_fitting.unknowns.spaces import Space
 
 @dataclass(frozen=True)
 class Slot:
-    """One unknown's place: ``shape`` numbers in ``space``, put into rows ``only`` of ``base`` (or replacing it)."""
+    """One unknown's place: ``shape`` numbers in ``space``, put into rows ``only`` of ``base`` (or replacing it). part:
+    which number of the vector ``of`` it is, such as 1 for "velocity.y"; the others stay as in ``base``."""
 
     name: str
     unit: str
@@ -23,6 +24,8 @@ class Slot:
     start: Tensor
     only: tuple[int, ...] | None = None
     base: Tensor | None = None
+    of: str | None = None
+    part: int = 0
 
     @property
     def size(self) -> int:
@@ -32,7 +35,7 @@ class Slot:
     def value(self, z: Tensor) -> Tensor:
         """The parameter from this slot's part of the vector."""
         found = self.space.decode(z.reshape(self.shape))
-        if self.only is None:
+        if self.only is None or self.of is not None:
             return found
         assert self.base is not None
         rows = torch.tensor(self.only, dtype=torch.long)
@@ -51,6 +54,9 @@ class Layout:
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"unknown {name!r} is given {names.count(name)} times; name each once")
+        for slot in self.slots:
+            if slot.of in names:
+                raise InputError(f"unknown {slot.name!r}: {slot.of!r} is sought as a whole; seek it or its parts")
 
     @property
     def size(self) -> int:
@@ -71,7 +77,17 @@ class Layout:
 
     def decode(self, z: Tensor) -> dict[str, Tensor]:
         """The parameters by name, differentiable with respect to ``z``."""
-        return {slot.name: slot.value(part) for slot, part in zip(self.slots, self.split(z), strict=True)}
+        found: dict[str, Tensor] = {}
+        for slot, part in zip(self.slots, self.split(z), strict=True):
+            value = slot.value(part)
+            if slot.of is None:
+                found[slot.name] = value
+                continue
+            assert slot.base is not None
+            whole = found.get(slot.of, slot.base)
+            here = torch.arange(whole.shape[-1]) == slot.part
+            found[slot.of] = torch.where(here, value[..., None], whole)
+        return found
 
     def sought(self, z: Tensor) -> dict[str, Tensor]:
         """Only the numbers that are sought, by name, in the parameters' units."""

@@ -36,10 +36,53 @@ def seekable(scene: Scene) -> list[str]:
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
     camera = list(_camera_specs(scene))
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
-    return own + camera + ["appearance.colour"] + control + (["policy"] if scene.policy is not None else [])
+    return own + camera + ["appearance.colour", "appearance.size"] + control + (["policy"] if scene.policy is not None else [])
+
+
+def component(name: str, scene: Scene) -> tuple[str, int] | None:
+    """The vector and the number of it that a name such as "velocity.y" or "camera.centre.1" means; None for others."""
+    whole, dot, last = name.rpartition(".")
+    if not dot or name in (allowed := seekable(scene)) or whole not in allowed:
+        return None
+    _, _, full, _ = _declared(whole, scene)
+    part = "xyz".find(last) if len(last) == 1 and not last.isdigit() else int(last) if last.isdigit() else -1
+    if not full or not _is_vector(whole, scene, full) or not 0 <= part < full[-1]:
+        return None
+    return whole, part
+
+
+def can_be_sought(name: str, scene: Scene) -> bool:
+    """Whether something in a scene, or a number of it, has this name."""
+    return name in seekable(scene) or component(name, scene) is not None
+
+
+def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Slot:
+    """The place of one number of a vector."""
+    unit, bounds, full, present = _declared(whole, scene)
+    if present is None:
+        raise InputError(f"unknown {unknown.name!r}: {whole!r} has no value in the scene; give one in [params]")
+    if unknown.only is not None:
+        raise InputError(f"unknown {unknown.name!r}: got only={list(unknown.only)}; expected none for a part of a vector")
+    base = present.detach().expand(full).clone()
+    start = base[..., part] if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
+    # One number for all rows, unless each has its own.
+    shape = tuple(base[..., part].shape) if unknown.each else ()
+    if not unknown.each and start.numel() != 1:
+        if unknown.start is not None or bool((start != start.reshape(-1)[0]).any()):
+            raise InputError(
+                f"unknown {unknown.name!r}: got a start of shape {tuple(start.shape)}; expected a number, or each = true"
+            )
+        start = start.reshape(-1)[0]
+    own = bounds if unknown.bounds is None else unknown.bounds
+    space = space_for(own, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, shape, space, start.reshape(-1)[0] if not shape else start.expand(shape).clone(),
+                None, base, whole, part)  # fmt: skip
 
 
 def _slot(unknown: Unknown, scene: Scene) -> Slot:
+    inner = component(unknown.name, scene)
+    if inner is not None:
+        return _component_slot(unknown, scene, *inner)
     unit, bounds, full, present = _declared(unknown.name, scene)
     start = present if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
     if start is None:
@@ -82,8 +125,8 @@ def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
 
 def _is_vector(name: str, scene: Scene, full: tuple[int, ...]) -> bool:
     """Whether an unknown's last axis is that of a vector (x, y, z), and not of elements that may share a value."""
-    if name == "appearance.colour":
-        return True
+    if name.startswith("appearance."):
+        return name == "appearance.colour"
     if name.startswith("camera."):
         return len(full) == 1
     shape = scene.model.spec(name.removeprefix("control.")).shape
@@ -109,6 +152,8 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
     if name == "appearance.colour":
         colour = scene.appearance.colour
         return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
+    if name == "appearance.size":
+        return "", (0.0, None), (), torch.ones((), dtype=scene.dtype)
     if name.startswith("camera."):
         spec = _camera_specs(scene)[name]
         value = torch.as_tensor(spec.default, dtype=scene.dtype)
@@ -121,16 +166,16 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
 
 
 def _camera_specs(scene: Scene) -> dict[str, ParamSpec]:
-    """What can be sought of the cameras, by full name; nothing of those that are fixed."""
+    """What can be sought of the cameras, by full name; of those that are fixed, only what the sensor does."""
     from diffloom_fitting.scene.placement import CameraPlacement
     from diffloom_fitting.scene.scene import camera_prefix
 
-    return {
-        camera_prefix(label) + spec.name: spec
-        for label, view in scene.viewpoints.items()
-        if isinstance(view.camera, CameraPlacement)
-        for spec in view.camera.specs
-    }
+    found = {}
+    for label, view in scene.viewpoints.items():
+        own = view.camera.specs if isinstance(view.camera, CameraPlacement) else ()
+        late = ParamSpec("time_offset", view.time_offset, "s", "time t of the video is t + time_offset of the simulation")
+        found |= {camera_prefix(label) + spec.name: spec for spec in (*own, *view.sensor.specs, late)}
+    return found
 
 
 def _policy_slots(scene: Scene) -> list[Slot]:

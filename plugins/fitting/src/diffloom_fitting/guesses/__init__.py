@@ -1,0 +1,53 @@
+"""Starts of a fit, read off the tracks of a video: good enough for what follows to find the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import check_choice
+from diffloom_fitting.files.make import make
+from diffloom_fitting.files.schema import ExperimentFile
+from diffloom_fitting.guesses.pendulum import guess_pendulum
+from diffloom_fitting.guesses.sight import Sighting
+from diffloom_fitting.guesses.throw import guess_throw
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.targets import Target
+from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting.targets.target import tracked
+
+GUESSES: Mapping[str, Callable[..., dict[str, float]]] = {"pendulum": guess_pendulum, "throw": guess_throw}
+
+
+def sighting(scene: Scene, target: Target) -> Sighting:
+    """What the tracks of a target show, in the scene's camera."""
+    tracks = tracked(target).double().numpy()
+    seen = tracks[:, 3] > 0.5
+    if int(seen.sum()) < 8:
+        raise InputError(f"guess: the object is seen in {int(seen.sum())} frames; expected at least 8; see the masks")
+    times = target.times.numpy() + scene.viewpoint.time_offset
+    view = scene.viewpoint.camera
+    fov = getattr(view, "fov", None)
+    if fov is None:
+        raise InputError("guess: the camera must be an orbit, whose field of view is known")
+    height, width = scene.size
+    return Sighting(times[seen], tracks[seen, :3].T, 0.5 * height / float(np.tan(np.radians(0.5 * fov))), height, width)
+
+
+def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> ExperimentFile:
+    """The file with starts for those unknowns that have none and can be guessed."""
+    if content.guess is None:
+        return content
+    if not isinstance(target, Target):
+        raise InputError("guess: this is for one camera; give starts where there are several")
+    kind = check_choice("guess", content.guess.name, GUESSES)
+    seen = sighting(scene, target)
+    found = make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings)
+    starts = {
+        name: table if table.start is not None or name not in found else table.model_copy(update={"start": found[name]})
+        for name, table in content.unknowns.items()
+    }
+    return content.model_copy(update={"unknowns": starts})

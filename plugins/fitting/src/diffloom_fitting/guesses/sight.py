@@ -1,0 +1,46 @@
+"""What tracks show, and how a curve is laid through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Row = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Tracks of the frames that show the object. times: (n,) [s] of the simulation; tracks: (3, n) column, row and
+    radius [px]; focal: of the camera [px]; height, width: of its images [px]."""
+
+    times: Row
+    tracks: Row
+    focal: float
+    height: int
+    width: int
+
+    def place(self, scale: float, column: float, row: float) -> dict[str, float]:
+        """Where an orbit's camera must stand and aim so that the world's origin is seen in a pixel and a metre has
+        ``scale`` pixels there."""
+        return {
+            "camera.distance": self.focal / scale,
+            "camera.target.x": (0.5 * self.width - column) / scale,
+            "camera.target.y": (row - 0.5 * self.height) / scale,
+        }
+
+
+def through(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row, float]:
+    """Least squares of ``values`` on ``columns``, in which outliers count ever less; and the mean square that is left,
+    in relation to the values' variance."""
+    table = np.stack(columns, axis=1)
+    weight = np.ones(len(values))
+    for _ in range(rounds):
+        root = np.sqrt(weight)
+        found = np.linalg.lstsq(table * root[:, None], values * root, rcond=None)[0]
+        rest = values - table @ found
+        size = 1.4826 * float(np.median(np.abs(rest))) + 1e-9
+        weight = 1.0 / (1.0 + (rest / (3.0 * size)) ** 2)
+    left = float((weight * rest**2).sum() / weight.sum())
+    return found, left / max(float(values.var()), 1e-12)

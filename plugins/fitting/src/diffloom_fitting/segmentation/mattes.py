@@ -1,0 +1,137 @@
+"""From a rough answer to a matte: one clean piece, with edges as soft as they are in the video."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+from scipy.spatial import ConvexHull
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+
+Plane = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+#: Shares of a pixel below which it is background, and above one minus which it is object: a codec's noise.
+DREGS = 0.08
+_ROUND = ndimage.generate_binary_structure(2, 1)
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """How a rough mask is made clean. least: smallest piece that counts, as a part of the image. keep: how many pieces
+    are the object, the largest ones; one that reaches the border, as a hand does, counts a fifth. soft: how far beyond
+    the rough outline the edge may reach [px]. close: gaps up to twice this are closed [px]. thin: parts narrower than
+    twice this share of the object's radius, such as a thread, are left out. convex: the object fills its hull."""
+
+    least: float = 2e-4
+    keep: int = 1
+    soft: int = 3
+    close: int = 2
+    thin: float = 0.0
+    convex: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.least < 1.0 or self.keep < 1 or self.soft < 0 or self.close < 0 or not 0 <= self.thin < 1:
+            raise InputError(
+                f"cleaning: got least={self.least}, keep={self.keep}, soft={self.soft}, close={self.close} and "
+                f"thin={self.thin}; expected a part of the image below 1, at least one piece, pixels of 0 or more and "
+                "a share of the radius below 1"
+            )
+
+    def pieces(self, rough: Flags) -> Flags:
+        """The largest pieces of a rough mask, without holes."""
+        margin = self.close + 1
+        wide = np.pad(rough, margin)  # closing must not eat away what touches the border
+        closed = ndimage.binary_closing(wide, _ROUND, iterations=self.close) if self.close else wide
+        labels, count = ndimage.label(ndimage.binary_fill_holes(closed)[margin:-margin, margin:-margin])
+        if not count:
+            return np.zeros_like(rough)
+        sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:].astype(float)
+        ends = np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])
+        sizes[np.unique(ends[ends > 0]) - 1] *= 0.2
+        order = np.argsort(-sizes)[: self.keep]
+        kept = [int(k) + 1 for k in order if sizes[k] >= max(4.0, self.least * rough.size)]
+        found = [self._smooth(labels == k) for k in kept]
+        return np.asarray(np.any(found, axis=0)) if found else np.zeros_like(rough)
+
+    def _smooth(self, piece: Flags) -> Flags:
+        """A piece without its thin parts, and its hull where it is convex."""
+        window = _window(piece, 2)
+        part = piece[window]
+        reach = round(self.thin * float(np.sqrt(part.sum() / np.pi)))
+        if reach > 0:
+            opened = ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
+            opened = opened[reach:-reach, reach:-reach]
+            part = opened if opened.any() else part
+        if self.convex:
+            part = _hull(part)
+        found = np.zeros_like(piece)
+        found[window] = part
+        return found
+
+    def matte(self, image: Plane, rough: Flags, behind: Plane | None) -> Plane:
+        """How much of each pixel is object: (i - b).(f - b) / |f - b|^2 for its colour i, the object's colour f
+        nearest to it well inside, and the colour b behind it: of the plate, or the nearest well outside."""
+        matte = np.zeros(rough.shape, np.float32)
+        core = self.pieces(rough)
+        if not core.any():
+            return matte
+        window = _window(core, self.soft + 3)
+        image, core = image[window], core[window]
+        inner = ndimage.binary_erosion(core, _ROUND, iterations=2, border_value=1)
+        inner = inner if inner.any() else core
+        outer = ndimage.binary_dilation(core, _ROUND, iterations=self.soft) if self.soft else core
+        edge = outer & ~inner
+        front = _nearest(image, inner)[edge]
+        back = (_nearest(image, ~outer) if behind is None else behind[window])[edge]
+        span = front - back
+        share = ((image[edge] - back) * span).sum(-1) / np.maximum((span * span).sum(-1), 1e-4)
+        part = inner.astype(np.float32)
+        part[edge] = np.clip((share - DREGS) / (1.0 - 2.0 * DREGS), 0.0, 1.0)
+        matte[window] = part
+        return matte
+
+
+def cleaning_of(given: Cleaning | Mapping[str, Any]) -> Cleaning:
+    """Cleaning from a table of its settings."""
+    if isinstance(given, Cleaning):
+        return given
+    known = [f.name for f in fields(Cleaning)]
+    for key in given:
+        if key not in known:
+            raise InputError(f"cleaning: it has no {key!r}{nearest(key, known)} It has: {', '.join(known)}")
+    return Cleaning(**given)
+
+
+def _window(mask: Flags, margin: int) -> tuple[slice, slice]:
+    """The rows and columns around what is set."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return (
+        slice(max(0, int(rows[0]) - margin), int(rows[-1]) + margin + 1),
+        slice(max(0, int(columns[0]) - margin), int(columns[-1]) + margin + 1),
+    )
+
+
+def _hull(mask: Flags) -> Flags:
+    """The convex hull of the pixels that are set."""
+    places = np.argwhere(mask)
+    if len(places) < 4 or np.ptp(places, axis=0).min() == 0:
+        return mask
+    sides = ConvexHull(places).equations
+    grid = np.indices(mask.shape).reshape(2, -1).T
+    inside = (grid @ sides[:, :2].T + sides[:, 2] <= 1e-9).all(1)
+    return np.asarray(inside.reshape(mask.shape))
+
+
+def _nearest(image: Plane, where: Flags) -> Plane:
+    """The image with every pixel replaced by the nearest one in ``where``."""
+    if not where.any():
+        return image
+    places = ndimage.distance_transform_edt(~where, return_distances=False, return_indices=True)
+    return np.asarray(image[tuple(places)])
