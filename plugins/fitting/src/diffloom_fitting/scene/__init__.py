@@ -5,15 +5,17 @@ from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
-from diffloom_fitting.scene.policy import Policy, Sinusoids
-from diffloom_fitting.scene.scene import Scene, View
+from diffloom_fitting.scene.policy import Observation, Policy, Sinusoids
+from diffloom_fitting.scene.scene import Rollout, Scene, View
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [
     "Appearance",
     "CameraPlacement",
+    "Observation",
     "Orbit",
     "Policy",
+    "Rollout",
     "Sampling",
     "Scene",
     "Sinusoids",

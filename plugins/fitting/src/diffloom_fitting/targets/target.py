@@ -21,7 +21,7 @@ class Target:
     masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
     nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
     1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people. goes_on: whether the video
-    has later frames that were left out.
+    has later frames that were left out. goal: whether it shows what is wanted, rather than what was seen.
     """
 
     times: Tensor
@@ -32,6 +32,7 @@ class Target:
     step: float = 0.0
     source: str = ""
     goes_on: bool = False
+    goal: bool = False
 
     def __post_init__(self) -> None:
         self._accept()
