@@ -12,6 +12,7 @@ from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss
 from diffloom_fitting.accepting import instance
+from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
@@ -38,6 +39,7 @@ class Experiment:
     draw. differences: gradients from differences instead of the adjoint, for comparison. gaussian: what is known of
     the unknowns beforehand. uncertainty: "laplace", from the curvature of the loss; "blocks", at least as large as the
     block jackknife over windows of time; or "posterior", by draws from it, which takes hundreds of simulations.
+    costs: of the controls, added to the loss.
     """
 
     scene: Scene
@@ -56,6 +58,7 @@ class Experiment:
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
     gaussian: Gaussian | None = None
     uncertainty: Method = "laplace"
+    costs: ControlCosts | None = None
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
@@ -87,7 +90,7 @@ class Experiment:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
-            self.stopwatch, self.differences, self.gaussian,
+            self.stopwatch, self.differences, self.gaussian, self.costs,
         )  # fmt: skip
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
@@ -99,7 +102,7 @@ class Experiment:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
             self.scene, self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences,
-            self.gaussian,
+            self.gaussian, self.costs,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith(LOSS)}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)

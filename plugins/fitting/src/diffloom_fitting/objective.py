@@ -12,9 +12,10 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient, SimulationError
 from diffloom.interfaces.errors import nearest
+from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Sampling, Scene, View, coordinates, sample_times
+from diffloom_fitting.scene import Sampling, Scene, View, sample_times
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.unknowns import Layout, Tie
@@ -42,7 +43,7 @@ class Objective:
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
     instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
-    pixels.
+    pixels. costs: of the controls, added to the loss.
     """
 
     scene: Scene
@@ -54,6 +55,7 @@ class Objective:
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
     differences: bool = False
     gaussian: Gaussian | None = None
+    costs: ControlCosts | None = None
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
         """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
@@ -82,21 +84,22 @@ class Objective:
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
         whole, parts = self._sampling(values)
         with self.stopwatch.timing("simulate"):
-            trajectory, params = scene.simulate(values, whole.save, None if gradient else NoGradient())
+            made = scene.rollout(values, whole.save, None if gradient else NoGradient())
+        trajectory, params = made.trajectory, made.params
         seen = {}
         for label, target in self.target.by_view().items():
             sampling, camera = parts[label], scene.seen_from(label)
             q = camera.states(trajectory, sampling, len(target))
             if not outputs:
-                seen[label] = View(None, q, None, target.times)
+                seen[label] = View(None, q, None, target.times, made.control)
                 continue
             with self.stopwatch.timing("render"):
                 if outputs == ("outline",):
                     outline = camera.outline(trajectory, params, values, sampling)
-                    seen[label] = View(None, q, None, target.times, outline)
+                    seen[label] = View(None, q, None, target.times, made.control, outline)
                     continue
                 image, vertices = camera.draw(trajectory, params, values, outputs, sampling)
-            seen[label] = View(image, q, vertices, target.times)
+            seen[label] = View(image, q, vertices, target.times, made.control)
         return seen
 
     def view(self, z: Tensor, gradient: bool = True) -> View:
@@ -215,6 +218,8 @@ class Objective:
             loss = each[0] if len(each) == 1 else torch.stack(each).mean()
             if self.gaussian is not None:
                 loss = loss + self.prior_weight * self.prior_residuals(z).square().sum()
+            if self.costs is not None:
+                loss = loss + self.costs.value(next(iter(views.values())).control, self.scene.dt)
             return loss if self.prior is None else loss + self.prior(self.values(z))
 
     def _backward(self, loss: Tensor, views: Mapping[str, View]) -> None:

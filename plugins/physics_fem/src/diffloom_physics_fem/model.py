@@ -46,8 +46,9 @@ class FemModel(Model):
     """A deformable solid.
 
     mesh: "box" (with size = [x, y, z] in m, cells = [nx, ny, nz], split = 5 or 6 tetrahedra per cell), "beam" (the
-        same arguments; size = [length, height, width], from x = 0), "ball" (radius in m, layers), the path of a .tet,
-        .msh or .node/.ele file or of a closed surface (with edge_length, a fraction of its diagonal), or a TetMesh.
+        same arguments; size = [length, height, width], from x = 0), "ball" (radius in m, layers), "gear" (radius and
+        width in m, teeth, layers), the path of a .tet, .msh or .node/.ele file or of a closed surface (with
+        edge_length, a fraction of its diagonal), or a TetMesh.
     scale: factor on all lengths of the mesh. repair: mend inverted, flat and repeated tetrahedra and drop loose
         vertices; what was done is logged as a warning.
     regions: names for parts of the solid, each {vertices = [..]}, {tets = [..]}, {box = [[..], [..]]} or {centre =
@@ -88,6 +89,8 @@ class FemModel(Model):
         split: int | None = None,
         radius: float | None = None,
         layers: int | None = None,
+        width: float | None = None,
+        teeth: int | None = None,
         edge_length: float | None = None,
         scale: float = 1.0,
         repair: bool = False,
@@ -97,8 +100,9 @@ class FemModel(Model):
         ground: bool = True,
         contact: object = "hunt_crossley",
     ) -> None:
-        shape = {"size": size, "cells": cells, "split": split, "radius": radius, "layers": layers}
-        self.mesh = make_solid(mesh, {**shape, "edge_length": edge_length}, scale=scale, repair=repair)
+        shape = {"size": size, "cells": cells, "split": split, "radius": radius, "layers": layers, "width": width,
+                 "teeth": teeth, "edge_length": edge_length}  # fmt: skip
+        self.mesh = make_solid(mesh, shape, scale=scale, repair=repair)
         self.regions = find_regions(self.mesh, regions or {})
         self.fixed = fixed_vertices(self.mesh, self.regions, fixed)
         self.ground = ground

@@ -10,19 +10,23 @@ from typing import Any
 from diffloom.geometry.tet_ball import ball
 from diffloom.geometry.tet_checks import check_tetmesh
 from diffloom.geometry.tet_files import read_solid
+from diffloom.geometry.tet_gear import gear
 from diffloom.geometry.tet_shapes import beam, box
 from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import InputError
 
 _LOG = logging.getLogger(__name__)
-_ARGUMENTS = {"box": ("size", "cells", "split"), "beam": ("size", "cells", "split"), "ball": ("radius", "layers")}
+_ARGUMENTS = {
+    "box": ("size", "cells", "split"), "beam": ("size", "cells", "split"), "ball": ("radius", "layers"),
+    "gear": ("radius", "width", "teeth", "layers"),
+}  # fmt: skip
 
 
 def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: float, repair: bool) -> TetMesh:
     """The checked mesh.
 
-    mesh: "box", "beam", "ball", a file, or a TetMesh. shape: arguments of built-in shapes, and ``edge_length`` for
-    closed surfaces; those that are None count as not given. What a repair did is logged as a warning.
+    mesh: "box", "beam", "ball", "gear", a file, or a TetMesh. shape: arguments of built-in shapes, and ``edge_length``
+    for closed surfaces; those that are None count as not given. What a repair did is logged as a warning.
     """
     given = {name: value for name, value in shape.items() if value is not None}
     made = _made(mesh, given)
@@ -45,6 +49,8 @@ def _made(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
         return mesh
     if str(mesh) == "ball":
         return ball(**given)
+    if str(mesh) == "gear":
+        return gear(**given)
     if str(mesh) == "box":
         return box(**given)
     if str(mesh) == "beam":

@@ -17,23 +17,32 @@ from diffloom.interfaces import (
     Integrator,
     Light,
     Model,
+    Params,
     ParamSpec,
     PointLight,
     Renderer,
     StoreAll,
 )
 from diffloom.plugins import get_camera, get_integrator, get_renderer, get_video_reader
+from diffloom_fitting.control.networks import Network, network_policy
 from diffloom_fitting.files.data_files import MissingDataError, data_path
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make, make_registered
 from diffloom_fitting.files.quantities import quantity
-from diffloom_fitting.files.schema import CameraTable, ExperimentFile, LightTable, SizeTable, TargetTable, TimeTable
+from diffloom_fitting.files.schema import (
+    CameraTable,
+    ExperimentFile,
+    LightTable,
+    PolicyTable,
+    SizeTable,
+    TargetTable,
+    TimeTable,
+)
 from diffloom_fitting.files.terms import with_terms
 from diffloom_fitting.files.values import Named, Table
 from diffloom_fitting.files.worlds import bare_model
-from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Scene, Sensor, Viewpoint, Waypoint
+from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Policy, Scene, Sensor, Viewpoint, Waypoint
 from diffloom_fitting.scene.checks import suggested_step
-from diffloom_fitting.scene.network import network_policy
 from diffloom_fitting.scene.viewpoint import Cameras
 from diffloom_fitting.targets import VideoReader, read_video
 
@@ -67,15 +76,25 @@ def _scene(loaded: Loaded) -> Scene:
     integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
     params = model.params(dtype, **_sought(content, model, values), **values)
     dt = suggested_step(model, params) if content.time.dt == "auto" else content.time.dt
+    steps = steps_of(content.time, dt)
     return Scene(
-        model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder),
-        params, dt, steps_of(content.time, dt),
+        model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder), params, dt, steps,
         None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Appearance(**appearance.model_dump()),
-        policy=None if policy is None else network_policy(model, **policy.model_dump(), seed=content.seed),
-        device=content.device,
+        policy=None if policy is None else _policy(loaded, policy, model, params, dt * steps), device=content.device,
     )  # fmt: skip
+
+
+def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, span: float) -> Policy:
+    """The policy of a file, with the weights of a file where it names one."""
+    network = Network(**table.model_dump(exclude={"weights"}))
+    made = network_policy(model, params, network, span, loaded.content.seed)
+    if table.weights is None:
+        return made
+    from diffloom_fitting.control.weights_file import load_policy
+
+    return load_policy(loaded.folder / table.weights, made)
 
 
 def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_segmenter
 from diffloom_fitting.files.build import build_renderer, common, video_reader
+from diffloom_fitting.files.build_goals import build_goals, is_goal
 from diffloom_fitting.files.data_files import data_path
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
@@ -59,6 +60,8 @@ def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tup
 
 def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
     """The whole target of one camera, before frames are chosen, and the scene with the video's background."""
+    if is_goal(table):
+        return build_goals(loaded, scene, truth, table), scene
     if table.video is None:
         for key in ("masks", "background", "reader", "segment", "crop"):
             if getattr(table, key) is not None:
@@ -100,7 +103,7 @@ def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: 
         drawn = drawn.with_renderer(build_renderer(loaded, table.renderer))
     # What is to be learned is shown by true values, not by the network that has yet to learn it.
     drawn = replace(drawn, policy=None)
-    made = synthesise(drawn, truth, rate=table.rate, levels=table.levels)
+    made = replace(synthesise(drawn, truth, rate=table.rate, levels=table.levels), goal=table.goal)
     # States of another model are not to be compared with those of the fit.
     return replace(made, q=None) if "model" in table.scene else made
 
@@ -158,4 +161,4 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
             image = torch.from_numpy(read_image(folder / table.background)).to(scene.dtype) / 255.0
             behind = resize(image, scene.size)
         scene = replace(scene, background=behind)
-    return replace(target, truth=truth), scene
+    return replace(target, truth=truth, goal=table.goal), scene

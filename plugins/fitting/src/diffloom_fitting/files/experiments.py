@@ -12,8 +12,10 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom.plugins import get_loss, get_optimiser
+from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build import build_scene, known_value
+from diffloom_fitting.files.build_goals import is_goal
 from diffloom_fitting.files.build_target import build_targets
 from diffloom_fitting.files.data_files import MissingDataError
 from diffloom_fitting.files.draws import draw, generator_for, is_draw
@@ -23,7 +25,7 @@ from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
 from diffloom_fitting.guesses import with_guess
-from diffloom_fitting.losses import Loss
+from diffloom_fitting.losses import Loss, Region
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.priors import Even, Gaussian
 from diffloom_fitting.scene import Scene
@@ -72,7 +74,7 @@ def _derived(
 def _is_recorded(content: ExperimentFile) -> bool:
     """Whether any of a file's targets is a video."""
     tables = [content.target, *(view.target for view in content.views)]
-    return any(table is not None and table.video is not None for table in tables)
+    return any(table is not None and (table.video is not None or is_goal(table)) for table in tables)
 
 
 def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
@@ -94,11 +96,12 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     ]  # fmt: skip
     even = content.prior.even
     made = Experiment(
-        scene, target, unknowns, _loss(content.loss, "loss"),
-        tuple(_stage(stage, f"stages.{n}", content.renderer.name) for n, stage in enumerate(content.stages)),
+        scene, target, unknowns, _seen_in(content, _loss(content.loss, "loss")),
+        tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior, [u.name for u in unknowns]), uncertainty=content.uncertainty,
+        costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
     )  # fmt: skip
     made.start()  # a start that cannot be searched from is told before anything is written
     return made
@@ -174,7 +177,19 @@ def _loss(named: Named, place: str) -> Loss:
     return made
 
 
-def _stage(table: StageTable, place: str, renderer: str) -> Stage:
+def _costly(content: ExperimentFile) -> bool:
+    """Whether controls cost anything."""
+    return content.control.effort > 0.0 or content.control.smoothness > 0.0
+
+
+def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:
+    """A loss in the region of the image that counts."""
+    region = None if content.target is None else content.target.region
+    return loss if region is None or not loss.outputs else Region(region, loss)
+
+
+def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
+    renderer = content.renderer.name
     optimiser: Optimiser = make_registered(f"{place}.optimiser", get_optimiser, table.optimiser)
     loss, changing = _stage_loss(table.loss, f"{place}.loss")
     return Stage(
@@ -183,7 +198,7 @@ def _stage(table: StageTable, place: str, renderer: str) -> Stage:
         _schedule(table.rate, 1.0),
         _schedule(table.horizon, 1.0),
         {key: _schedule(value, 0.0) for key, value in table.renderer.get(renderer, {}).items()},
-        loss,
+        None if loss is None else _seen_in(content, loss),
         changing,
         None if table.only is None else tuple(table.only),
         tuple(table.shared),

@@ -136,8 +136,29 @@ class RendererTable(Table):
         return dict((self.model_extra or {}).get(name, {}))
 
 
-class TargetTable(Table):
-    """What is to be matched: a video, or one synthesised with the values in [truth]."""
+class GoalTable(Table):
+    """What is wanted at one time: an image, a mask, a pose, or a place."""
+
+    image: str | None = Field(None, description="file of the image that is wanted")
+    mask: str | None = Field(None, description="file of a mask, white where the body is to be")
+    pose: dict[str, Any] | None = Field(
+        None,
+        description="parameters, such as position: to be as the scene would start with them, drawn by it",
+    )
+    centre: Vector | None = Field(None, description="where the middle of the nodes is to be [m]; for the loss centre")
+    at: Number | list[Number] | Literal["end", "all"] = Field(
+        "end", description="when [s], or several times; all: in every frame of target.rate"
+    )
+
+
+class TargetTable(GoalTable):
+    """What is to be matched: a video, one synthesised with the values in [truth], or a goal."""
+
+    goals: list[GoalTable] = Field([], description="several goals, at times of their own")
+    goal: bool = Field(False, description="a synthesised or recorded target shows what is wanted, not what was seen")
+    region: tuple[Number, Number, Number, Number] | None = Field(
+        None, description="only this part of the image counts: left, top, right, bottom, 0..1"
+    )
 
     video: str | None = Field(
         None,
@@ -205,10 +226,26 @@ class PolicyTable(Table):
     """A small network that drives a control; seek its weights with [unknowns.policy]."""
 
     drives: str = Field(description="the control: a parameter of the model that may change per step")
+    sees: Literal["time", "spline", "state", "image"] = Field(
+        "time", description="what it is told: sines of the time, splines of the time, the state, or the rendered image"
+    )
+    every: int = Field(16, ge=1, description="steps between two observations, when it sees the state or the image")
     phases: int = Field(8, ge=1, description="how many sines of the time it is told, evenly apart in phase")
     frequency: Number = Field(1.0, gt=0.0, description="of these sines [Hz]")
+    knots: int = Field(8, ge=4, description="of splines, evenly over the simulation")
     hidden: list[int] = Field([], description="widths of hidden layers; none makes it linear")
+    channels: list[int] = Field([8, 16], description="of convolutions of stride 2, when it sees the image")
+    image_size: tuple[int, int] = Field((32, 32), description="height and width of the image that it sees [px]")
+    bias: bool = Field(True, description="whether its layers have a bias")
     scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
+    weights: str | None = Field(None, description="file of weights to begin with, such as a run's policy.pt")
+
+
+class ControlTable(Table):
+    """What a control costs; added to the loss."""
+
+    effort: float = Field(0.0, ge=0.0, description="weight of the controls' mean square")
+    smoothness: float = Field(0.0, ge=0.0, description="weight of the mean square of their rate of change [1/s]")
 
 
 class StageTable(Table):
@@ -288,6 +325,7 @@ class ExperimentFile(Table):
     guess: Named | None = Field(
         None, description="starts of unknowns that give none, from the video's tracks: pendulum or throw"
     )
+    control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(

@@ -6,8 +6,8 @@ from diffloom_fitting.scene.free_camera import FreeCamera
 from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
-from diffloom_fitting.scene.policy import Policy, Sinusoids
-from diffloom_fitting.scene.scene import Scene, View, coordinates
+from diffloom_fitting.scene.policy import Observation, Policy, Sinusoids
+from diffloom_fitting.scene.scene import Rollout, Scene, View, coordinates
 from diffloom_fitting.scene.sensor import Sensor
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
@@ -15,8 +15,10 @@ __all__ = [
     "Appearance",
     "CameraPlacement",
     "FreeCamera",
+    "Observation",
     "Orbit",
     "Policy",
+    "Rollout",
     "Sampling",
     "Scene",
     "Sensor",

@@ -1,15 +1,21 @@
-"""A controller: a small network, given the time, decides what a control does at every step."""
+"""A controller: a network that decides what a control does, told the time or what it sees."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from diffloom.interfaces import Control, InputError, Model
+from diffloom.interfaces import Control, InputError, Model, Params, State
+from diffloom.interfaces.errors import nearest
+
+if TYPE_CHECKING:
+    from diffloom_fitting.scene.scene import Scene
 
 PREFIX = "policy."
 
@@ -27,35 +33,60 @@ class Sinusoids:
         return torch.sin(2.0 * math.pi * self.frequency * times[:, None] + shift)
 
 
+class Observation(ABC):
+    """What a closed-loop policy sees. Implementations are frozen dataclasses."""
+
+    @abstractmethod
+    def see(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+        """(1, ...): what is seen of ``state``, differentiable with respect to it, ``params`` and ``values``."""
+
+
 @dataclass(frozen=True)
 class Policy:
-    """A torch module that turns features of the time into one control of the model.
+    """A torch module that drives one control of the model.
 
-    drives: name of a parameter that may change per step. module: (steps, features) -> (steps, *shape of a row), any
-    ``torch.nn.Module``; its weights become unknowns. features: (steps,) times [s] -> (steps, features).
+    drives: name of a parameter that may change per step. module: (rows, features) -> (rows, *shape of a row), any
+    ``torch.nn.Module``; its weights become unknowns. Open loop, ``features`` turn the times (steps,) [s] into
+    (steps, features). Closed loop, ``observe`` says what the module sees of the state, every ``every`` steps; what it
+    answers holds until it sees again.
     """
 
     drives: str
     module: nn.Module
     features: Callable[[Tensor], Tensor] = Sinusoids()
+    observe: Observation | None = None
+    every: int = 1
 
     def weights(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """The module's weights by the names they have as unknowns, such as "policy.0.weight"."""
         return {PREFIX + name: value.detach().to(dtype) for name, value in self.module.named_parameters()}
 
     def control(self, values: Mapping[str, Tensor], dt: float, steps: int, dtype: torch.dtype) -> Control:
-        """The control for every step, differentiable with respect to the weights in ``values``."""
-        weights = self.weights(dtype) | {k: v for k, v in values.items() if k.startswith(PREFIX)}
+        """Open loop, the control for every step, differentiable with respect to the weights in ``values``."""
         times = torch.arange(steps, dtype=dtype) * dt
+        return Control({self.drives: self.act(values, self.features(times))})
+
+    def act(self, values: Mapping[str, Tensor], seen: Tensor) -> Tensor:
+        """(rows, *shape of a row): what the module makes of what it is told, with the weights in ``values``."""
+        weights = self.weights(seen.dtype) | {k: v for k, v in values.items() if k.startswith(PREFIX)}
         named = {name.removeprefix(PREFIX): value for name, value in weights.items()}
-        out = torch.func.functional_call(self.module, named, (self.features(times),))
-        return Control({self.drives: out})
+        made: Tensor = torch.func.functional_call(self.module, named, (seen,))
+        return made
 
     def check(self, model: Model) -> Policy:
         """Itself, or InputError when the model has no such control."""
-        controls = [spec.name for spec in model.specs if spec.per_step]
-        if self.drives not in controls:
-            raise InputError(
-                f"policy drives {self.drives!r}; this model's controls are: {', '.join(controls) or 'none'}"
-            )
+        driven_shape(model, self.drives)
+        if self.every < 1:
+            raise InputError(f"policy: got every={self.every}; expected 1 or more steps between two observations")
         return self
+
+
+def driven_shape(model: Model, drives: str) -> tuple[int, ...]:
+    """The shape of a row of the control that a policy drives; InputError when the model has none of that name."""
+    controls = {spec.name: spec for spec in model.specs if spec.per_step}
+    if drives not in controls:
+        raise InputError(
+            f"policy.drives: got {drives!r}{nearest(drives, controls) or ';'} this model's controls are: "
+            f"{', '.join(controls) or 'none'}"
+        )
+    return controls[drives].full_shape(model.axes)

@@ -43,14 +43,25 @@ CONTROL = "control."
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of a scene at some times: images (None when not asked for), states (see ``coordinates``) and drawn
-    vertices. outline: (frames, vertices, 2) column and row of the vertices [px], when asked for instead of images."""
+    """What is seen of a scene at some times: images (None when not asked for), states (see ``coordinates``), drawn
+    vertices, and the control of every step on the way. outline: (frames, vertices, 2) column and row of the vertices
+    [px], when asked for instead of images."""
 
     image: Image | None
     q: Tensor
     vertices: Tensor | None
     times: Tensor
+    control: Control = field(default_factory=Control)
     outline: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The saved states, what they were simulated with, and the control of every step."""
+
+    trajectory: Trajectory
+    params: Params
+    control: Control
 
 
 @renamed_arguments(look="appearance")
@@ -152,24 +163,43 @@ class Scene:
         self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None
     ) -> tuple[Trajectory, Params]:
         """The states at step counts ``save`` (increasing), with ``values`` in place of known ones."""
+        made = self.rollout(values, save, gradient)
+        return made.trajectory, made.params
+
+    def rollout(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None) -> Rollout:
+        """The same, with the control that drove it."""
         from diffloom.simulation import simulate
 
-        params = self.params_with(values)
+        params, chosen = self.params_with(values), self.gradient if gradient is None else gradient
+        if self.policy is not None and self.policy.observe is not None and save[-1] > 0:
+            from diffloom_fitting.control.closed_loop import Loop
+
+            trajectory, made = Loop(self, tuple(save), chosen).run(values)
+            given = {name: value[: save[-1]] for name, value in self.given_control(values).items()}
+            return Rollout(trajectory, params, Control({**given, **made}))
+        control = self.control_with(values, save[-1])
         trajectory = simulate(
             self.model, params, dt=self.dt, steps=save[-1], save=tuple(save), integrator=self.integrator,
-            gradient=self.gradient if gradient is None else gradient, control=self.control_with(values, save[-1]),
+            gradient=chosen, control=Control({name: value.to(self.device) for name, value in control.items()}),
         )  # fmt: skip
-        return trajectory, params
+        return Rollout(trajectory, params, control)
+
+    def given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
+        rows = dict(self.control.items())
+        for key, value in values.items():
+            if key.startswith(CONTROL):
+                name = key.removeprefix(CONTROL)
+                rows[name] = value.expand(self.steps, *self.model.spec(name).full_shape(self.model.axes))
+        return rows
 
     def control_with(self, values: Mapping[str, Tensor], steps: int) -> Control:
-        """The control for the first ``steps`` steps: given, sought ("control.<name>") or made by the policy."""
-        rows = {name: value[:steps] for name, value in self.control.items()}
-        rows |= {k.removeprefix(CONTROL): v[:steps] for k, v in values.items() if k.startswith(CONTROL)}
+        """The control for the first ``steps`` steps: given, sought or, open loop, made by the policy."""
+        rows = self.given_control(values)
         if self.policy is not None and steps > 0:
             # All rows are made and then cut, so that a shorter horizon sees the very same controls.
-            made = self.policy.control(values, self.dt, self.steps, self.dtype)
-            rows |= {name: value[:steps] for name, value in made.items()}
-        return Control({name: value.to(self.device) for name, value in rows.items()})
+            rows |= self.policy.control(values, self.dt, self.steps, self.dtype)
+        return Control({name: value[:steps] for name, value in rows.items()})
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
@@ -255,12 +285,12 @@ class Scene:
     ) -> View:  # fmt: skip
         """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
         sampling = sample_times(self.exposed(times, values), self.dt, self.steps)
-        trajectory, params = self.simulate(values, sampling.save, gradient)
-        q = self.states(trajectory, sampling, len(times))
+        made = self.rollout(values, sampling.save, gradient)
+        q = self.states(made.trajectory, sampling, len(times))
         if not outputs:
-            return View(None, q, None, times)
-        image, vertices = self.draw(trajectory, params, values, outputs, sampling)
-        return View(image, q, vertices, times)
+            return View(None, q, None, times, made.control)
+        image, vertices = self.draw(made.trajectory, made.params, values, outputs, sampling)
+        return View(image, q, vertices, times, made.control)
 
 
 def camera_prefix(label: str) -> str:

@@ -37,6 +37,11 @@ class Targets:
         """Where they came from, for people."""
         return ", ".join(dict.fromkeys(target.source for target in self.views.values()))
 
+    @property
+    def goal(self) -> bool:
+        """Whether any of them shows what is wanted."""
+        return any(target.goal for target in self.views.values())
+
     def _repr_html_(self) -> str:
         from diffloom_fitting.notebook.html import targets_html
 

@@ -24,7 +24,7 @@ class Target:
     has later frames that were left out. tracks: (frames, 4), column, row and radius of the object's image [px] and the
     weight of each frame, from 0, not seen. confidence: (frames,) in 0..1, how far each frame's mask can be believed;
     None believes all. chroma: side of the squares of pixels that share one colour and differ in brightness alone, 2 in
-    most compressed videos.
+    most compressed videos. goal: whether it shows what is wanted, rather than what was seen.
     """
 
     times: Tensor
@@ -38,6 +38,7 @@ class Target:
     tracks: Tensor | None = None
     confidence: Tensor | None = None
     chroma: int = 1
+    goal: bool = False
 
     def __post_init__(self) -> None:
         self._accept()

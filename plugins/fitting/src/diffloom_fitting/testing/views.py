@@ -61,6 +61,6 @@ def target(dtype: torch.dtype = torch.float64) -> Target:
 def view(shown: dict[str, Tensor], outputs: tuple[str, ...]) -> View:
     """A view of some tensors; only what a loss asks for is there, as in a fit."""
     if outputs == ("outline",):
-        return View(None, shown["q"], None, times(), shown["outline"])
+        return View(None, shown["q"], None, times(), outline=shown["outline"])
     image = Image(**{name: shown[name] for name in outputs}) if outputs else None
     return View(image, shown["q"], None, times())

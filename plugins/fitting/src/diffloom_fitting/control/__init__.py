@@ -1,0 +1,1 @@
+"""Control: goals, policies of open and closed loop, and what a control costs."""

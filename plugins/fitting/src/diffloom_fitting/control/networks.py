@@ -1,0 +1,101 @@
+"""Small networks for policies that a file describes: linear, with hidden layers, or with convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from diffloom.interfaces import InputError, Model, Params
+from diffloom_fitting.control.features import Splines
+from diffloom_fitting.control.observations import SeesImage, SeesState
+from diffloom_fitting.scene.policy import Policy, Sinusoids, driven_shape
+
+
+class Rows(nn.Module):
+    """``scale`` tanh(x), each row in the shape of a control's row."""
+
+    def __init__(self, shape: tuple[int, ...], scale: float) -> None:
+        super().__init__()
+        self.shape, self.scale = shape, scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(rows, numbers) -> (rows, *shape)."""
+        return self.scale * torch.tanh(x).reshape(len(x), *self.shape)
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a file says of its policy.
+
+    sees: "time" (``phases`` sines of ``frequency`` [Hz]), "spline" (``knots`` over the simulation: what the weights are
+    is then the control itself), "state" or "image", the last two every ``every`` steps. hidden: widths of hidden
+    layers, none makes it linear. channels: of convolutions of stride 2 before them, for images of ``image_size``
+    (height, width). bias: whether layers have one. scale: largest value of the control, which is scale times a tanh.
+    """
+
+    drives: str
+    sees: Literal["time", "spline", "state", "image"] = "time"
+    every: int = 16
+    phases: int = 8
+    frequency: float = 1.0
+    knots: int = 8
+    hidden: Sequence[int] = ()
+    channels: Sequence[int] = (8, 16)
+    image_size: tuple[int, int] = (32, 32)
+    bias: bool = True
+    scale: float = 1.0
+
+
+def network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
+    """The policy. span: of the simulation [s]. seed: of its first weights."""
+    shape = driven_shape(model, network.drives)
+    numbers = int(torch.Size(shape).numel())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if network.sees == "image":
+            layers = _convolutions(network, numbers)
+        else:
+            layers = _dense([_told(network, model, params), *network.hidden, numbers], network.bias)
+    module = nn.Sequential(*layers, Rows(shape, network.scale))
+    if network.sees == "time":
+        return Policy(network.drives, module, Sinusoids(network.phases, network.frequency))
+    if network.sees == "spline":
+        return Policy(network.drives, module, Splines(network.knots, span))
+    seen = SeesState() if network.sees == "state" else SeesImage(network.image_size)
+    return Policy(network.drives, module, observe=seen, every=network.every)
+
+
+def _told(network: Network, model: Model, params: Params) -> int:
+    """How many numbers the first layer is told."""
+    if network.sees == "state":
+        with torch.no_grad():
+            state = model.initial_state(params)
+        return sum(q.numel() + u.numel() for q, u in state.sets.values())
+    return network.phases if network.sees == "time" else network.knots
+
+
+def _dense(widths: Sequence[int], bias: bool) -> list[nn.Module]:
+    layers: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        layers += [nn.Linear(before, after, bias=bias), nn.Tanh()]
+    return layers[:-1]
+
+
+def _convolutions(network: Network, numbers: int) -> list[nn.Module]:
+    """Convolutions that halve the image, and dense layers on what they leave."""
+    layers: list[nn.Module] = []
+    height, width = network.image_size
+    for before, after in pairwise((4, *network.channels)):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1, bias=network.bias), nn.Tanh()]
+        height, width = (height + 1) // 2, (width + 1) // 2
+    if height * width < 1 or not network.channels:
+        raise InputError(
+            f"policy.channels: got {list(network.channels)}; expected the channels of one or more convolutions"
+        )
+    flat = network.channels[-1] * height * width
+    return [*layers, nn.Flatten(), *_dense([flat, *network.hidden, numbers], network.bias)]
