@@ -10,6 +10,7 @@ from torch import Tensor
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.node_sets import Motion, NodeSet
 from diffloom.interfaces import InputError
+from diffloom.transforms import concrete
 
 
 def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeSet:
@@ -22,8 +23,8 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
 
     if mass.dim() != 1:
         raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
-    if bool((mass.detach() < 0).any()):
-        raise InputError(f"mass: got {float(mass.detach().min()):g} kg; expected masses of 0 (held) or more")
+    if bool((concrete(mass) < 0).any()):
+        raise InputError(f"mass: got {float(concrete(mass).min()):g} kg; expected masses of 0 (held) or more")
     if fixed is not None and np.shape(fixed) != tuple(mass.shape):
         raise InputError(f"fixed: got shape {np.shape(fixed)}; expected {tuple(mass.shape)} flags, one per particle")
     free = (mass.detach() > 0) & torch.isfinite(mass.detach())
@@ -32,7 +33,7 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
     inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))
     count = int(mass.shape[0])
     pull = broadcast(gravity, (count, 3))
-    if not bool(free.all()):
+    if not bool(concrete(free).all()):
         pull = torch.where(free[:, None], pull, torch.zeros_like(pull))
     return NodeSet(
         "particles",
