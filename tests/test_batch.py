@@ -15,9 +15,9 @@ DOUBLE = torch.float64
 LONG = ("cloth", "rigid")
 
 
-def each(values, batch, spread=0.01):
+def each(values, batch, step=0.01):
     """Values that differ a little from scene to scene."""
-    factor = 1.0 + spread * torch.arange(batch, dtype=values.dtype)
+    factor = 1.0 + step * torch.arange(batch, dtype=values.dtype)
     return (factor.reshape(-1, *[1] * values.dim()) * values).detach().requires_grad_()
 
 

@@ -51,7 +51,7 @@ def untransformed() -> AbstractContextManager[Any]:
     """Where no transform is on: for what belongs to none of those that are."""
     if not torch._C._are_functorch_transforms_active():
         return nullcontext()
-    made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()  # type: ignore[no-untyped-call]
+    made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()
     return made
 
 

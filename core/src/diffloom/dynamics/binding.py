@@ -239,9 +239,8 @@ class Gradients:
 
 def sees_one_scene(term: NodeTerm) -> bool:
     """Whether a term reads more than rows of its node, so that of many scenes it must be shown one."""
-    return not term.by_node and bool(
-        term.constants or term.shared or term.work or term.stages or term.adjoint_stages or term.reads
-    )
+    more = (term.constants, term.shared, term.work, term.stages, term.adjoint_stages, term.reads)
+    return not term.by_node and any(more)
 
 
 def kind_of(nodes: NodeSet, asked: tuple[bool, ...]) -> Kind:

@@ -100,8 +100,8 @@ class NodeTerm:
     (pairs, 2) of nodes whose forces may depend on each other's state, each once: with it implicit schemes assemble an
     exact matrix instead of iterating.
 
-    by_node: constants and work have one row a node too, and the bodies read and write those of node i alone. Many scenes
-    then run by the very code of one; any other term is shown the rows of one scene at a time.
+    by_node: constants and work have one row a node too, and the bodies read and write those of node i alone. Many
+    scenes then run by the very code of one; any other term is shown the rows of one scene at a time.
     """
 
     name: str
