@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from diffloom.batch import batch_surface
     from diffloom.composition import WithTerms
     from diffloom.interfaces import (
         AmbientLight,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from diffloom.simulation import simulate
 
 _HOMES = {
+    "diffloom.batch": "batch_surface",
     "diffloom.composition": "WithTerms",
     "diffloom.interfaces": (
         "AmbientLight Camera Checkpointed Control DirectionalLight HarmonicLight Image Material NoGradient PointLight "
@@ -59,6 +61,7 @@ __all__ = [
     "Trajectory",
     "WithTerms",
     "__version__",
+    "batch_surface",
     "get_integrator",
     "get_loss",
     "get_model",

@@ -67,7 +67,9 @@ class WithTerms(Model):
         own = {f"{name}.{axis}": n for name in self.terms for axis, n in self._axes_of(name).items()}
         return {**self.model.axes, **own}
 
-    def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
+    def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
+        if batch is not None:
+            return super().params(dtype, batch=batch, **values)
         check_names(type(self.model).__name__, {spec.name: spec for spec in self.specs}, values)
         made = dict(self.model.params(dtype, **{k: v for k, v in values.items() if k in self._inner}))
         for term in self.terms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from diffloom.batch import simulate_batch
 from diffloom.interfaces import (
     Control,
     Dynamics,
@@ -24,7 +25,7 @@ def simulate(
     params: Params | None = None,
     *,
     dt: float,
-    steps: int,
+    steps: int | Sequence[int],
     save_every: int | None = None,
     save: Sequence[int] | None = None,
     integrator: Integrator | str | None = None,
@@ -38,10 +39,16 @@ def simulate(
     integrator: a name ("semi_implicit", "backward_euler") or an object; the model's default if not given. gradient:
     StoreAll() by default, Checkpointed() or NoGradient(). control: one row per step for parameters declared
     ``per_step``. state: start here instead of the model's own initial state.
+
+    Parameters made with ``model.params(batch=n)`` are those of n scenes, which run at once; state and control may then
+    have a leading axis of scenes too, and steps may be one number a scene. The trajectory has a leading axis of scenes.
     """
     from diffloom.plugins import get_integrator
 
     given = params if params is not None else model.params()
+    if given.batch is not None:
+        times = (dt, steps, save_every, save)
+        return simulate_batch(simulate, model, given, times, (state, control), integrator=integrator, gradient=gradient)
     given.check(type(model).__name__, model.specs, model.axes)
     steps = whole_number("steps", steps)
     inputs = (control or Control()).check_steps(steps)

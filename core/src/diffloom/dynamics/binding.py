@@ -23,6 +23,8 @@ from diffloom.dynamics.records import (
     NodesRecord,
     NodeTermRecord,
     Rows,
+    SceneStageRecord,
+    SceneTermRecord,
     StageRecord,
     SystemRecord,
 )
@@ -32,11 +34,15 @@ from diffloom.kernels import Bound, Const
 
 @dataclass(frozen=True)
 class Compiled:
-    """The compiled part of a system: node sets by name and terms, with the order in which their tensors are passed."""
+    """The compiled part of a system: node sets by name and terms, with the order in which their tensors are passed.
+
+    scenes: how many copies of one system it holds, one after the other (see copies.py).
+    """
 
     sets: tuple[tuple[str, NodeSet], ...]
     elements: tuple[ElementTerm, ...]
     nodes: tuple[NodeTerm, ...]
+    scenes: int = 1
 
     @cached_property
     def label(self) -> str:
@@ -104,8 +110,9 @@ class Binding:
     def _nodes(self, n: int, parts: list[tuple[Tensor, ...]], asked: tuple[bool, ...]) -> NodesRecord:
         system, nodes = self.system, self.system.sets[n][1]
         incoming, rows = self._slots(n, nodes)
+        make = self._node_term if system.scenes == 1 else self._scene_term
         terms = [
-            self._node_term(term, parts[len(system.sets) + len(system.elements) + k])
+            make(term, parts[len(system.sets) + len(system.elements) + k])
             for k, term in enumerate(system.nodes)
             if system.index(term.on) == n
         ]
@@ -152,6 +159,26 @@ class Binding:
             tuple(StageRecord(s.count, s.body) for s in term.adjoint_stages),
         )
 
+    def _scene_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord | SceneTermRecord:
+        """Of many scenes: a term that might see the others is handed its own."""
+        if not sees_one_scene(term):
+            return self._node_term(term, params)
+        system, scenes = self.system, self.system.scenes
+        reads = None if term.reads is None else Const(system.index(term.reads))
+        return SceneTermRecord(
+            term.force,
+            term.adjoint,
+            tuple(map(self._constant, term.constants)),
+            tuple(t.contiguous() for t in params),
+            tuple(self._workspace((scenes, *shape), kind) for shape, kind in term.work),
+            None if term.only is None else self._index(np.ascontiguousarray(term.only)),
+            reads,
+            tuple(SceneStageRecord(s.count * scenes, s.body, s.count) for s in term.stages),
+            tuple(SceneStageRecord(s.count * scenes, s.body, s.count) for s in term.adjoint_stages),
+            system.sets[system.index(term.on)][1].count // scenes,
+            0 if term.reads is None else system.sets[system.index(term.reads)][1].count // scenes,
+        )
+
     def _zeros(self, *shape: int) -> Tensor:
         if self._on_host:
             # Not torch.zeros: above some size it would start torch's threads, which then wait at the cost of ours.
@@ -195,7 +222,7 @@ class Gradients:
     def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
         terms = [term for term in self._system.nodes if self._system.index(term.on) == n]
         return tuple(
-            tuple(map(zeros_of, made.data[len(term.constants) :]))
+            tuple(map(zeros_of, made.data[0 if isinstance(made, SceneTermRecord) else len(term.constants) :]))
             for term, made in zip(terms, nodes.terms, strict=True)
         )
 
@@ -210,6 +237,12 @@ class Gradients:
         for node_term in self._system.nodes:
             result.extend(next(taken[self._system.index(node_term.on)]))
         return result
+
+
+def sees_one_scene(term: NodeTerm) -> bool:
+    """Whether a term reads more than rows of its node, so that of many scenes it must be shown one."""
+    more = (term.constants, term.shared, term.work, term.stages, term.adjoint_stages, term.reads)
+    return not term.by_node and any(more)
 
 
 def kind_of(nodes: NodeSet, asked: tuple[bool, ...]) -> Kind:

@@ -9,13 +9,24 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.transforms import leading, needs_gradient
 
 
 class _Broadcast(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
-        ctx.source = value.shape
+    def forward(value: Tensor, shape: tuple[int, ...]) -> Tensor:
         return _copies(value, shape)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, tuple[int, ...]], output: Tensor) -> None:
+        ctx.source = inputs[0].shape
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, None], value: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, int]:
+        """Scene by scene: the first axis is never summed over."""
+        scenes = leading(value, in_dims[0], info.batch_size)
+        rows = scenes.reshape(len(scenes), *[1] * (len(shape) + 1 - scenes.dim()), *scenes.shape[1:])
+        return broadcast(rows, (len(rows), *shape)), 0
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
@@ -46,7 +57,7 @@ def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
     threads, so gradients are reproducible bit for bit.
     """
     try:
-        if not (value.requires_grad and torch.is_grad_enabled()):
+        if not (needs_gradient(value) and torch.is_grad_enabled()):
             return _copies(value, tuple(shape))
         result: Tensor = _Broadcast.apply(value, tuple(shape))  # type: ignore[no-untyped-call]
     except RuntimeError as cause:

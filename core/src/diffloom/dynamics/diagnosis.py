@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 import torch
+from torch import Tensor
 
-from diffloom.dynamics.rollout import BadGradient
+from diffloom.dynamics.rollout import BadGradient, finite
 from diffloom.dynamics.stepper import MakeStepper, Segment, Tensors
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm
@@ -17,8 +19,29 @@ CHUNK = 256
 Flow = tuple[Tensors, Tensors]
 
 
+@dataclass(frozen=True)
+class Explain:
+    """What looks at the saved states of a rollout, and runs it again where one is not finite."""
+
+    system: Mechanics
+    make: MakeStepper
+    dt: float
+    save: tuple[int, ...]
+
+    def look(self, start: Flow, saved: Flow, tensors: Sequence[Tensor]) -> None:
+        """SimulationError that names the first bad step, where a saved state is not finite."""
+        if not _finite((*saved[0], *saved[1])):
+            explain_failure(self.system, self.make, start, saved, self.dt, self.save, tensors)
+
+
 def explain_failure(
-    system: Mechanics, make: MakeStepper, start: Flow, saved: Flow, dt: float, save: tuple[int, ...]
+    system: Mechanics,
+    make: MakeStepper,
+    start: Flow,
+    saved: Flow,
+    dt: float,
+    save: tuple[int, ...],
+    tensors: Sequence[Tensor],
 ) -> NoReturn:
     """Run again from the last good saved state, find the first bad step, and raise SimulationError that names it."""
     k, state = 0, tuple(t.detach() for t in (*start[0], *start[1]))
@@ -29,7 +52,7 @@ def explain_failure(
             break
         k, state = at, here
     sets = len(start[0])
-    stepper = make([t.detach() for t in system.tensors], [])
+    stepper = make([t.detach() for t in tensors], [])
     while k < save[-1]:
         count = min(CHUNK, save[-1] - k)  # no further: what changes from step to step has no rows beyond
         hold = tuple(t.new_empty((count + 1, *t.shape)) for t in state)
@@ -68,7 +91,7 @@ def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], No
 
 
 def _finite(state: Tensors) -> bool:
-    return all(bool(torch.isfinite(t).all()) for t in state)
+    return all(finite(t.detach()) for t in state)
 
 
 def _message(system: Mechanics, before: Tensors, bad: Tensors, step: int, dt: float) -> str:

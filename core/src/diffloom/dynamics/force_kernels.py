@@ -11,7 +11,8 @@ from diffloom.dynamics.node_kernels import (
     store,
     values,
 )
-from diffloom.dynamics.records import Cotangents
+from diffloom.dynamics.records import Cotangents, SceneTermRecord
+from diffloom.dynamics.scene_kernels import scene_adjoint_stage, scene_stage
 from diffloom.kernels import generic, launch, launch_lanes, static, together
 
 
@@ -30,7 +31,10 @@ def node_stages(clock, q, u, system):
     for nodes in static(system.sets):
         for term in static(nodes.terms):
             for part in static(term.stages):
-                launch(part.size, stage, clock, q, u, nodes, term, part.body)
+                if static(isinstance(term, SceneTermRecord)):
+                    launch(part.size, scene_stage, clock, q, u, nodes, term, part)
+                else:
+                    launch(part.size, stage, clock, q, u, nodes, term, part.body)
 
 
 def force_adjoints(clock, q, u, adj, system, grads):
@@ -38,7 +42,10 @@ def force_adjoints(clock, q, u, adj, system, grads):
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
             for part in static(term.adjoint_stages):
-                launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
+                if static(isinstance(term, SceneTermRecord)):
+                    launch(part.size, scene_adjoint_stage, clock, q, u, adj, nodes, term, grad, part)
+                else:
+                    launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
     with together:
         for element, grad in static(zip(system.elements, grads.elements, strict=True)):
             if static(element.lanes):

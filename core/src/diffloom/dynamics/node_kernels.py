@@ -3,6 +3,8 @@
 Sums of three numbers are kept in one register, others as tuples.
 """
 
+from diffloom.dynamics.records import SceneTermRecord
+from diffloom.dynamics.scene_kernels import scene_cotangent, scene_force
 from diffloom.kernels import (
     fma,
     generic,
@@ -116,6 +118,8 @@ def node_force(i, clock, q, u, nodes):
 @generic
 def term_force(i, clock, q, u, nodes, term):
     """Force of one term on node i."""
+    if static(isinstance(term, SceneTermRecord)):
+        return scene_force(i, clock, q, u, nodes, term)
     own = static(nodes.number)
     if static(term.reads is None):
         return term.force(i, clock, q[own], u[own], *term.data, *term.work)
@@ -149,6 +153,8 @@ def state_cotangent(i, clock, q, u, adj, nodes, grads):
 @generic
 def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
     """Cotangent of node i's state by one term, which also adds to the cotangents of its parameters."""
+    if static(isinstance(term, SceneTermRecord)):
+        return scene_cotangent(i, clock, q, u, adj, nodes, term, grad)
     own = static(nodes.number)
     if static(term.reads is None):
         return term.adjoint(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)

@@ -11,6 +11,7 @@ from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.node_sets import Motion, NodeSet
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_real
+from diffloom.transforms import concrete
 
 
 def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeSet:
@@ -27,14 +28,14 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
         raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
     if fixed is not None and np.shape(fixed) != tuple(mass.shape):
         raise InputError(f"fixed: got shape {np.shape(fixed)}; expected {tuple(mass.shape)} flags, one per particle")
-    known = mass.detach()
+    known = concrete(mass)
     pull = broadcast(gravity, (int(mass.shape[0]), 3))
-    free = (known > 0) & (known < float("inf"))
-    if bool(free.all()) and (fixed is None or not np.any(fixed)):
+    if bool(((known > 0) & (known < float("inf"))).all()) and (fixed is None or not np.any(fixed)):
         inverse = 1.0 / mass
     else:
         if bool((known < 0).any()):
             raise InputError(f"mass: got {float(known.min()):g} kg; expected masses of 0 (held) or more")
+        free = (mass.detach() > 0) & torch.isfinite(mass.detach())
         if fixed is not None:
             free = free & ~torch.as_tensor(fixed, device=mass.device)
         inverse = torch.where(free, 1.0 / torch.where(free, mass, torch.ones_like(mass)), torch.zeros_like(mass))

@@ -92,6 +92,34 @@ class NodeTermRecord(NamedTuple):
     adjoint_stages: tuple[StageRecord, ...]
 
 
+class SceneStageRecord(NamedTuple):
+    """Work before a node pass in many scenes: body(i, ...) for i < each, in every scene."""
+
+    size: int
+    body: Device
+    each: int
+
+
+class SceneTermRecord(NamedTuple):
+    """A force on single nodes of many scenes, which sees its own scene alone.
+
+    fixed: arrays that are the same in all scenes. data, work: with a leading axis of scenes. nodes, others: rows of one
+    scene in the node set and in the one that it reads.
+    """
+
+    force: Device
+    adjoint: Device
+    fixed: tuple[Array, ...]
+    data: tuple[Array, ...]
+    work: tuple[Array, ...]
+    only: Array | None
+    reads: Const | None
+    stages: tuple[SceneStageRecord, ...]
+    adjoint_stages: tuple[SceneStageRecord, ...]
+    nodes: int
+    others: int
+
+
 class NodesRecord(NamedTuple):
     """A node set, by its number: its arrays, what its nodes gather (None when nothing joins them) and the forces on
     single nodes."""
@@ -102,7 +130,7 @@ class NodesRecord(NamedTuple):
     arrays: tuple[Array, ...]
     incoming: Incoming | None
     rows: Rows | None
-    terms: tuple[NodeTermRecord, ...]
+    terms: tuple[NodeTermRecord | SceneTermRecord, ...]
 
 
 class End(NamedTuple):

@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from diffloom.dynamics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.memory_pool import pool
+from diffloom.transforms import untransformed
 
 #: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
 #: segment has at least so many steps that entering and leaving compiled code does not count.
@@ -225,6 +226,7 @@ def finite(value: Tensor) -> bool:
 
 def run_rollout(plan: Plan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """The saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all given."""
-    with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(plan.gradient, NoGradient)):
+    gradient = torch.is_grad_enabled() and not isinstance(plan.gradient, NoGradient)
+    with torch.set_grad_enabled(gradient), untransformed():
         saved: Tensors = _Rollout.apply(plan, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
     return saved[: len(q)], saved[len(q) :]

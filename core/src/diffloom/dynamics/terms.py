@@ -100,6 +100,9 @@ class NodeTerm:
     in the backward pass and also take adj_f and the adj_params. neighbours(q), for q (nodes, dq), names the pairs
     (pairs, 2) of nodes whose forces may depend on each other's state, each once: with it implicit schemes assemble an
     exact matrix instead of iterating.
+
+    by_node: constants and work have one row a node too, and the bodies read and write those of node i alone. Many
+    scenes then run by the very code of one; any other term is shown the rows of one scene at a time.
     """
 
     name: str
@@ -117,6 +120,7 @@ class NodeTerm:
     reads: str | None = None
     shared: tuple[str, ...] = ()
     count: int | None = None
+    by_node: bool = False
 
     def check_nodes(self, count: int) -> None:
         """Raise unless its arrays fit a set of ``count`` nodes."""

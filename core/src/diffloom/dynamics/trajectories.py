@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from diffloom.dynamics.diagnosis import explain_failure, explain_gradient
+from diffloom.dynamics.binding import Compiled
+from diffloom.dynamics.diagnosis import Explain, explain_gradient
 from diffloom.dynamics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
 from diffloom.dynamics.implicit import ImplicitScheme, ImplicitStepper
-from diffloom.dynamics.rollout import Plan, finite, run_rollout
+from diffloom.dynamics.rollout import Plan, run_rollout
+from diffloom.dynamics.scenes import OfCopies, Scenes, run_scenes
 from diffloom.dynamics.schemes import Tableau
 from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
 from diffloom.interfaces.errors import whole_number
+from diffloom.transforms import needs_gradient, transformed
 
 
 def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
@@ -47,14 +51,18 @@ def explicit_rollout(
     """
     system, dt = _mechanics(dynamics), checked_step(dt)
 
+    def compiled(system: Compiled) -> MakeStepper:
+        return lambda tensors, needed: CompiledStepper(system, scheme, tensors, dt, needed, target)
+
     def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
-        if not system.torch_terms:
-            return CompiledStepper(system.compiled, scheme, tensors, dt, needed, target)
         if isinstance(scheme, Tableau):
             return TableauStepper(scheme, system.evaluation(tensors, dt))
         return SplitStepper(scheme, system.evaluation(tensors, dt))
 
-    return roll(system, make, state, dt=dt, steps=steps, save=save, gradient=gradient)
+    given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
+    if system.torch_terms:
+        return roll(system, make, state, **given)
+    return roll(system, compiled(system.compiled), state, **given, of_copies=compiled)
 
 
 def implicit_rollout(
@@ -84,21 +92,29 @@ def roll(
     steps: int,
     save: tuple[int, ...],
     gradient: Gradient,
+    of_copies: OfCopies | None = None,
 ) -> Trajectory:
-    """Check, run, and look at the saved states; a state that is not finite is explained and raised."""
+    """Check, run, and look at the saved states; a state that is not finite is explained and raised.
+
+    of_copies: makes the same stepper for many copies of the system, by which scenes under vmap run as one; without it
+    they run one after the other.
+    """
     check_schedule(dt, steps, save)
     check_state(system, state)
     check_rows_per_step(system, steps)
     tensors = system.tensors
     q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
-    if not (torch.is_grad_enabled() and any(t.requires_grad for t in (*q, *u, *tensors))):
+    if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
         gradient = NoGradient()
     # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.
     plan = Plan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
-    saved_q, saved_u = run_rollout(plan, q, u, tensors)
+    explain = Explain(system, make, dt, save)
+    if transformed((*q, *u, *tensors)):
+        saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies), q, u, tensors)
+    else:
+        saved_q, saved_u = run_rollout(plan, q, u, tensors)
+        explain.look((q, u), (saved_q, saved_u), tensors)
     times = torch.tensor([state.time + dt * k for k in save], dtype=torch.float64)
-    if not all(finite(t.detach()) for t in (*saved_q, *saved_u)):
-        explain_failure(system, make, (q, u), (saved_q, saved_u), dt, save)
     names = list(state.sets)
     return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)
 

@@ -12,6 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.transforms import leading
+
 Indices = NDArray[np.int64]
 
 
@@ -37,11 +39,27 @@ def _sum_rows(values: Tensor, index: Indices, count: int) -> Tensor:
     return total.reshape(count, *values.shape[index.ndim :])
 
 
+def _of_scenes(index: Indices, scenes: int, count: int) -> Indices:
+    """``index`` once for each scene, ``count`` rows farther on each time."""
+    first = (count * np.arange(scenes)).reshape(-1, *[1] * index.ndim)
+    return (index + first).reshape(-1, *index.shape[1:])
+
+
 class _Take(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, index: Indices) -> Tensor:
-        ctx.index, ctx.count = index, values.shape[0]
+    def forward(values: Tensor, index: Indices) -> Tensor:
         return values[torch.from_numpy(index).to(values.device)]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Indices], output: Tensor) -> None:
+        ctx.index, ctx.count = inputs[1], inputs[0].shape[0]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, None], values: Tensor, index: Indices) -> tuple[Tensor, int]:
+        """Of all scenes at once: their rows one after the other."""
+        scenes = leading(values, in_dims[0], info.batch_size)
+        rows = take(scenes.flatten(0, 1), _of_scenes(index, len(scenes), scenes.shape[1]))
+        return rows.unflatten(0, (len(scenes), -1)), 0
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
@@ -50,9 +68,21 @@ class _Take(torch.autograd.Function):
 
 class _Assemble(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, index: Indices, count: int) -> Tensor:
-        ctx.index = index
+    def forward(values: Tensor, index: Indices, count: int) -> Tensor:
         return _sum_rows(values, index, count)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Indices, int], output: Tensor) -> None:
+        ctx.index = inputs[1]
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, None, None], values: Tensor, index: Indices, count: int
+    ) -> tuple[Tensor, int]:
+        """Of all scenes at once, each into rows of its own."""
+        scenes = leading(values, in_dims[0], info.batch_size)
+        total = assemble(scenes.flatten(0, 1), _of_scenes(index, len(scenes), count), count * len(scenes))
+        return total.unflatten(0, (len(scenes), count)), 0
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None, None]:

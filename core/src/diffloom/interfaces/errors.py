@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from diffloom.transforms import concrete
+
 FLOATS = (torch.float32, torch.float64)
 
 
@@ -51,7 +53,7 @@ def as_float_tensor(what: str, value: object, dtype: torch.dtype | None = None, 
         tensor = torch.as_tensor(value, dtype=dtype or torch.float32, device=device)  # type: ignore[arg-type]
     except (TypeError, ValueError, RuntimeError) as cause:
         raise InputError(f"{what}: got {value!r}; expected a number, a list of numbers or a tensor") from cause
-    return tensor.clone() if tensor.data_ptr() and not isinstance(value, (int, float)) else tensor
+    return tensor.clone() if tensor.numel() and not isinstance(value, (int, float)) else tensor
 
 
 def check_shape(what: str, tensor: Tensor, *expected: Sequence[int | str]) -> Tensor:
@@ -75,12 +77,13 @@ def check_real(what: str, tensor: Tensor) -> Tensor:
 
 def check_finite(what: str, tensor: Tensor) -> Tensor:
     """Raise when ``tensor`` holds NaN or infinity, naming the first place."""
-    if math.isfinite(tensor.detach().sum().item()):  # finite numbers may add up to infinity, the others never to less
+    numbers = concrete(tensor)
+    if math.isfinite(numbers.sum().item()):  # finite numbers may add up to infinity, the others never to less
         return tensor
-    bad = ~torch.isfinite(tensor.detach())
+    bad = ~torch.isfinite(numbers)
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])
-        raise InputError(f"{what}: value at index {where} is {tensor[where].item()}; expected finite numbers")
+        raise InputError(f"{what}: value at index {where} is {numbers[where].item()}; expected finite numbers")
     return tensor
 
 

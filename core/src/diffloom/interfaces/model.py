@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from diffloom.interfaces.batch import batch_params
 from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.integrator import Dynamics
 from diffloom.interfaces.params import Params, ParamSpec, make_params
@@ -64,11 +65,15 @@ class Model(ABC):
         seeks one of them is judged by it where the truth is given the other way."""
         return {}
 
-    def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
+    def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
         """Checked parameters: the given ``values``, defaults for the rest.
 
         A value may be a number, a list, an array or a tensor (which keeps its gradient and must have ``dtype``).
+        batch: the number of scenes that are to be simulated at once; a value may then have a leading axis of that
+        length, one entry a scene.
         """
+        if batch is not None:
+            return batch_params(self, batch, dtype, values)
         return make_params(type(self).__name__, self.specs, self.axes, values, dtype)
 
     def spec(self, name: str) -> ParamSpec:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diffloom.deprecation import warn_renamed
 from diffloom.interfaces.errors import InputError, ParameterError, as_float_tensor, check_finite, nearest
+from diffloom.transforms import concrete
 
 
 @dataclass(frozen=True)
@@ -47,19 +48,19 @@ class ParamSpec:
         what = f"parameter {self.name!r}" + (f" [{self.unit}]" if self.unit else "")
         tensor = check_finite(what, as_float_tensor(what, value, dtype))
         full = self.full_shape(axes)
-        if not _expands(tuple(tensor.shape), full):
+        if not broadcasts_to(tuple(tensor.shape), full):
             names = ", ".join(str(n) for n in self.shape)
             raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected ({names}) = {full} or a part of it "
                              "that broadcasts, such as one scalar for all")  # fmt: skip
         low, high = self.bounds
-        if low is not None and tensor.numel() and (least := tensor.detach().min().item()) < low:
+        if low is not None and tensor.numel() and (least := concrete(tensor).min().item()) < low:
             raise InputError(f"{what}: got {least:g}; expected at least {low:g}")
-        if high is not None and tensor.numel() and (most := tensor.detach().max().item()) > high:
+        if high is not None and tensor.numel() and (most := concrete(tensor).max().item()) > high:
             raise InputError(f"{what}: got {most:g}; expected at most {high:g}")
         return tensor
 
 
-def _expands(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
+def broadcasts_to(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
     """Whether a tensor of ``shape`` broadcasts to ``full`` and no further."""
     return len(shape) <= len(full) and all(n in (1, want) for n, want in zip(shape[::-1], full[::-1], strict=False))
 
@@ -74,11 +75,21 @@ class MissingParameterError(KeyError, InputError):
 class Params(Mapping[str, Tensor]):
     """Named parameter tensors of one dtype: immutable, made by ``Model.params``."""
 
-    def __init__(self, values: Mapping[str, Tensor], dtype: torch.dtype, checked: frozenset[str] = frozenset()) -> None:
-        """checked: names of values that are known to fit their specs; a simulation checks all others."""
+    def __init__(
+        self,
+        values: Mapping[str, Tensor],
+        dtype: torch.dtype,
+        checked: frozenset[str] = frozenset(),
+        batch: int | None = None,
+        per_scene: frozenset[str] = frozenset(),
+    ) -> None:
+        """checked: names of values that are known to fit their specs; a simulation checks all others. batch: number of
+        scenes, of which each has values of its own of those named in ``per_scene``, whose first axis is the batch."""
         self._values = dict(values)
         self._checked = checked
         self.dtype = dtype
+        self.batch = batch
+        self.per_scene = per_scene
 
     def __getitem__(self, name: str) -> Tensor:
         try:
@@ -104,7 +115,8 @@ class Params(Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         rows = (f"{k}={v.item():g}" if v.numel() == 1 else f"{k}={tuple(v.shape)}" for k, v in self._values.items())
-        return f"Params({', '.join(rows)}, dtype={self.dtype})"
+        many = "" if self.batch is None else f", batch={self.batch}"
+        return f"Params({', '.join(rows)}, dtype={self.dtype}{many})"
 
     def _repr_html_(self) -> str:
         from diffloom.interfaces.notebook import params_html
@@ -113,7 +125,17 @@ class Params(Mapping[str, Tensor]):
 
     def replace(self, **values: Tensor) -> Params:
         """A copy with some values exchanged; shapes and bounds are checked again when a model uses it."""
-        return Params({**self._values, **values}, self.dtype, self._checked - values.keys())
+        return Params({**self._values, **values}, self.dtype, self._checked - values.keys(), self.batch, self.per_scene)
+
+    @property
+    def checked(self) -> frozenset[str]:
+        """Names of values that are known to fit their specs."""
+        return self._checked
+
+    def scene(self, number: int) -> Params:
+        """The parameters of one scene of a batch."""
+        own = {name: value[number] if name in self.per_scene else value for name, value in self._values.items()}
+        return Params(own, self.dtype, self._checked)
 
     def check(self, owner: str, specs: tuple[ParamSpec, ...], axes: Mapping[str, int]) -> None:
         """Raise ParameterError unless every value fits its spec; those that were checked before are left out."""
@@ -128,7 +150,8 @@ class Params(Mapping[str, Tensor]):
 
     def to(self, dtype: torch.dtype) -> Params:
         """The same values in another precision."""
-        return Params({k: v.to(dtype) for k, v in self._values.items()}, dtype, self._checked)
+        values = {k: v.to(dtype) for k, v in self._values.items()}
+        return Params(values, dtype, self._checked, self.batch, self.per_scene)
 
 
 def with_present_names(owner: str, specs: tuple[ParamSpec, ...], values: Mapping[str, object]) -> dict[str, object]:

@@ -68,7 +68,7 @@ class State(_Sets):
     time: [s].
 
     A system of several node sets has q and u of each, given as mappings of their names; ``state["sheet"]`` is the state
-    of one of them.
+    of one of them. Of a batch of scenes q and u have a leading axis of scenes.
     """
 
     def __init__(self, q: Given, u: Given, time: float = 0.0) -> None:
@@ -128,17 +128,33 @@ class Trajectory(_Sets):
 
     q: (frames, nodes, dq), u: (frames, nodes, du), times: (frames,) [s]. Differentiable. ``trajectory[3]`` is the
     state at a frame; of a system of several node sets ``trajectory["sheet"]`` is the trajectory of one.
+
+    batch: of how many scenes it is, or None; q and u then have a leading axis of scenes, and ``scene(k)`` is the
+    trajectory of one. mask: (batch, frames) whether a frame lies within its scene's length, or None where all do; the
+    others repeat the scene's last one, without gradient.
     """
 
-    def __init__(self, q: Given, u: Given, times: Tensor) -> None:
+    def __init__(self, q: Given, u: Given, times: Tensor, batch: int | None = None, mask: Tensor | None = None) -> None:
         self.sets = _pairs("Trajectory", q, u)
         self.times = times
+        self.batch, self.mask = batch, mask
+        at = 0 if batch is None else 1
         for x, v in self.sets.values():
-            if not x.shape[0] == v.shape[0] == times.shape[0]:
+            if not x.shape[at] == v.shape[at] == times.shape[0]:
                 raise InputError(
-                    f"Trajectory: q, u and times hold {x.shape[0]}, {v.shape[0]} and {times.shape[0]} frames; "
+                    f"Trajectory: q, u and times hold {x.shape[at]}, {v.shape[at]} and {times.shape[0]} frames; "
                     "expected the same number"
                 )
+
+    def scene(self, number: int) -> Trajectory:
+        """The trajectory of one scene of a batch, padding included."""
+        if self.batch is None:
+            raise InputError("Trajectory.scene: it is of one scene; expected a batch, see Model.params(batch=...)")
+        return Trajectory(
+            {name: x[number] for name, (x, _) in self.sets.items()},
+            {name: v[number] for name, (_, v) in self.sets.items()},
+            self.times,
+        )
 
     def __len__(self) -> int:
         return int(self.times.shape[0])
@@ -152,10 +168,11 @@ class Trajectory(_Sets):
     def __getitem__(self, which: str) -> Trajectory: ...
     def __getitem__(self, which: int | str) -> State | Trajectory:
         if isinstance(which, str):
-            return Trajectory(*self._named(which), self.times)
+            return Trajectory(*self._named(which), self.times, self.batch, self.mask)
+        at = (which,) if self.batch is None else (slice(None), which)
         return State(
-            {name: x[which] for name, (x, _) in self.sets.items()},
-            {name: v[which] for name, (_, v) in self.sets.items()},
+            {name: x[at] for name, (x, _) in self.sets.items()},
+            {name: v[at] for name, (_, v) in self.sets.items()},
             float(self.times[which]),
         )
 
@@ -167,8 +184,11 @@ class Trajectory(_Sets):
     def select(self, frames: Tensor | list[int]) -> Trajectory:
         """Only the given frames."""
         index = torch.as_tensor(frames, dtype=torch.long)
+        at = (index,) if self.batch is None else (slice(None), index)
         return Trajectory(
-            {name: x[index] for name, (x, _) in self.sets.items()},
-            {name: v[index] for name, (_, v) in self.sets.items()},
+            {name: x[at] for name, (x, _) in self.sets.items()},
+            {name: v[at] for name, (_, v) in self.sets.items()},
             self.times[index],
+            self.batch,
+            None if self.mask is None else self.mask[:, index],
         )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.transforms import concrete
 from diffloom_physics_articulated.rotations import six, symmetric
 
 
@@ -77,15 +78,15 @@ def to_log_cholesky(ten: Tensor) -> Tensor:
 
 def check_real(mass: Tensor, inertia: Tensor, names: tuple[str, ...]) -> None:
     """InputError unless principal moments (links, 6) are those of some distribution of positive mass."""
-    moments = torch.linalg.eigvalsh(symmetric(inertia.detach().double()))
-    slack = 1e-6 * moments.abs().amax(1) + 1e-15
-    bad = (moments[:, 0] < -slack) | (moments[:, 0] + moments[:, 1] < moments[:, 2] - slack)
+    moments = torch.linalg.eigvalsh(symmetric(concrete(inertia).double()))
+    slack = 1e-6 * moments.abs().amax(-1) + 1e-15
+    bad = (moments[..., 0] < -slack) | (moments[..., 0] + moments[..., 1] < moments[..., 2] - slack)
     if bool(bad.any()):
-        link = int(bad.nonzero()[0])
-        found = ", ".join(f"{m:g}" for m in moments[link].tolist())
+        where = tuple(bad.nonzero()[0].tolist())
+        found = ", ".join(f"{m:g}" for m in moments[where].tolist())
         raise InputError(
-            f"inertia: link {names[link]!r} has the principal moments {found} kg m^2; expected none below 0 and none "
-            "above the sum of the other two"
+            f"inertia: link {names[where[-1]]!r} has the principal moments {found} kg m^2; expected none below 0 "
+            "and none above the sum of the other two"
         )
-    if bool((mass.detach() < 0).any()):
+    if bool((concrete(mass) < 0).any()):
         raise InputError("mass: expected no mass below 0")

@@ -51,4 +51,5 @@ def joint_forces(layout: Layout, joint: Tensor, command: Tensor) -> NodeTerm:
         params=(("joint", joint), ("command", command)),
         per_step=("command",),
         work=(((layout.trees, layout.du + layout.dq), "float"),),
+        by_node=True,
     )

@@ -9,12 +9,13 @@ from torch import Tensor
 from diffloom.dynamics import broadcast
 from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError
+from diffloom.transforms import concrete, needs_gradient
 
 
 def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     """``points`` (P, 3) turned about the origin by a quaternion (4,) of any length, then moved by ``position`` (3,)."""
     length = orientation.norm()
-    if float(length.detach()) == 0.0:
+    if bool((concrete(length) == 0.0).any()):
         raise InputError("orientation: got the quaternion (0, 0, 0, 0); expected w, x, y, z such as (1, 0, 0, 0)")
     count = points.shape[0]
     unit = broadcast(orientation / length, (count, 4))
@@ -28,7 +29,7 @@ def set_moving(points: Tensor, mass: Tensor, velocity: Tensor, angular_velocity:
     """Velocities (P, 3) [m/s]: ``velocity``, and a turn [rad/s] about the centre of mass."""
     shape = tuple(points.shape)
     straight = broadcast(velocity, shape)
-    if not angular_velocity.requires_grad and not bool(angular_velocity.any()):
+    if not needs_gradient(angular_velocity) and not bool(concrete(angular_velocity).any()):
         return straight
     turn: Tensor = torch.linalg.cross(
         broadcast(angular_velocity, shape), points - broadcast(centre(points, mass), shape)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.dynamics import ElementTerm, broadcast
+from diffloom.transforms import concrete, needs_gradient
 
 Elements = NDArray[np.integer[Any]]
 
@@ -119,7 +120,7 @@ def hinge_term(
     )
     stiff = ("stiffness", broadcast(stiffness, count) * weight)
     nodes = joined(hinges)
-    if not damping.requires_grad and not bool(damping.any()):
+    if not needs_gradient(damping) and not bool(concrete(damping).any()):
         return ElementTerm(
             "undamped_hinges",
             nodes,

@@ -129,8 +129,10 @@ class FemModel(Model):
     def axes(self) -> Mapping[str, int]:
         return {"particles": len(self.mesh.vertices), "tets": len(self.mesh.tets)}
 
-    def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
-        made = super().params(dtype, **values)
+    def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
+        made = super().params(dtype, batch=batch, **values)
+        if batch is not None:
+            return made
         return choose_alternatives(made, (name for name, value in values.items() if value is not None))
 
     def initial_state(self, params: Params) -> State:

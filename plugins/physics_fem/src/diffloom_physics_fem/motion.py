@@ -11,12 +11,13 @@ from torch import Tensor
 from diffloom.dynamics import broadcast
 from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError
+from diffloom.transforms import concrete, needs_gradient
 
 
 def rotation_matrix(quaternion: Tensor) -> Tensor:
     """(3, 3) rotation of a quaternion w, x, y, z of any length but 0."""
     length = quaternion.norm()
-    if float(length.detach()) == 0.0:
+    if bool((concrete(length) == 0.0).any()):
         raise InputError("orientation: got a quaternion of length 0; expected w x y z such as (1, 0, 0, 0)")
     w, x, y, z = quaternion / length
     rows = (
@@ -30,7 +31,8 @@ def rotation_matrix(quaternion: Tensor) -> Tensor:
 def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     """(points, 3): each point turned by ``orientation`` and moved by ``position`` (3,) [m]."""
     count = points.shape[0]
-    if not orientation.requires_grad and orientation.tolist() == [1.0, 0.0, 0.0, 0.0]:
+    upright = orientation.new_tensor([1.0, 0.0, 0.0, 0.0])
+    if not needs_gradient(orientation) and bool((concrete(orientation) == upright).all()):
         return points + broadcast(position, (count, 3))
     # Products entry by entry, not a matrix product: the gradient's sum must not depend on threads.
     turned = (broadcast(rotation_matrix(orientation), (count, 3, 3)) * points[:, None, :]).sum(dim=2)
@@ -41,7 +43,7 @@ def moving(points: Tensor, mass: Callable[[], Tensor], velocity: Tensor, angular
     """(points, 3) velocities [m/s]: ``velocity`` and a turn [rad/s] about the centre of mass; mass() where it turns."""
     count = points.shape[0]
     linear = broadcast(velocity, (count, 3))
-    if not angular_velocity.requires_grad and not bool(angular_velocity.any()):
+    if not needs_gradient(angular_velocity) and not bool(concrete(angular_velocity).any()):
         return linear
     turning: Tensor = torch.linalg.cross(
         broadcast(angular_velocity, (count, 3)), points - centre_of_mass(points, mass())

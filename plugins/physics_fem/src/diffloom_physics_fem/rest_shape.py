@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diffloom.geometry.incidence import take
 from diffloom.interfaces import InputError
+from diffloom.transforms import concrete
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,11 @@ def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> RestShape:
     d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
     c1, c2, c3 = torch.linalg.cross(d2, d3), torch.linalg.cross(d3, d1), torch.linalg.cross(d1, d2)
     det = (d1 * c1).sum(dim=1)
-    bad = (det.detach() <= 0.0).nonzero().flatten().tolist()
+    found = concrete(det)
+    bad = (found <= 0.0).nonzero().tolist()
     if bad:
         raise InputError(
-            f"rest_shape: tet {bad[0]} has volume {float(det[bad[0]]) / 6.0:.3g} m^3 ({len(bad)} such); "
+            f"rest_shape: tet {bad[0][-1]} has volume {float(found[tuple(bad[0])]) / 6.0:.3g} m^3 ({len(bad)} such); "
             "expected positive volumes: move its vertices apart"
         )
     # B has the rows c/det, so V B B^T has the entries c_a.c_b/(6 det).

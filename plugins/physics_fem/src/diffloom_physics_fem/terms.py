@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.dynamics import ElementTerm, broadcast
+from diffloom.transforms import mapped, needs_gradient
 from diffloom_physics_fem.rest_shape import RestShape
 
 
@@ -36,7 +37,8 @@ def tetrahedra(
         ("damping", broadcast(damping, (count,))),
         ("activation", broadcast(activation, (rows, count))),
     )
-    if rest.metric.requires_grad or rest.inv_det.requires_grad:
+    # What differs from scene to scene is no constant.
+    if any(needs_gradient(t) or mapped(t) for t in (rest.metric, rest.inv_det)):
         fitted = (("metric", rest.metric), ("inv_det", rest.inv_det))
         return ElementTerm(
             name, nodes, tet_force, tet_force_adjoint_rest, params=(*fitted, *material), per_step=("activation",)

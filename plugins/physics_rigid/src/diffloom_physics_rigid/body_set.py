@@ -13,6 +13,7 @@ from diffloom.contact import ContactPoints
 from diffloom.dynamics import Motion, NodeSet, broadcast
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_real
+from diffloom.transforms import concrete
 
 ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Places of the six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz."""
@@ -83,14 +84,15 @@ def check_positive(mass: Tensor, inertia: Tensor) -> None:
     """InputError unless masses are positive and inertias belong to something that can exist."""
     check_real("mass", mass)
     check_real("inertia", inertia)
-    if bool((mass.detach() <= 0).any()):
-        body = int((mass.detach() <= 0).nonzero()[0])
-        raise InputError(f"mass: body {body} has {float(mass.detach()[body]):g} kg; expected a positive mass; "
+    masses = concrete(mass)
+    if bool((masses <= 0).any()):
+        bad = (masses <= 0).nonzero()[0]
+        raise InputError(f"mass: body {int(bad[-1])} has {float(masses[tuple(bad)]):g} kg; expected a positive mass; "
                          "a body that must not move is given fixed = true")  # fmt: skip
-    least = torch.linalg.eigvalsh(symmetric(inertia.detach().double()))[:, 0]
+    least = torch.linalg.eigvalsh(symmetric(concrete(inertia).double()))[..., 0]
     if bool((least <= 0).any()):
-        body = int((least <= 0).nonzero()[0])
+        bad = (least <= 0).nonzero()[0]
         raise InputError(
-            f"inertia: body {body} has a principal moment of {float(least[body]):g} kg m^2; expected a positive "
-            "definite matrix, six numbers xx, yy, zz, xy, xz, yz about the centre of mass"
+            f"inertia: body {int(bad[-1])} has a principal moment of {float(least[tuple(bad)]):g} kg m^2; expected a "
+            "positive definite matrix, six numbers xx, yy, zz, xy, xz, yz about the centre of mass"
         )

@@ -27,6 +27,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom.transforms import concrete
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric
@@ -146,7 +147,7 @@ class RigidModel(Model):
         if "density" not in params:
             return broadcast(params["mass"], count)
         standard = self.spec("mass").default.to(params.dtype)
-        if not torch.equal(params["mass"].detach().expand(count), standard):
+        if not bool((concrete(params["mass"]) == standard).all()):
             raise InputError("got both mass and density; give one of them")
         volumes = torch.tensor([body.volume for body in self.bodies], dtype=params.dtype)
         return broadcast(params["density"], count) * volumes

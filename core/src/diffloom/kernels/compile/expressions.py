@@ -28,8 +28,8 @@ class Expressions(ast.NodeTransformer):
         if (inner := self.known.static_argument(node)) is not None:
             return ast.Constant(self.known.settled(inner))
         function = self.known.of(node.func)
-        if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-            return self._tuple(node.args[0])
+        if (rounds := self._rounds(node)) is not None:
+            return self._tuple(rounds)
         if any(function is known for known in LAUNCHES):
             return self._launch(node, function)
         args = self._args(node.args)
@@ -63,7 +63,9 @@ class Expressions(ast.NodeTransformer):
         """Arguments with ``*record`` written out."""
         made: list[ast.expr] = []
         for argument in args:
-            if isinstance(argument, ast.Starred):
+            if isinstance(argument, ast.Starred) and (rounds := self._rounds(argument.value)) is not None:
+                made += rounds
+            elif isinstance(argument, ast.Starred):
                 value = self.known.of(argument.value)
                 if not isinstance(value, tuple):
                     raise TypeError(
@@ -90,12 +92,20 @@ class Expressions(ast.NodeTransformer):
         wanted = getattr(value, "__name__", "") or (node.id if isinstance(node, ast.Name) else "named")
         return ast.Name(self.maker.bind(value, wanted if wanted.isidentifier() else "named"), ast.Load())
 
-    def _tuple(self, node: ast.GeneratorExp) -> ast.expr:
-        (loop,) = node.generators
+    def _rounds(self, node: ast.expr) -> list[ast.expr] | None:
+        """What ``tuple(... for entry in static(...))`` is made of, entry by entry, if the expression is that."""
+        if not (isinstance(node, ast.Call) and self.known.of(node.func) is tuple and len(node.args) == 1):
+            return None
+        (made,) = node.args
+        if not isinstance(made, ast.GeneratorExp):
+            return None
+        (loop,) = made.generators
         over = self.known.static_argument(loop.iter)
         if over is None or not isinstance(loop.target, ast.Name):
-            raise TypeError(f"{self.known.function.__name__}: {ast.unparse(node)} must run over static(...)")
-        rounds = [Renamed({loop.target.id: e}).visit(copy.deepcopy(node.elt)) for e in self.known.entries(over)]
+            raise TypeError(f"{self.known.function.__name__}: {ast.unparse(made)} must run over static(...)")
+        return [Renamed({loop.target.id: e}).visit(copy.deepcopy(made.elt)) for e in self.known.entries(over)]
+
+    def _tuple(self, rounds: list[ast.expr]) -> ast.expr:
         made = [self.visit(e) for e in rounds]
         # Python builds longer displays by way of a list, which the compiler does not follow.
         parts: list[ast.expr] = [ast.Tuple(made[k : k + 24], ast.Load()) for k in range(0, max(len(made), 1), 24)]

@@ -1,0 +1,121 @@
+"""Rollouts of many scenes at once, by the rule of ``torch.func.vmap``: copies of the system where that can be, else one
+scene after the other. Either way the numbers of a scene are those of its own rollout, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.dynamics.binding import Compiled
+from diffloom.dynamics.copies import copies
+from diffloom.dynamics.diagnosis import Explain
+from diffloom.dynamics.rollout import BadGradient, Plan, run_rollout
+from diffloom.dynamics.stepper import MakeStepper, Tensors
+from diffloom.interfaces import InputError, SimulationError
+from diffloom.transforms import concrete, leading, transformed
+
+#: Makes steppers for many copies of a system.
+OfCopies = Callable[[Compiled], MakeStepper]
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """What to run, for one scene. of_copies: None where scenes run one after the other."""
+
+    plan: Plan
+    explain: Explain
+    system: Compiled
+    of_copies: OfCopies | None
+
+
+def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
+    """The saved states of each node set, as ``run_rollout`` has them, of the scenes that a transform carries."""
+    saved: Tensors = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    return saved[: len(q)], saved[len(q) :]
+
+
+class _Scenes(torch.autograd.Function):
+    @staticmethod
+    def forward(scenes: Scenes, sets: int, *given: Tensor) -> Tensors:
+        raise InputError(
+            "simulate: a rollout runs under torch.func.vmap, and under no other transform of torch.func; for gradients "
+            "use backward() or torch.autograd.grad around vmap, which reach every scene"
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
+        """Never reached: see forward."""
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], scenes: Scenes, sets: int, *given: Tensor
+    ) -> tuple[Tensors, tuple[int, ...]]:
+        rows = [leading(t, dim, info.batch_size) for t, dim in zip(given, in_dims[2:], strict=True)]
+        start, tensors = rows[: 2 * sets], rows[2 * sets :]
+        if scenes.of_copies is None:
+            saved = _one_by_one(scenes, sets, start, tensors)
+            return saved, (0,) * len(saved)
+        system, values = copies(scenes.system, tensors)
+        flat = tuple(t.flatten(0, 1) for t in start)
+        plan = replace_plan(scenes.plan, scenes.of_copies(system))
+        whole = replace(scenes, plan=plan, system=system)
+        frames = _run(whole, flat[:sets], flat[sets:], values)
+        saved = tuple(t.unflatten(1, (info.batch_size, -1)) for t in frames)
+        if scenes.system.scenes == 1 and not all(bool(torch.isfinite(concrete(t)).all()) for t in saved):
+            _explain(scenes, sets, start, saved, tensors)
+        return saved, (1,) * len(saved)
+
+
+def _run(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> Tensors:
+    """All sets' q, then all their u; under a second vmap around the first it is the outer one's turn now."""
+    run = run_scenes(scenes, q, u, tensors) if transformed((*q, *u, *tensors)) else None
+    saved_q, saved_u = run or run_rollout(scenes.plan, q, u, tensors)
+    return (*saved_q, *saved_u)
+
+
+def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensors:
+    found = []
+    for b in range(len(start[0])):
+        q, u = tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:])
+        own = [t[b] for t in tensors]
+        saved = _run(scenes, q, u, own)
+        if not transformed((*q, *u, *own)):
+            _look(scenes, b, (q, u), (saved[:sets], saved[sets:]), own)
+        found.append(saved)
+    return tuple(torch.stack(parts) for parts in zip(*found, strict=True))
+
+
+def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
+    """SimulationError about the first scene that is not finite."""
+    if transformed((*start, *tensors)):
+        raise SimulationError("a scene of the batches is not finite; run them as one batch to be told which, and why")
+    good = torch.stack([torch.isfinite(t.detach()).movedim(1, 0).flatten(1).all(1) for t in saved]).all(0)
+    b = int((~good).nonzero()[0])
+    ends = tuple(t[:, b] for t in saved)
+    flow = (tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:]))
+    _look(scenes, b, flow, (ends[:sets], ends[sets:]), [t[b] for t in tensors])
+
+
+def _look(
+    scenes: Scenes, b: int, start: tuple[Tensors, Tensors], saved: tuple[Tensors, Tensors], tensors: Sequence[Tensor]
+) -> None:
+    try:
+        scenes.explain.look(start, saved, tensors)
+    except SimulationError as error:
+        raise SimulationError(f"scene {b}: {error}") from error
+
+
+def replace_plan(plan: Plan, make: MakeStepper) -> Plan:
+    """The same for other steppers, those of many scenes."""
+
+    def explain(found: BadGradient) -> Any:
+        try:
+            plan.explain(found)
+        except SimulationError as error:
+            raise SimulationError(f"in one of the scenes {error}") from error
+
+    return Plan(make, plan.steps, plan.save, plan.gradient, explain)

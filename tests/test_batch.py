@@ -1,0 +1,220 @@
+"""Many scenes at once: every scene has the very numbers of its own run, gradients included."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from diffloom import Camera, Control, State, WithTerms, batch_surface, get_model, get_renderer, get_term, simulate
+from diffloom.interfaces import InputError, SimulationError
+from diffloom.kernels import num_threads, set_num_threads, threads
+from diffloom.plugins import models
+
+DOUBLE = torch.float64
+#: Tables and pairs are shown scene by scene, by a program of its own that takes long to compile.
+LONG = ("cloth", "rigid")
+
+
+def each(values, batch, step=0.01):
+    """Values that differ a little from scene to scene."""
+    factor = 1.0 + step * torch.arange(batch, dtype=values.dtype)
+    return (factor.reshape(-1, *[1] * values.dim()) * values).detach().requires_grad_()
+
+
+def in_full(model, name, value):
+    """(batch, ...) with as many axes as the parameter and one more."""
+    axes = len(model.spec(name).shape) + 1
+    return value.reshape(value.shape[0], *[1] * (axes - value.dim()), *value.shape[1:])
+
+
+def flat(path):
+    return [x for pair in path.sets.values() for x in pair]
+
+
+def backward(parts, weights):
+    sum((x * w).sum() for x, w in zip(parts, weights, strict=True)).backward()
+
+
+def compare(model, given, batch, dtype=DOUBLE, **how):
+    """Every parameter differs in every scene; states and gradients of the batch are those of single runs. Returns
+    how many gradients that are not zero were compared."""
+    start = model.params(dtype, **given)
+    differ = {k: each(v, batch) for k, v in start.items() if model.spec(k).differentiable}
+    same = {k: v for k, v in given.items() if k not in differ}
+    many = model.params(dtype, batch=batch, **{k: in_full(model, k, v) for k, v in differ.items()}, **same)
+    path = simulate(model, many, **how)
+    parts = flat(path)
+    weights = [torch.randn(x.shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype) for x in parts]
+    backward(parts, weights)
+    compared = 0
+    for b in range(batch):
+        own = {k: v[b].detach().clone().requires_grad_() for k, v in differ.items()}
+        single = flat(simulate(model, model.params(dtype, **own, **same), **how))
+        assert all(torch.equal(x[b], y) for x, y in zip(parts, single, strict=True)), f"states of scene {b}"
+        backward(single, [w[b] for w in weights])
+        for name, leaf in own.items():
+            if leaf.grad is None:
+                assert differ[name].grad is None
+                continue
+            assert torch.equal(differ[name].grad[b], leaf.grad), f"gradient of {name} in scene {b}"
+            compared += int(bool(leaf.grad.any()))
+    return compared
+
+
+def examples():
+    for name in models():
+        model = get_model(name)
+        if isinstance(model, type) and model.example_settings is not None:
+            yield pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+
+
+@pytest.mark.parametrize("name", list(examples()))
+def test_scenes_equal_their_own_runs(name):
+    model, settings = get_model(name).example(), get_model(name).example_settings
+    steps = settings.steps
+    found = compare(model, dict(settings.values), 3, dt=settings.dt, steps=steps, save=(steps // 2, steps))
+    assert found >= 9
+
+
+def test_a_body_touches_the_ground_of_its_own_scene():
+    model = get_model("rigid")([{"shape": "box", "position": [0, 0.499, 0], "velocity": [1.0, -0.5, 0.2]}])
+    assert compare(model, {"friction": 0.2}, 5, torch.float32, dt=1e-3, steps=60, save=(60,)) >= 5 * 5
+
+
+@pytest.mark.slow
+def test_copies_at_one_place_do_not_touch():
+    """All scenes lie in the same space: if they saw each other they would fly apart."""
+    tables = [
+        {"shape": "sphere", "radius": 0.2, "position": [0, 1, 0], "velocity": [1.0, 0, 0]},
+        {"shape": "sphere", "radius": 0.2, "position": [0.45, 1, 0]},
+    ]
+    model = get_model("rigid")(tables, ground=False)
+    path = simulate(model, model.params(batch=4), dt=1e-3, steps=200, save=(200,))
+    one = simulate(model, model.params(), dt=1e-3, steps=200, save=(200,))
+    assert float(one.u[0, 1, 0]) > 0.5, "the balls of one scene hit each other"
+    assert all(torch.equal(path.q[b], one.q) for b in range(4))
+
+
+def chain():
+    return get_model("springs").chain(count=5, height=0.02)
+
+
+def run_chain(batch, first=0):
+    model = chain()
+    stiffness = torch.linspace(50.0, 150.0, 7)[first : first + batch].reshape(-1, 1).requires_grad_()
+    path = simulate(model, model.params(batch=batch, stiffness=stiffness), dt=1e-3, steps=80, save=(40, 80))
+    (path.q.square().sum() + path.u.sum()).backward()
+    return path.q.detach(), stiffness.grad
+
+
+def test_no_bit_depends_on_batch_size_or_threads():
+    q, grad = run_chain(7)
+    before = num_threads()
+    try:
+        for count in (1, 2):
+            if count <= threads().available:
+                set_num_threads(count)
+                for first, batch in ((0, 1), (1, 2), (2, 5), (0, 7)):
+                    part = run_chain(batch, first)
+                    assert torch.equal(part[0], q[first : first + batch])
+                    assert torch.equal(part[1], grad[first : first + batch])
+    finally:
+        set_num_threads(before)
+
+
+def test_vmap_takes_the_same_path():
+    model = chain()
+
+    def end(stiffness, velocity):
+        return simulate(model, model.params(stiffness=stiffness, velocity=velocity), dt=1e-3, steps=50, save=(50,)).q
+
+    stiffness, velocity = torch.linspace(50.0, 150.0, 6), torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+    rows = torch.stack([end(k, v) for k, v in zip(stiffness, velocity, strict=True)])
+    assert torch.equal(torch.vmap(end)(stiffness, velocity), rows)
+    assert torch.equal(torch.vmap(end, in_dims=(0, None))(stiffness, velocity[0])[0], rows[0])
+    nested = torch.vmap(torch.vmap(end))(stiffness.view(2, 3), velocity.view(2, 3, 3))
+    assert torch.equal(nested.flatten(0, 1), rows)
+    path = simulate(model, model.params(batch=6, stiffness=stiffness[:, None], velocity=velocity[:, None]), dt=1e-3,
+                    steps=50, save=(50,))  # fmt: skip
+    assert torch.equal(path.q, rows)
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacfwd])
+def test_other_transforms_say_what_to_do(transform):
+    model = chain()
+
+    def end(stiffness):
+        return simulate(model, model.params(stiffness=stiffness), dt=1e-3, steps=5, save=(5,)).q.sum()
+
+    with pytest.raises(InputError, match=r"under torch.func.vmap.*backward\(\)"):
+        transform(end)(torch.tensor(100.0))
+
+
+def test_states_and_controls_may_lead_with_scenes():
+    model = chain()
+    generator = torch.Generator().manual_seed(3)
+    force = torch.randn(4, 20, 5, 3, generator=generator).requires_grad_()
+    usual = model.initial_state(model.params())
+    start = State(usual.q + 0.01 * torch.randn(4, 5, 3, generator=generator), usual.u.expand(4, 5, 3))
+    how = {"dt": 1e-3, "steps": 20, "save": (20,)}
+    path = simulate(model, model.params(batch=4), control=Control({"force": force}), state=start, **how)
+    path.q[2].sum().backward()
+    assert bool(force.grad[2].any()) and not bool(force.grad[[0, 1, 3]].any())
+    for b in range(4):
+        one = simulate(model, control=Control({"force": force[b]}), state=State(start.q[b], start.u[b]), **how)
+        assert torch.equal(path.scene(b).q, one.q)
+    shared = simulate(model, model.params(batch=4), control=Control({"force": force[1]}), state=usual, **how)
+    assert torch.equal(shared.q[3], simulate(model, control=Control({"force": force[1]}), **how).q)
+
+
+def test_unequal_lengths_are_padded_and_masked():
+    model = chain()
+    stiffness = torch.tensor([[50.0], [80.0], [110.0]], requires_grad=True)
+    params = model.params(batch=3, stiffness=stiffness, rest_length=0.1)
+    path = simulate(model, params, dt=1e-3, steps=[20, 40, 30], save_every=10)
+    assert path.mask.tolist() == [[True] * 3 + [False] * 2, [True] * 5, [True] * 4 + [False]]
+    assert torch.equal(path.q[0, 3], path.q[0, 2]) and torch.equal(path.q[0, 4], path.q[0, 2])
+    one = simulate(model, params.scene(2), dt=1e-3, steps=30, save_every=10)
+    assert torch.equal(path.q[2, :4], one.q)
+    (grad,) = torch.autograd.grad(path.q[:, 3:].square().sum(), stiffness)
+    assert not bool(grad[0].any()) and bool(grad[1].any()), "padding has no gradient"
+    with pytest.raises(InputError, match="steps: got 2 numbers for a batch of 3"):
+        simulate(model, params, dt=1e-3, steps=[1, 2])
+
+
+def test_a_renderer_draws_the_batch_in_one_call():
+    model = chain()
+    params = model.params(batch=3, velocity=torch.tensor([[[0.0, 1.0, 0]], [[1.0, 0.0, 0]], [[0.0, 0.0, 0]]]))
+    path = simulate(model, params, dt=1e-3, steps=40, save=(0, 40))
+    camera = Camera.look_at((0.5, 0.2, 2.0), (0.5, 0.0, 0.0), size=(24, 32))
+    renderer = get_renderer("softras")()
+    images = renderer.render(batch_surface(model, path, params), camera).rgba.unflatten(0, (3, 2))
+    for b in range(3):
+        one = renderer.render(model.surface(path.scene(b), params.scene(b)), camera).rgba
+        assert torch.equal(images[b], one)
+    assert not torch.equal(images[0, 1], images[1, 1])
+
+
+@pytest.mark.parametrize("how", [{"integrator": "backward_euler"}, {"integrator": "leapfrog"}, {"integrator": "rk4"}])
+def test_every_integrator_runs_batches(how):
+    assert compare(chain(), {}, 2, dt=1e-3, steps=6, save=(6,), **how) >= 8
+
+
+def test_terms_of_one_s_own_run_in_batches():
+    ball = WithTerms(chain(), {"ball": get_term("sphere")(radius=0.2, position=(0.45, -0.15, 0.0))})
+    assert compare(ball, {}, 2, dt=1e-3, steps=20, save=(20,)) >= 10
+
+
+def test_errors_name_the_scene_and_what_was_meant():
+    model = chain()
+    with pytest.raises(InputError, match=r"\(4,\) for a batch of 4, which may be one value a scene or one scene's"):
+        model.params(batch=4, stiffness=torch.ones(4))
+    with pytest.raises(InputError, match="batch: got 0"):
+        model.params(batch=0)
+    with pytest.raises(InputError, match="expected at least 0"):
+        model.params(batch=2, stiffness=torch.tensor([[1.0], [-1.0]]))
+    params = model.params(batch=3, stiffness=torch.tensor([[1.0], [1e9], [1.0]]), rest_length=0.1)
+    with pytest.raises(SimulationError, match="scene 1: the simulation blew up in step"):
+        simulate(model, params, dt=1e-2, steps=100)
+    with pytest.raises(InputError, match="for a batch of 3; expected"):
+        simulate(model, params, dt=1e-3, steps=2, state=State(torch.zeros(2, 5, 3), torch.zeros(2, 5, 3)))
