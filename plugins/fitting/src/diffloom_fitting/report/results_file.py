@@ -141,7 +141,7 @@ def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
     return Result(
         estimates, tensor(data["z"]), data["loss"], data["start_loss"], data["reason"], data["iterations"],
         data["evaluations"], data["seconds"], data["peak_memory_bytes"], data["holdout_loss"],
-        data["holdout_start_loss"], sure, check, data["seconds_by_part"], history, data["interrupted"],
+        data["holdout_start_loss"], data["track_pixels"], data["holdout_pixels"], sure, check, data["seconds_by_part"], history, data["interrupted"],
         data["view_losses"], Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
     )  # fmt: skip
 

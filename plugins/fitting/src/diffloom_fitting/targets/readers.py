@@ -68,6 +68,14 @@ class VideoFile(VideoReader):
             # The file's angle turns the stored frame counter-clockwise into the one that is shown.
             yield time - first, np.rot90(image, round(frame.rotation / 90.0) % 4) if frame.rotation else image
 
+    def chroma(self, path: Path) -> int:
+        import av
+
+        with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
+            kind = container.streams.video[0].codec_context.format
+            parts = () if kind is None else kind.components
+            return max((round(parts[0].width / part.width) for part in parts if part.is_chroma), default=1)
+
 
 def _decoded(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
     """Time stamps [s] as they come, and frames as the codec keeps them."""
@@ -92,14 +100,6 @@ def _decoded(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
             f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
             "playing it, convert it to mp4, or name the reader that its format needs"
         ) from error
-
-    def chroma(self, path: Path) -> int:
-        import av
-
-        with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
-            kind = container.streams.video[0].codec_context.format
-            parts = () if kind is None else kind.components
-            return max((round(parts[0].width / part.width) for part in parts if part.is_chroma), default=1)
 
 
 def _time(frame: Any, number: int, stream: Any) -> float:
