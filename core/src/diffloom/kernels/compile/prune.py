@@ -120,19 +120,19 @@ def accessor(path: Path) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
 
 
-def rebuilt_text(value: Any, names: dict[Path, str], type_name: Callable[[type], str], path: Path = ()) -> str:
-    """The record put together from its leaves, which have these names.
-
-    What nobody reads is None; so is a whole tuple of arrays: compilers for CUDA do not take tuples of None.
-    """
+def rebuilt_text(
+    value: Any, names: dict[Path, str], type_name: Callable[[type], str], unread: str = "None", path: Path = ()
+) -> str:
+    """The record put together from its leaves, which have these names. unread: what stands for what nobody reads, a
+    whole tuple of arrays included."""
     if path in names:
         return names[path]
     if not isinstance(value, tuple):
-        return "None"
+        return unread
     read = any(name[: len(path)] == path for name in names)
     if type(value) is tuple and value and not read and all(hasattr(entry, "shape") for entry in value):
-        return "None"
-    inner = [rebuilt_text(entry, names, type_name, (*path, name)) for name, entry in entries(value)]
+        return unread
+    inner = [rebuilt_text(entry, names, type_name, unread, (*path, name)) for name, entry in entries(value)]
     if type(value) is tuple:
         return f"({''.join(text + ', ' for text in inner)})"
     return f"{type_name(type(value))}({', '.join(inner)})"
