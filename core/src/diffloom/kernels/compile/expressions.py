@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language import LAUNCHES
 from .prune import leaves
+from .read import copied
 from .static_values import UNKNOWN, Known, Unknown, entry, is_function, is_settled, launches, record_types
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Expressions(ast.NodeTransformer):
         over = self.known.static_argument(loop.iter)
         if over is None or not isinstance(loop.target, ast.Name):
             raise TypeError(f"{self.known.function.__name__}: {ast.unparse(node)} must run over static(...)")
-        rounds = [Renamed({loop.target.id: e}).visit(copy.deepcopy(node.elt)) for e in self.known.entries(over)]
+        rounds = [Renamed({loop.target.id: e}).visit(copied(node.elt)) for e in self.known.entries(over)]
         made = [self.visit(e) for e in rounds]
         # Python builds longer displays by way of a list, which the compiler does not follow.
         parts: list[ast.expr] = [ast.Tuple(made[k : k + 24], ast.Load()) for k in range(0, max(len(made), 1), 24)]
@@ -149,4 +149,4 @@ class Renamed(ast.NodeTransformer):
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.names[node.id]) if node.id in self.names else node
+        return copied(self.names[node.id]) if node.id in self.names else node
