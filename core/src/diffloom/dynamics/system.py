@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from diffloom.dynamics.binding import Compiled
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.node_sets import NodeSet
 from diffloom.dynamics.terms import ElementTerm, NodeTerm, Term, TorchTerm
-from diffloom.interfaces import Dynamics, InputError
+from diffloom.interfaces import Dynamics, InputError, State
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,43 @@ class Mechanics(Dynamics):
         """Forces and moves of this system with the given values of ``self.tensors``, for schemes of one's own."""
         return Evaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
 
-    def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor:
-        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable."""
-        result: Tensor = _Force.apply(self, k, dt, q, u, *self.tensors)  # type: ignore[no-untyped-call]
-        return result
+    @overload
+    def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor: ...
+    @overload
+    def force(
+        self, q: Mapping[str, Tensor], u: Mapping[str, Tensor], k: int = 0, dt: float = 1.0
+    ) -> dict[str, Tensor]: ...
+    def force(self, q: Any, u: Any, k: int = 0, dt: float = 1.0) -> Tensor | dict[str, Tensor]:
+        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable.
+
+        q, u: of the only node set; or of each by its name, and then the forces are by name too.
+        """
+        given = State(q, u).sets
+        if given.keys() != self.sets.keys() and not len(given) == len(self.sets) == 1:
+            raise InputError(
+                f"force: got q and u of {' and '.join(map(repr, given))}; expected those of the node sets "
+                f"{' and '.join(map(repr, self.sets))}"
+            )
+        names = list(self.sets if len(given) > 1 else given)
+        state = (*(given[name][0] for name in names), *(given[name][1] for name in names))
+        found: tuple[Tensor, ...] = _Force.apply(self, k, dt, *state, *self.tensors)  # type: ignore[no-untyped-call]
+        return dict(zip(names, found, strict=True)) if isinstance(q, Mapping) else found[0]
 
 
 class _Force(torch.autograd.Function):
+    """All node sets' q, then all their u, then every tensor bound in the system -> the force on each set."""
+
     @staticmethod
-    def forward(ctx: Any, system: Mechanics, k: int, dt: float, q: Tensor, u: Tensor, *tensors: Tensor) -> Tensor:
-        ctx.system, ctx.k, ctx.dt = system, k, dt
-        ctx.save_for_backward(q, u, *tensors)
-        return system.evaluation(tensors, dt).force(k, (q.detach(),), (u.detach(),))[0]
+    def forward(ctx: Any, system: Mechanics, k: int, dt: float, *given: Tensor) -> tuple[Tensor, ...]:
+        ctx.system, ctx.k, ctx.dt, count = system, k, dt, len(system.sets)
+        ctx.save_for_backward(*given)
+        state = tuple(t.detach() for t in given[: 2 * count])
+        return system.evaluation(given[2 * count :], dt).force(k, state[:count], state[count:])
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, adj_f: Tensor) -> tuple[Any, ...]:
-        q, u, *tensors = ctx.saved_tensors
-        evaluation = ctx.system.evaluation(tensors, ctx.dt)
-        (adj_q,), (adj_u,) = evaluation.force_adjoint(ctx.k, (q,), (u,), (adj_f,))
-        return (None, None, None, adj_q, adj_u, *evaluation.gradients())
+    def backward(ctx: Any, *adj_f: Tensor) -> tuple[Any, ...]:
+        given, count = ctx.saved_tensors, len(ctx.system.sets)
+        evaluation = ctx.system.evaluation(given[2 * count :], ctx.dt)
+        adj_q, adj_u = evaluation.force_adjoint(ctx.k, given[:count], given[count : 2 * count], adj_f)
+        return (None, None, None, *adj_q, *adj_u, *evaluation.gradients())
