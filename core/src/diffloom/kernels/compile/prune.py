@@ -20,6 +20,7 @@ class Uses:
     def __init__(self) -> None:
         self._functions: dict[str, tuple[ast.FunctionDef, list[str], list[Any]]] = {}
         self._found: dict[tuple[str, int], set[Path]] = {}
+        self._stores: dict[ast.FunctionDef, list[str]] = {}
 
     def add(self, tree: ast.FunctionDef, values: list[Any]) -> None:
         """A function as it was written out, and what is known of its arguments."""
@@ -37,7 +38,10 @@ class Uses:
         return self._found[key]
 
     def _reads(self, tree: ast.FunctionDef, root: str, value: Any) -> set[Path]:
-        stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        if tree not in self._stores:
+            inside = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+            self._stores[tree] = [node.id for node in inside if isinstance(node.ctx, ast.Store)]
+        stores = self._stores[tree]
         if root in stores and root in [argument.arg for argument in tree.args.args]:
             return {()}
         found: set[Path] = set()

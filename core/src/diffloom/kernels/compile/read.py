@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -53,7 +54,12 @@ def copied(node: Node) -> Node:
 
 
 def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function, without decorators, type hints and docstring."""
+    """The syntax tree of a function, without decorators, type hints and docstring, to change."""
+    return copied(_parsed(function))
+
+
+@functools.lru_cache(maxsize=512)
+def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     name = function.__name__
     try:
         text = inspect.getsource(function)
