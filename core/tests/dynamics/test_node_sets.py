@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, TorchTerm, broadcast, particles, springs
+from diffloom.dynamics import (
+    ElementTerm,
+    Mechanics,
+    NodeSet,
+    NodeTerm,
+    TorchTerm,
+    applied,
+    broadcast,
+    particles,
+    springs,
+)
 from diffloom.interfaces import Checkpointed, InputError, State, StoreAll
 from diffloom.kernels import device, ld3, mul3, neg3, sub3
 from diffloom.plugins import get_integrator
@@ -105,7 +115,7 @@ def inputs():
         "gain": t(4.0), "lift": t([1.0, 2.0, 3.0]), "stiffness": t(25.0),
         "q": t(random.normal(size=(3, 3))), "u": t(random.normal(size=(3, 3))), "q_b": t(random.normal(size=(2, 3))),
         "u_b": t(random.normal(size=(2, 3))), "angle": t(random.normal(size=(3, 1))),
-        "rate": t(random.normal(size=(3, 1))),
+        "rate": t(random.normal(size=(3, 1))), "applied": t(random.normal(size=(1, 2, 3))),
     }  # fmt: skip
 
 
@@ -128,6 +138,7 @@ def system(at, torch_term=False):
         NodeTerm("lift", lift, lift_adjoint, params=(("force", at["lift"]),), on="a", only=flags),
         springs(np.array([[0, 1]], np.int32), at["stiffness"], torch.tensor(0.2, dtype=REAL),
                 torch.tensor(0.5, dtype=REAL), on="b"),
+        applied(at["applied"], on="b"),
     ]  # fmt: skip
     if torch_term:
         terms.append(TorchTerm("drag", lambda clock, q, u, c: -c * u, (("c", at["gain"]),), on="b"))
@@ -162,6 +173,33 @@ def test_gradients_against_differences(scheme, kind):
             ends.append(float(score(moved, scheme, **kind)))
         expected = (ends[0] - ends[1]) / (2 * h)
         assert float((value.grad * way).sum()) == pytest.approx(expected, rel=1e-6, abs=1e-8), name
+
+
+def forces(at):
+    state = start(at)
+    return system(at).force(
+        {name: q for name, (q, _) in state.sets.items()}, {name: u for name, (_, u) in state.sets.items()}, dt=0.01
+    )
+
+
+def test_forces_of_all_sets_and_their_gradients():
+    at = inputs()
+    found = forces(at)
+    assert list(found) == ["rotors", "a", "b"]
+    assert torch.allclose(found["rotors"], 4.0 * (at["q"][:, 1:2] - at["angle"]), rtol=1e-14)
+    link = at["link"][:, None] * (at["q_b"][[1, 0]] - at["q"][[0, 2]])
+    twist = torch.zeros_like(at["q"])
+    twist[:, 1:2] = -found["rotors"]
+    twist[[0, 2], 1] += at["lift"][[0, 2]]
+    assert torch.allclose(found["a"], twist + torch.stack([link[0], torch.zeros(3, dtype=REAL), link[1]]), rtol=1e-13)
+    # the spring within b and its damping are inner forces
+    assert torch.allclose(found["b"].sum(dim=0), at["applied"][0].sum(dim=0) - link.sum(dim=0), rtol=1e-12)
+    leaves = {name: value.requires_grad_() for name, value in at.items() if not name.startswith(("mass", "inertia"))}
+
+    def outputs(*values):
+        return tuple(forces({**at, **dict(zip(leaves, values, strict=True))}).values())
+
+    assert torch.autograd.gradcheck(outputs, tuple(leaves.values()), rtol=1e-6, atol=1e-8)
 
 
 def test_a_term_on_some_nodes_leaves_the_others_alone():
@@ -219,6 +257,8 @@ def test_what_does_not_fit_is_said():
         _ = state.q
     with pytest.raises(InputError, match="no node set is called 'c'; there are: 'a', 'b'"):
         state["c"]
+    with pytest.raises(InputError, match="force: got q and u of ''; expected those of the node sets 'a' and 'b'"):
+        both.force(at["q"], at["u"])
     wrong = Mechanics(pair["a"], (TorchTerm("flat", lambda clock, q, u: torch.zeros(2, dtype=REAL)),))
     with pytest.raises(InputError, match=r"'flat': its force returned \(2,\) of torch.float64; expected \(3, 3\)"):
         wrong.force(at["q"], at["u"])

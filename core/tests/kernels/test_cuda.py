@@ -183,6 +183,45 @@ ptxas info    : Used 255 registers, 400 bytes cmem[0]"""
     assert cuda_check.Finding("p", "k", "float64", (8, 0), usage, 0).fault is None
 
 
+PTX = """
+.visible .entry kernel(
+	.param .u64 kernel_param_0
+)
+{
+	call.uni (retval0), called, (param0);	// .f64 in words
+	ld.global.f32 	%f64, [%rd1];
+}
+	// .globl	beside
+.visible .func  (.param .b32 func_retval0) beside(
+	.param .b64 beside_param_0
+)
+{
+	ld.param.f64 	%fd1, [beside_param_0];
+}
+.func  (.param .b32 func_retval0) called(
+	.param .b32 called_param_0
+)
+{
+	mul.f64 	%fd2, %fd1, 0d3BF921FB54442D19;
+}
+"""
+
+
+def test_float64_is_looked_for_where_kernels_reach():
+    assert ptx.doubles(PTX) == 1
+    assert ptx.doubles(PTX.replace("call.uni (retval0), called, (param0);", "")) == 0
+
+
+def test_a_kernel_that_does_not_compile_is_a_fault_and_not_the_end(monkeypatch):
+    def refuse(*given):
+        raise TypeError("no such type\nmany more words")
+
+    monkeypatch.setattr(ptx, "to_ptx", refuse)
+    findings = list(cuda_check.check([program], dtypes=(np.float64,), capabilities=((8, 0),)))
+    assert len(findings) == 2
+    assert all(finding.fault == "refused: TypeError: no such type" for finding in findings)
+
+
 def test_host_arrays_are_refused_on_cuda():
     pytest.importorskip("numba_cuda")
     with pytest.raises(TypeError, match=r"X is in host memory but the run is on CUDA"):

@@ -8,11 +8,11 @@ from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces.errors import check_shape
 
 
-def applied(force: Tensor, name: str = "applied") -> NodeTerm:
-    """force: (1 or steps, particles, 3) [N], differentiable."""
+def applied(force: Tensor, name: str = "applied", on: str | None = None) -> NodeTerm:
+    """force: (1 or steps, particles, 3) [N], differentiable. on: the node set, where there are several."""
     check_shape("force", force, ("1 or steps", "particles", 3))
     from diffloom.dynamics.applied_kernels import applied_force, applied_force_adjoint
 
     return NodeTerm(
-        name, force=applied_force, adjoint=applied_force_adjoint, params=(("force", force),), per_step=("force",)
+        name, force=applied_force, adjoint=applied_force_adjoint, params=(("force", force),), per_step=("force",), on=on
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -94,33 +94,48 @@ class Mechanics(Dynamics):
         """Forces and moves of this system with the given values of ``self.tensors``, for schemes of one's own."""
         return Evaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
 
-    def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor:
-        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable. For
-        systems of one node set; see ``forces``."""
-        result: Tensor = _Force.apply(self, k, dt, q, u, *self.tensors)[0]  # type: ignore[no-untyped-call]
-        return result
+    @overload
+    def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor: ...
+    @overload
+    def force(
+        self, q: Mapping[str, Tensor], u: Mapping[str, Tensor], k: int = 0, dt: float = 1.0
+    ) -> dict[str, Tensor]: ...
+    def force(self, q: Any, u: Any, k: int = 0, dt: float = 1.0) -> Tensor | dict[str, Tensor]:
+        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable.
+
+        q, u: of the only node set; or of each by its name, and then the forces are by name too.
+        """
+        given = State(q, u).sets
+        if given.keys() != self.sets.keys() and not len(given) == len(self.sets) == 1:
+            raise InputError(
+                f"force: got q and u of {' and '.join(map(repr, given))}; expected those of the node sets "
+                f"{' and '.join(map(repr, self.sets))}"
+            )
+        names = list(self.sets if len(given) > 1 else given)
+        state = (*(given[name][0] for name in names), *(given[name][1] for name in names))
+        found: tuple[Tensor, ...] = _Force.apply(self, k, dt, *state, *self.tensors)  # type: ignore[no-untyped-call]
+        return dict(zip(names, found, strict=True)) if isinstance(q, Mapping) else found[0]
 
     def forces(self, state: State, k: int = 0, dt: float = 1.0) -> dict[str, Tensor]:
         """The same for every node set of ``state``, by name."""
-        q, u = ([state.sets[name][which] for name in self.sets] for which in (0, 1))
-        found = _Force.apply(self, k, dt, *q, *u, *self.tensors)  # type: ignore[no-untyped-call]
-        return dict(zip(self.sets, found, strict=True))
+        q, u = ({name: state.sets[name][which] for name in self.sets} for which in (0, 1))
+        return self.force(q, u, k, dt)
 
 
 class _Force(torch.autograd.Function):
+    """All node sets' q, then all their u, then every tensor bound in the system -> the force on each set."""
+
     @staticmethod
-    def forward(ctx: Any, system: Mechanics, k: int, dt: float, *inputs: Tensor) -> tuple[Tensor, ...]:
-        ctx.system, ctx.k, ctx.dt = system, k, dt
-        ctx.save_for_backward(*inputs)
-        count = len(system.sets)
-        q, u = (tuple(t.detach() for t in inputs[n * count : (n + 1) * count]) for n in (0, 1))
-        return system.evaluation(inputs[2 * count :], dt).force(k, q, u)
+    def forward(ctx: Any, system: Mechanics, k: int, dt: float, *given: Tensor) -> tuple[Tensor, ...]:
+        ctx.system, ctx.k, ctx.dt, count = system, k, dt, len(system.sets)
+        ctx.save_for_backward(*given)
+        state = tuple(t.detach() for t in given[: 2 * count])
+        return system.evaluation(given[2 * count :], dt).force(k, state[:count], state[count:])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *adj_f: Tensor) -> tuple[Any, ...]:
-        count = len(ctx.system.sets)
-        inputs = ctx.saved_tensors
-        evaluation = ctx.system.evaluation(inputs[2 * count :], ctx.dt)
-        adj_q, adj_u = evaluation.force_adjoint(ctx.k, inputs[:count], inputs[count : 2 * count], adj_f)
+        given, count = ctx.saved_tensors, len(ctx.system.sets)
+        evaluation = ctx.system.evaluation(given[2 * count :], ctx.dt)
+        adj_q, adj_u = evaluation.force_adjoint(ctx.k, given[:count], given[count : 2 * count], adj_f)
         return (None, None, None, *adj_q, *adj_u, *evaluation.gradients())

@@ -13,7 +13,6 @@ import importlib
 import importlib.util
 import os
 import pkgutil
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -102,7 +101,7 @@ def _compiled(finding: partial[Finding], kernel: Any, args: tuple[Any, ...]) -> 
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         return finding(ptx.Usage(0, 0, 0), 0, f"refused: {type(error).__name__}: {lines[0]}")
-    return finding(usage, len(re.findall(r"^\s*[^/\n]*\.f64\b", text, re.MULTILINE)))
+    return finding(usage, ptx.doubles(text))
 
 
 def collect(modules: list[str]) -> dict[str, Program]:

@@ -17,7 +17,7 @@ from ..language import OVERLOADS, PORTABLE
 from .whole_program import DeviceFunction
 
 try:
-    from numba_cuda_mlir import cuda, extending
+    from numba_cuda_mlir import cuda, extending, mlir_lowering
     from numba_cuda_mlir import types as mlir_types
     from numba_cuda_mlir.numba_cuda import types as every
 except ImportError as error:
@@ -75,6 +75,22 @@ def _translated_globals(names: dict[str, Any]) -> dict[str, Any]:
         _kept.append(names)
         made.update({name: translated(value) for name, value in names.items()})
     return _globals[id(names)]
+
+
+def _allocate(self: Any, counts: dict[str, int]) -> None:
+    """Room for variables that are assigned more than once. numba-cuda-mlir 0.6.0 takes a tuple of equal tuples for a
+    tuple of numbers there; elsewhere it takes them as it does unequal ones, which are well."""
+    rest = dict(counts)
+    for name, count in counts.items():
+        kind = self.get_numba_type(name) if count > 1 else None
+        if isinstance(kind, mlir_types.UniTuple) and isinstance(kind.dtype, mlir_types.BaseTuple):
+            self.varmap[name] = self._allocate_stack_slot_for_type(kind)
+            del rest[name]
+    _allocate_numbers(self, rest)
+
+
+_allocate_numbers = mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns
+mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns = _allocate
 
 
 @functools.cache

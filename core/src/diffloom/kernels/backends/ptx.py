@@ -100,6 +100,24 @@ def assemble(ptx: str, capability: tuple[int, int]) -> Usage:
     return read_report(done.stderr)
 
 
+def doubles(ptx: str) -> int:
+    """How many instructions of the kernels in a piece of PTX, and of the functions they call, are in float64.
+
+    Functions that were inlined may stand beside a kernel, and nobody calls them.
+    """
+    ptx = re.sub(r"//.*", "", ptx)
+    heads = list(re.finditer(r"^(?:\.\w+ )*\.(entry|func)\b\s*(?:\([^)]*\)\s*)?([\w$]+)", ptx, re.MULTILINE))
+    bodies: dict[str, str] = {}
+    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(ptx)], strict=True):
+        bodies[head[2]] = bodies.get(head[2], "") + ptx[head.end() : end]
+    reached: set[str] = set()
+    waiting = {head[2] for head in heads if head[1] == "entry"}
+    while waiting:
+        reached |= waiting
+        waiting = {word for name in waiting for word in re.findall(r"[\w$]+", bodies[name])} & bodies.keys() - reached
+    return sum(len(re.findall(r"^.*\.f64\b", bodies[name], re.MULTILINE)) for name in reached)
+
+
 def read_report(report: str) -> Usage:
     """Registers, spills and stack from the words of ``ptxas -v``."""
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", report)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language import LAUNCHES
 from .prune import leaves
+from .read import copied
 from .static_values import UNKNOWN, Known, Unknown, entry, is_function, is_settled, launches, record_types
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Expressions(ast.NodeTransformer):
         over = self.known.static_argument(loop.iter)
         if over is None or not isinstance(loop.target, ast.Name):
             raise TypeError(f"{self.known.function.__name__}: {ast.unparse(made)} must run over static(...)")
-        return [Renamed({loop.target.id: e}).visit(copy.deepcopy(made.elt)) for e in self.known.entries(over)]
+        return [Renamed({loop.target.id: e}).visit(copied(made.elt)) for e in self.known.entries(over)]
 
     def _tuple(self, rounds: list[ast.expr]) -> ast.expr:
         made = [self.visit(e) for e in rounds]
@@ -159,4 +159,4 @@ class Renamed(ast.NodeTransformer):
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.names[node.id]) if node.id in self.names else node
+        return copied(self.names[node.id]) if node.id in self.names else node

@@ -20,6 +20,7 @@ class Uses:
     def __init__(self) -> None:
         self._functions: dict[str, tuple[ast.FunctionDef, list[str], list[Any]]] = {}
         self._found: dict[tuple[str, int], set[Path]] = {}
+        self._stores: dict[ast.FunctionDef, list[str]] = {}
 
     def add(self, tree: ast.FunctionDef, values: list[Any]) -> None:
         """A function as it was written out, and what is known of its arguments."""
@@ -37,7 +38,10 @@ class Uses:
         return self._found[key]
 
     def _reads(self, tree: ast.FunctionDef, root: str, value: Any) -> set[Path]:
-        stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        if tree not in self._stores:
+            inside = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+            self._stores[tree] = [node.id for node in inside if isinstance(node.ctx, ast.Store)]
+        stores = self._stores[tree]
         if root in stores and root in [argument.arg for argument in tree.args.args]:
             return {()}
         found: set[Path] = set()
@@ -120,19 +124,19 @@ def accessor(path: Path) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
 
 
-def rebuilt_text(value: Any, names: dict[Path, str], type_name: Callable[[type], str], path: Path = ()) -> str:
-    """The record put together from its leaves, which have these names.
-
-    What nobody reads is None; so is a whole tuple of arrays: compilers for CUDA do not take tuples of None.
-    """
+def rebuilt_text(
+    value: Any, names: dict[Path, str], type_name: Callable[[type], str], unread: str = "None", path: Path = ()
+) -> str:
+    """The record put together from its leaves, which have these names. unread: what stands for what nobody reads, a
+    whole tuple of arrays included."""
     if path in names:
         return names[path]
     if not isinstance(value, tuple):
-        return "None"
+        return unread
     read = any(name[: len(path)] == path for name in names)
     if type(value) is tuple and value and not read and all(hasattr(entry, "shape") for entry in value):
-        return "None"
-    inner = [rebuilt_text(entry, names, type_name, (*path, name)) for name, entry in entries(value)]
+        return unread
+    inner = [rebuilt_text(entry, names, type_name, unread, (*path, name)) for name, entry in entries(value)]
     if type(value) is tuple:
         return f"({''.join(text + ', ' for text in inner)})"
     return f"{type_name(type(value))}({', '.join(inner)})"

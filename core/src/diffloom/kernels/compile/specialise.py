@@ -8,7 +8,6 @@ plain code: the same statements in the same order.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from ..language import together
 from .expressions import Expressions, Renamed
 from .prune import Uses
-from .read import Source, tree_of
+from .read import Source, copied, tree_of
 from .static_values import Known, is_function, launches, masked, stored_names, structure
 
 
@@ -170,10 +169,10 @@ class _Statements:
             self.known.values[alias] = self.known.of(value)
             renamed[name.id] = ast.Name(alias, ast.Load())
             if not is_function(self.known.values[alias]):
-                statement = ast.Assign([ast.Name(alias, ast.Store())], self.expressions.visit(copy.deepcopy(value)))
+                statement = ast.Assign([ast.Name(alias, ast.Store())], self.expressions.visit(copied(value)))
                 statement.of_unrolling = True  # type: ignore[attr-defined]
                 made.append(statement)
-        return made + self.block([Renamed(renamed).visit(copy.deepcopy(s)) for s in body])
+        return made + self.block([Renamed(renamed).visit(copied(s)) for s in body])
 
 
 def _pairs(target: ast.expr, entry: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 from collections.abc import Iterator, Sequence
 from types import FunctionType, ModuleType
@@ -12,7 +11,7 @@ from typing import Any
 
 from ..language import Const, static
 from .arguments import rebuilt
-from .read import MARKERS
+from .read import MARKERS, copied
 
 
 class Unknown:
@@ -117,14 +116,16 @@ class Known:
         bound = {n.id for n in found_names if isinstance(n.ctx, ast.Store)}  # by a comprehension inside
         names = {n.id for n in found_names} - bound
         space = {name: self.of(ast.Name(name, ast.Load())) for name in names}
-        said = f"{self.function.__name__}: static({ast.unparse(node)})"
         try:
             found = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<static>", "eval"), space)
         except Exception as error:
-            raise TypeError(f"{said} is not known before compiling: {error}") from error
+            raise TypeError(f"{self._said(node)} is not known before compiling: {error}") from error
         if isinstance(found, Unknown):
-            raise TypeError(f"{said} is {found!r}")
+            raise TypeError(f"{self._said(node)} is {found!r}")
         return found
+
+    def _said(self, node: ast.expr) -> str:
+        return f"{self.function.__name__}: static({ast.unparse(node)})"
 
     def static_argument(self, node: ast.expr | None) -> ast.expr | None:
         """The argument of ``static(...)`` if the expression is that."""
@@ -178,4 +179,4 @@ def record_types(value: Any) -> Iterator[type]:
 
 def entry(sequence: ast.expr, k: int) -> ast.expr:
     """Entry k of a sequence, as an expression."""
-    return ast.Subscript(copy.deepcopy(sequence), ast.Constant(k), ast.Load())
+    return ast.Subscript(copied(sequence), ast.Constant(k), ast.Load())

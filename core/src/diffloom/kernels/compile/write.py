@@ -9,13 +9,12 @@ longer than many a pass. A team of one, which is what serial means, does every p
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from .prune import accessor, rebuilt_text
-from .read import Launch, Source, launches_in, local_paths
+from .read import Launch, Source, copied, launches_in, local_paths
 
 #: Arguments that pipelines and passes hand on besides their own.
 _CARRIED = {"cuda": ("_dl_stream",), "cpu": ("_dl_team", "_dl_member")}
@@ -60,7 +59,7 @@ class _Writer(ast.NodeTransformer):
 
     def function(self, name: str) -> str:
         """Text of function ``name`` with launches replaced."""
-        tree = copy.deepcopy(self.source.functions[name])
+        tree = copied(self.source.functions[name])
         if not self.source.is_pipeline(name):
             return ast.unparse(ast.fix_missing_locations(tree))
         self.generic_visit(tree)
@@ -166,7 +165,9 @@ class _Writer(ast.NodeTransformer):
         if (pruned := getattr(shown, "pruned", None)) is not None:
             value, paths, types = pruned
             names = {path: _plain(text + accessor(path)) for path in paths}
-            return rebuilt_text(value, names, types.__getitem__), {text + accessor(p): n for p, n in names.items()}
+            # Not None for what nobody reads: compilers for CUDA do not take tuples of nothing else.
+            made = rebuilt_text(value, names, types.__getitem__, unread="0")
+            return made, {text + accessor(path): name for path, name in names.items()}
         parts = {part: _plain(part) for part in local_paths([shown], {*self.source.functions, *self.source.names})}
         renamed = _Renamed({part: ast.Name(name, ast.Load()) for part, name in parts.items()})
         return ast.unparse(renamed.expression(shown)), parts
@@ -180,13 +181,13 @@ class _Renamed(ast.NodeTransformer):
 
     def expression(self, node: ast.expr) -> ast.expr:
         """A copy with the others in place."""
-        made = self.visit(copy.deepcopy(node))
+        made = self.visit(copied(node))
         assert isinstance(made, ast.expr)
         return made
 
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and (text := ast.unparse(node)) in self.by_text:
-            return copy.deepcopy(self.by_text[text])
+            return copied(self.by_text[text])
         made: ast.AST = super().visit(node)
         return made
 
