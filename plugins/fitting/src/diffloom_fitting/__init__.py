@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         take_step,
     )
     from diffloom_fitting.priors import Gaussian
-    from diffloom_fitting.report import write_report
+    from diffloom_fitting.report import write_frames, write_report
     from diffloom_fitting.result import Estimate, Result
     from diffloom_fitting.scene import (
         Appearance,
@@ -94,7 +94,7 @@ _HOMES = {
         "first_evaluation",
         "take_step",
     ),
-    "report": ("write_report",),
+    "report": ("write_frames", "write_report"),
     "priors": ("Gaussian",),
     "result": ("Estimate", "Result"),
     "scene": (
@@ -183,6 +183,7 @@ __all__ = [
     "synthesise",
     "synthesise_views",
     "take_step",
+    "write_frames",
     "write_report",
 ]
 
