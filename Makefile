@@ -13,7 +13,7 @@ WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/memin
 BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo warm smoke test test-slow attack lint format bench docs wheel-files wheels lock cuda-check \
+.PHONY: help install demo warm smoke test test-slow coverage attack lint format bench docs wheel-files wheels lock cuda-check \
 	gpu-acceptance clean
 
 help: ## Say what can be made
@@ -42,6 +42,9 @@ test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them, WORKERS=4 fo
 
 test-slow: $(STAMP) ## Run the tests that take long
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+coverage: $(STAMP) ## Run the tests with branch coverage of host code; fails below the floor in pyproject.toml
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-branch --cov-report=term:skip-covered $(ARGS)
 
 attack: $(STAMP) ## Attack everything for SECONDS=600 (SEED=1 to begin there, ARGS="--only physics" for some)
 	$(BIN)/python tests/attack --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(ARGS)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         take_step,
     )
     from diffloom_fitting.priors import Gaussian
-    from diffloom_fitting.report import write_report
+    from diffloom_fitting.report import write_frames, write_report
     from diffloom_fitting.result import Estimate, Result
     from diffloom_fitting.scene import (
         Appearance,
@@ -98,7 +98,7 @@ _HOMES = {
         "first_evaluation",
         "take_step",
     ),
-    "report": ("write_report",),
+    "report": ("write_frames", "write_report"),
     "priors": ("Gaussian",),
     "result": ("Estimate", "Result"),
     "scene": (
@@ -198,6 +198,7 @@ __all__ = [
     "synthesise",
     "synthesise_views",
     "take_step",
+    "write_frames",
     "write_report",
 ]
 

@@ -23,6 +23,7 @@ WRITERS: dict[str, tuple[Callable[[Path, Body], Path], str]] = {
 }
 VIDEOS = ("mp4", "gif")
 FORMATS = (*WRITERS, *VIDEOS)
+"""What `export` writes."""
 
 
 def export(

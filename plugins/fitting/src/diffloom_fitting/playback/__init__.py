@@ -2,7 +2,7 @@
 
 from diffloom_fitting.playback.bodies import Body
 from diffloom_fitting.playback.contact import Arrows, contact_forces
-from diffloom_fitting.playback.playback import Playback, load_playback
+from diffloom_fitting.playback.playback import Playback, load_playback, playback_of
 from diffloom_fitting.playback.strain import strain, strain_colours
 
-__all__ = ["Arrows", "Body", "Playback", "contact_forces", "load_playback", "strain", "strain_colours"]
+__all__ = ["Arrows", "Body", "Playback", "contact_forces", "load_playback", "playback_of", "strain", "strain_colours"]

@@ -1,0 +1,40 @@
+"""A plugin of one's own: a force in plain PyTorch, given to a model that knows nothing of it. A whirl turns a net."""
+
+import sys
+
+import torch
+
+import diffloom_fitting as fitting
+from diffloom import WithTerms
+from diffloom.dynamics import TorchTerm, broadcast
+from diffloom.interfaces import ForceTerm, ParamSpec
+from diffloom.plugins import get_model, get_renderer
+
+
+class Whirl(ForceTerm):
+    """A force around the vertical, as strong as the distance from it."""
+
+    @property
+    def specs(self):
+        return (ParamSpec("strength", 0.3, "N/m", "force per distance"),)
+
+    @classmethod
+    def refuses(cls, nodes):
+        return None if nodes.name == "particles" else "the whirl turns particles"
+
+    def term(self, name, params, context):
+        def force(clock, q, u, strength):
+            return strength[:, None] * torch.stack([q[:, 2], torch.zeros_like(q[:, 0]), -q[:, 0]], dim=1)
+
+        return TorchTerm(name, force, (("strength", broadcast(params["strength"], (context.count,))),), context.on)
+
+
+star = [[0, 0.5, 0], [0.4, 0.5, 0], [0, 0.5, 0.4], [-0.4, 0.5, 0], [0, 0.5, -0.4]]
+net = get_model("springs")(star, [[0, k] for k in range(1, 5)] + [[1, 2], [2, 3], [3, 4], [4, 1]], radius=0.09)
+model = WithTerms(net, {"whirl": Whirl()})
+view = fitting.Orbit(distance=1.2, elevation=60, target=(0, 0.25, 0), size=(150, 150))
+look = fitting.Appearance(pattern="position", shading="lambert", ambient=0.6, diffuse=0.7)
+drawn = get_renderer("softras")(sigma=1e-5, background=(0.93, 0.95, 0.97))
+scene = fitting.Scene(model, drawn, view, model.params(), dt=2e-3, steps=300, appearance=look)
+seen = scene.render({}, torch.linspace(0.0, 0.6, 4))
+fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "own_term.png", seen.image.rgb)

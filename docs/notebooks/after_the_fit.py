@@ -1,0 +1,38 @@
+# %% [markdown]
+# # From a fit to other programs
+#
+# What was found is kept, loaded, played back, measured and written as files for other programs.
+# %%
+import diffloom_fitting as fitting
+from diffloom.plugins import get_model, get_renderer
+
+ball = get_model("fem")("ball", radius=0.3)
+view = fitting.Orbit(distance=2, elevation=10, size=(48, 48))
+scene = fitting.Scene(ball, get_renderer("softras")(), view, ball.params(position=[0, 0.5, 0]), dt=1e-3, steps=400)
+video = fitting.synthesise(scene, {"shear_modulus": 4e3}, rate=20)
+experiment = fitting.Experiment(scene, video, [fitting.Unknown("shear_modulus", 2e3)])
+found = fitting.run_fit(experiment)
+found.save("kept")
+again = fitting.Result.load("kept")
+print(f"{float(again['shear_modulus']):.1f} Pa, verdict {again.verdict.level}")
+# %% [markdown]
+# A playback simulates the start, the fit and the truth again. How far is the surface stretched, over time?
+# %%
+from diffloom_fitting.playback import playback_of, strain
+
+playback = playback_of(experiment, found.z)
+body = playback.body("fit", playback.times(9))
+for time, now in zip(body.times, body.vertices, strict=True):
+    print(f"{time:.2f} s: {strain(body.vertices[0], now, body.faces).max():.3f}")
+# %% [markdown]
+# And the same motion as an animated mesh, a table and a video:
+# %%
+from diffloom_fitting.exports import export
+
+for name in ("ball.glb", "ball.csv", "ball.mp4"):
+    written = export(playback, name, frames=9)
+    print(written.name, written.stat().st_size > 0)
+# %% [markdown]
+# A surface shows itself, too:
+# %%
+ball.surface(body.trajectory, body.params)

@@ -1,0 +1,43 @@
+"""What a project owes those who use it and take part: a citation, templates, a floor of coverage."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_citation_is_of_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["version"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert cited["references"][0]["title"].startswith("gradSim")
+    assert {"cff-version", "message", "authors", "title"} <= set(cited)
+
+
+@pytest.mark.parametrize("name", ["bug", "idea", "wrong_fit"])
+def test_issue_templates_ask_something(name):
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
+    assert form["name"]
+    assert form["description"]
+    asked = [item for item in form["body"] if item["type"] == "textarea"]
+    assert any(item.get("validations", {}).get("required") for item in asked)
+    assert len({item["id"] for item in asked}) == len(asked)
+
+
+def test_coverage_has_a_floor_that_continuous_integration_holds():
+    report = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]
+    assert report["run"]["branch"] is True
+    assert report["report"]["fail_under"] >= 80
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.search(r"^coverage:", makefile, flags=re.MULTILINE)
+    assert "make coverage" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+
+
+def test_released_versions_have_a_date():
+    versions = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert versions[0] == "Unreleased"
+    for version in versions[1:]:
+        assert re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d{2}-\d{2}", version), version

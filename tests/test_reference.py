@@ -1,0 +1,79 @@
+"""Every public name is on a reference page, every page is in the navigation, and parameters are those of the models."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from diffloom.plugins import first_party, get_model
+from diffloom.plugins.kinds import MODELS
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = [
+    "diffloom", "diffloom.contact", "diffloom.dynamics", "diffloom.interfaces", "diffloom.kernels", "diffloom.plugins",
+    "diffloom.raster", "diffloom.testing", "diffloom_fitting", "diffloom_fitting.exports", "diffloom_fitting.playback",
+    "diffloom_fitting.testing", "diffloom_viewer",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_public_names_are_on_reference_pages(site):
+    pages = "".join(page.read_text() for page in (site / "reference").glob("*.html"))
+    anchors = set(re.findall(r'id="([\w.]+)"', pages))
+    missing = []
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            if name.startswith("__"):
+                continue
+            place = f"{package}.{name}"
+            # Where a module bears the name of its function, the heading of the module is not enough.
+            inner = f"{place}.{name}"
+            hidden = (Path(module.__file__).parent / f"{name}.py").exists()
+            if (inner if hidden else place) not in anchors:
+                missing.append(place)
+    assert not missing, f"put these on a page of docs/reference: {', '.join(missing)}"
+
+
+def test_every_parameter_is_on_the_page_of_parameters(site):
+    page = (site / "reference" / "parameters.html").read_text()
+    seen = 0
+    for name in first_party.names(MODELS):
+        part = re.search(rf'<h2 id="{name}">.*?(?=<h2)', page, flags=re.DOTALL)[0]
+        for spec in get_model(name).example().specs:
+            row = re.search(rf"<tr>\s*<td><code>{re.escape(spec.name)}</code></td>.*?</tr>", part, flags=re.DOTALL)
+            assert row, f"{name}: {spec.name}"
+            assert f"<td>{spec.unit or '1'}</td>" in row[0]
+            seen += 1
+    assert seen > 60
+
+
+def test_the_pages_can_be_searched(site):
+    index = (site / "search" / "search_index.json").read_text()
+    for place in ("gallery/index.html", "reference/kernel_layer.html", "models/fem.html", "models/cloth.html"):
+        assert place in index
+
+
+def leaves(nav):
+    for item in nav:
+        for value in item.values():
+            yield from leaves(value) if isinstance(value, list) else [value]
+
+
+def test_every_page_is_in_the_navigation():
+    text = re.sub(r"!!python\S*", "", (ROOT / "mkdocs.yml").read_text())
+    named = set(leaves(yaml.safe_load(text)["nav"]))
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert pages <= named, f"not in mkdocs.yml: {sorted(pages - named)}"
