@@ -11,6 +11,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-smoke": {MODELS: ("smoke",)},
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
+    "diffloom-render-mitsuba": {RENDERERS: ("mitsuba",)},
     "diffloom-fitting": {
         COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "warm", "schema", "demo"),
         LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
