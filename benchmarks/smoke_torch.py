@@ -1,7 +1,7 @@
 """Smoke in plain PyTorch with autograd: the same scheme as the model "smoke", written apart from it.
 
-Densities are (rows, columns), velocities (rows, columns, 2) at left and lower faces. Pressure by FFT: of the grid itself
-where it is periodic, of the grid mirrored at both walls else.
+Densities are (rows, columns), velocities (rows, columns, 2) at left and lower faces. Pressure by FFT: of the grid
+itself where it is periodic, of the grid mirrored at both walls else.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-world": {MODELS: ("world",)},
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
+    "diffloom-render-mitsuba": {RENDERERS: ("mitsuba",)},
     "diffloom-fitting": {
         COMMANDS: (
             "run",

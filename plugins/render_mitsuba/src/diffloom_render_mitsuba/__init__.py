@@ -1,0 +1,1 @@
+"""Mitsuba 3 as a renderer: the renderer "mitsuba" of diffloom."""

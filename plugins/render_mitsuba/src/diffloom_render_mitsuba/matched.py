@@ -1,0 +1,214 @@
+"""Images that match those of the rasterizers, with gradients: coverage of pixels by samples, silhouettes included."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.interfaces import Camera, Image, Surface
+from diffloom.raster import camera_points, vertex_normals
+from diffloom.raster.appearance import GREY
+
+from .library import load, use_threads
+from .shading import reader, shader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diffloom.interfaces import Light
+
+    from .renderer import MitsubaRenderer
+
+#: Beyond this [m] nothing is drawn; rasterizers have no such limit.
+FARTHEST = 1e6
+#: Added to the seed for gradients, which must not use the image's own samples.
+GRADIENT_SEED = 7919
+
+
+@functools.lru_cache(maxsize=8)
+def _scene(faces: bytes, vertices: int, size: tuple[int, int], near: float) -> tuple[Any, Any]:
+    """A scene of one mesh before a fixed camera at the origin that looks along -z, and its parameters."""
+    mi, _ = load()
+    index = np.frombuffer(faces, np.uint32)
+    mesh = mi.Mesh("object", vertices, len(index) // 3)
+    params = mi.traverse(mesh)
+    params["faces"] = mi.UInt32(index)
+    params["vertex_positions"] = mi.Float(np.zeros(3 * vertices, np.float32))
+    params.update()
+    height, width = size
+    scene = mi.load_dict({
+        "type": "scene",
+        "object": mesh,
+        "sensor": {
+            "type": "perspective",
+            "fov": 90.0,
+            "fov_axis": "x",
+            "near_clip": near,
+            "far_clip": FARTHEST,
+            "to_world": mi.ScalarTransform4f().rotate([0, 1, 0], 180),
+            "film": {
+                "type": "hdrfilm", "width": width, "height": height, "pixel_format": "rgb",
+                "component_format": "float32", "rfilter": {"type": "box"}, "sample_border": True,
+            },
+            "sampler": {"type": "multijitter", "sample_count": 16},
+        },
+    })  # fmt: skip
+    return scene, mi.traverse(scene)
+
+
+def screen_points(vertices: Tensor, camera: Camera) -> Tensor:
+    """Camera coordinates, sheared so that one fixed camera (focal length half the width) sees what ``camera`` sees.
+
+    So gradients by the camera come by way of the points, and a moving camera needs no other derivative.
+    """
+    x, y, z = camera_points(vertices, camera).unbind(-1)
+    half = 0.5 * camera.width
+    shift = camera.centre - camera.centre.new_tensor([half, 0.5 * camera.height])
+    across, up = camera.focal[0] * x - shift[0] * z, camera.focal[1] * y + shift[1] * z
+    return torch.stack([across / half, up / half, z], dim=-1)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One frame to draw: everything but what may have gradients. colour: whether colours are wanted, else coverage."""
+
+    scene: Any
+    params: Any
+    corners: Any
+    colour_corners: Any
+    width: int
+    texture: Any
+    lit: Any
+    colour: bool
+    samples: int
+    gradient_samples: int
+    seed: int
+
+    def integrator(self, rows: Any, values: Any, image: Any) -> Any:
+        """For the colours or the coverage of this frame."""
+        mi, _ = load()
+        from .integrator import MatchedIntegrator, Shading
+
+        made = MatchedIntegrator(mi.Properties())
+        made.sppi, made.guiding = 0, "none"
+        if self.colour:
+            made.shading = Shading(
+                self.corners, rows, self.colour_corners, values, self.width, image, self.texture, self.lit
+            )
+        return made
+
+    def place(self, points: Any) -> None:
+        """Move the mesh there."""
+        self.params["object.vertex_positions"] = points
+        self.params.update()
+
+
+def _flat(tensor: Tensor) -> Any:
+    mi, _ = load()
+    return mi.Float(np.ascontiguousarray(tensor.detach().numpy(), np.float32).reshape(-1))
+
+
+class _Frame(torch.autograd.Function):
+    """(job, points, rows, values, image) -> (height, width, 3)."""
+
+    @staticmethod
+    def forward(ctx: Any, job: Job, *inputs: Tensor) -> Tensor:
+        points, *rest = (_flat(each) for each in inputs)
+        job.place(points)
+        found = job.integrator(*rest).render(job.scene, 0, job.seed, job.samples)
+        ctx.job = job
+        ctx.save_for_backward(*inputs)
+        return torch.from_numpy(np.array(found, dtype=np.float32))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj: Tensor) -> tuple[Any, ...]:
+        mi, dr = load()
+        job: Job = ctx.job
+        leaves = [_flat(each) for each in ctx.saved_tensors]
+        wanted = ctx.needs_input_grad[1:]
+        for leaf, needed in zip(leaves, wanted, strict=True):
+            if needed:
+                dr.enable_grad(leaf)
+        job.place(leaves[0])
+        integrator = job.integrator(*leaves[1:])
+        adj_image = mi.TensorXf(np.ascontiguousarray(adj.numpy(), np.float32))
+        try:
+            _pull(job, integrator, adj_image)
+        except RuntimeError as cause:
+            if "empty distribution" not in str(cause):
+                raise
+            integrator.sppp = 0  # no silhouette is in sight: nothing of one to sample
+            _pull(job, integrator, adj_image)
+        found = [
+            torch.from_numpy(np.array(dr.grad(leaf), dtype=np.float32)).reshape(like.shape) if needed else None
+            for leaf, like, needed in zip(leaves, ctx.saved_tensors, wanted, strict=True)
+        ]
+        job.place(dr.detach(leaves[0]))
+        return None, *found
+
+
+def _pull(job: Job, integrator: Any, adj_image: Any) -> None:
+    """Take the cotangent of an image back to the arrays it was made of."""
+    integrator.render_backward(job.scene, None, adj_image, 0, job.seed + GRADIENT_SEED, job.gradient_samples)
+
+
+def colour_rows(surface: Surface) -> tuple[Tensor, Tensor]:
+    """Rows of colours or texture coordinates, (rows, 3 or 2) or with frames before, and those of the corners."""
+    faces, colours, texture = surface.faces, surface.colours, surface.texture
+    if texture is not None:
+        return texture.uv, faces if texture.uv_faces is None else texture.uv_faces
+    if colours is None:
+        colours = surface.vertices.new_full((3,), GREY)
+    if colours.dim() == 1:
+        return colours[None], torch.zeros_like(faces)
+    if surface.colour_per == "vertex":
+        return colours, faces
+    return colours, torch.arange(len(faces))[:, None].expand(-1, 3)
+
+
+def render(
+    renderer: MitsubaRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
+    frames: int,
+) -> Image:  # fmt: skip
+    """All frames, one after another."""
+    mi, _ = load()
+    use_threads(renderer.threads)
+    points = screen_points(surface.vertices, camera).expand(frames, -1, -1)
+    world = surface.vertices.expand(frames, -1, -1)
+    lit_rows = torch.cat([world, vertex_normals(world.contiguous(), surface.faces)], dim=-1)
+    index = np.ascontiguousarray(surface.faces.numpy().astype(np.uint32))
+    scene, params = _scene(index.tobytes(), int(points.shape[1]), (camera.height, camera.width), camera.near)
+    values, corners = colour_rows(surface)
+    values = values.expand(frames, *values.shape[-2:])
+    texture = surface.texture
+    image = world.new_zeros((1, 1, 3)) if texture is None else texture.image
+    image = image.expand(frames, *image.shape[-3:])
+    eyes = camera.eye.expand(frames, 3)
+    drawn, covered = [], []
+    for k in range(frames):
+        job = Job(
+            scene, params, mi.UInt32(index.reshape(-1)), mi.UInt32(corners.numpy().astype(np.uint32).reshape(-1)),
+            int(values.shape[-1]), None if texture is None else reader(texture),
+            shader(surface.material, lights, eyes[k]), True, renderer.samples, renderer.gradient_samples,
+            renderer.seed_of(k),
+        )  # fmt: skip
+        given = points[k], lit_rows[k], values[k], image[k]
+        if "rgba" in outputs:
+            drawn.append(_Frame.apply(job, *given))  # type: ignore[no-untyped-call]
+        # The same samples: where a pixel is covered in part, colour and coverage have the same part.
+        job = Job(**{**vars(job), "colour": False})
+        covered.append(_Frame.apply(job, *given)[..., 0])  # type: ignore[no-untyped-call]
+    alpha = torch.stack(covered).clamp(0.0, 1.0)
+    rgba = None
+    if "rgba" in outputs:
+        behind = alpha.new_tensor(renderer.background)
+        rgb = torch.stack(drawn) + (1.0 - alpha[..., None]) * behind
+        rgba = torch.cat([rgb, alpha[..., None]], dim=-1)
+    return Image(rgba, alpha if "silhouette" in outputs else None)

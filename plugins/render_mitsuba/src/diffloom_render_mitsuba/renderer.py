@@ -1,0 +1,92 @@
+"""The renderer "mitsuba"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
+from diffloom.interfaces.errors import check_choice
+from diffloom.raster.scene import check_scene
+
+MODES = ("matched", "photorealistic")
+
+MATCHED = Capabilities(
+    outputs=frozenset({"rgba", "silhouette"}),
+    gradients=frozenset({"vertices", "colours", "texture", "eye", "rotation", "focal"}),
+    dtypes=frozenset({torch.float32}),
+    per_frame=frozenset({"colours", "image"}),
+)
+PHOTOREALISTIC = Capabilities(
+    outputs=frozenset({"rgba", "silhouette"}),
+    gradients=frozenset(),
+    dtypes=frozenset({torch.float32}),
+    per_frame=frozenset({"colours", "image"}),
+)
+
+
+@dataclass(frozen=True)
+class MitsubaRenderer(Renderer):
+    """Mitsuba 3, in single precision: pixels are means of random samples, the same for the same seed.
+
+    mode: "matched" draws what the rasterizers draw in the limit of sharp edges, with antialiasing and with gradients;
+        "photorealistic" traces paths of light, for videos to be fitted with another renderer, and has no gradients.
+    samples: of each pixel. gradient_samples: of each pixel in the backward pass of the matched mode.
+    seed: of the samples. seed_per_frame: whether frames have samples of their own instead of the same.
+    background: rgb behind everything. threads: that the library may use; with one, gradients have the same bits
+        every time.
+    bounces: of a path of light, at least 1; with 2 or more, surfaces light one another. ground: height [m] of a
+        plane that receives shadows, or None. ground_colour: its rgb. lamp_radius: of lamps [m]; suns look as wide as
+        such a lamp at the distance of 10 radii. gloss: roughness of "phong" materials, 0 to 1.
+    """
+
+    mode: Literal["matched", "photorealistic"] = "matched"
+    samples: int = 16
+    gradient_samples: int = 4
+    seed: int = 0
+    seed_per_frame: bool = False
+    background: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    threads: int = 1
+    bounces: int = 4
+    ground: float | None = None
+    ground_colour: tuple[float, float, float] = (0.4, 0.4, 0.4)
+    lamp_radius: float = 0.5
+    gloss: float = 0.3
+
+    def __post_init__(self) -> None:
+        check_choice("MitsubaRenderer.mode", self.mode, MODES)
+        for name in ("samples", "gradient_samples", "threads", "bounces"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InputError(f"MitsubaRenderer.{name}: got {value!r}; expected a whole number, 1 or more")
+        for name in ("background", "ground_colour"):
+            rgb = getattr(self, name)
+            if len(rgb) != 3 or not all(math.isfinite(float(c)) for c in rgb):
+                raise InputError(f"MitsubaRenderer.{name}: got {rgb!r}; expected three numbers r, g, b")
+        for name in ("lamp_radius", "gloss"):
+            if not getattr(self, name) > 0.0:
+                raise InputError(f"MitsubaRenderer.{name}: got {getattr(self, name)!r}; expected a number above 0")
+
+    def seed_of(self, frame: int) -> int:
+        """The seed of one frame."""
+        return self.seed + 104729 * frame if self.seed_per_frame else self.seed
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return MATCHED if self.mode == "matched" else PHOTOREALISTIC
+
+    def render(
+        self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
+    ) -> Image:
+        frames = check_scene(surface, camera, lights, outputs, self.capabilities)
+        if self.mode == "matched":
+            from . import matched
+
+            return matched.render(self, surface, camera, lights, outputs, frames)
+        from . import photorealistic
+
+        return photorealistic.render(self, surface, camera, lights, outputs, frames)
