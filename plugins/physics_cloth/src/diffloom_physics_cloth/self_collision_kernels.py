@@ -11,8 +11,6 @@ The other arrays are those of ``cell_kernels``.
 
 import functools
 
-from diffloom.contact.kernels import ADD, LOAD
-from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
 from diffloom.contact.cell_kernels import (
     bucket,
     cell_count,
@@ -22,7 +20,9 @@ from diffloom.contact.cell_kernels import (
     next_cell,
     sort_into_cells,
 )
+from diffloom.contact.kernels import ADD, LOAD
 from diffloom.contact.touch_kernels import touch
+from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
 
 
 @device

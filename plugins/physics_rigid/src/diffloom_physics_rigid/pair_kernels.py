@@ -2,9 +2,9 @@
 
 import functools
 
+from diffloom.contact.body_pair_kernels import pair_points
 from diffloom.kernels import device, quat_matrix_vjp
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
-from diffloom.contact.body_pair_kernels import pair_points
 
 
 @functools.cache
