@@ -2,9 +2,9 @@
 
     python tests/fuzz_worlds.py --count 500 --seed 0
 
-Bodies start apart and undeformed, so that elastic and contact energy, which are never negative, are 0: kinetic energy and
-that of gravity together may never rise above where they start, but for the integrator's error. That is the stated bound:
-TOLERANCE of the largest kinetic energy on the way, or of the start's, with the step that the world suggests.
+Bodies start apart and undeformed, so that elastic and contact energy, which are never negative, are 0: kinetic energy
+and that of gravity together may never rise above where they start, but for the integrator's error. The stated bound is
+TOLERANCE of the largest kinetic energy on the way, with the step that the world suggests.
 """
 
 import argparse

@@ -21,7 +21,9 @@ LONG = {
     "cloth-gradients.parameter[wind]",
     "cloth-controls.constant[wind]",
     "cloth-controls.gradient[wind]",
+    "world-precision.single_and_double",
     *(f"{model}-integrators.runs[{scheme}]" for model in ("cloth", "rigid") for scheme in ("leapfrog", "rk4")),
+    *(f"world-integrators.runs[{scheme}]" for scheme in ("leapfrog", "rk4", "backward_euler", "implicit_midpoint")),
     # The sphere goes through all of them; of the others one rollout is enough at first.
     *(f"{term}-motion.gradient[{model}]" for term in OBSTACLES for model in ("cloth", "fem", "rigid")),
     *(

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from diffloom.interfaces import NoGradient
 from diffloom_fitting.files import build_experiment, load_file
+from diffloom_fitting.files.build import build_scene
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments"
@@ -17,15 +19,20 @@ NAMES = ["cloth-velocity", "fem-mass", "fem-material", "rigid-contact", "rigid-m
 FURTHER = ["bounce", "double-pendulum", "pendulum"]
 # Judged by their loss, not by errors of what is sought: see their own tests below.
 SHAPED = ["smoke2d"]
+# Of several bodies.
+WORLDS = ["ball-on-cloth", "billiards", "jelly-and-brick"]
 RENDERERS = ["softras", "dibr"]
 
 # Largest error of the reduced version, by what is sought; the full ones are in experiments/results.
 REDUCED = {
+    "ball-on-cloth": {"ball.mass": 1e-3},
+    "billiards": {"cue_rack.restitution": 1e-3, "cue_rack.friction": 1e-3},
     "bounce": {"joint_velocity": 1e-3, "gravity": 1e-3},
     "cloth-velocity": {"velocity": 1e-3},
     "double-pendulum": {"length": 1e-3},
     "fem-mass": {"mass": 1e-3},
     "fem-material": {"shear_modulus": 1e-3, "lame_modulus": 1e-3},
+    "jelly-and-brick": {"jelly.shear_modulus": 1e-3, "jelly.lame_modulus": 1e-3},
     "pendulum": {"length": 1e-3, "gravity": 1e-3},
     "rigid-contact": {"mass": 1e-3},
     "rigid-mass": {"density": 1e-6},
@@ -33,9 +40,10 @@ REDUCED = {
 
 
 def test_every_experiment_is_named_here_and_in_the_index():
-    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted([*NAMES, *FURTHER, *SHAPED])
+    every = [*NAMES, *FURTHER, *SHAPED, *WORLDS, "stack"]
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(every)
     index = (FOLDER / "README.md").read_text()
-    for name in [*FURTHER, *SHAPED]:
+    for name in every[len(NAMES) :]:
         assert f"[{name}]({name}.toml)" in index
     for name in NAMES:
         assert f"[{name}]({name}.toml)" in index
@@ -62,7 +70,9 @@ def test_the_summary_is_that_of_the_results():
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)
-@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in FURTHER)])
+@pytest.mark.parametrize(
+    "name", [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in (*FURTHER, *WORLDS))]
+)
 def test_the_reduced_version_finds_what_it_seeks(name, renderer):
     loaded = load_file(FOLDER / f"{name}.toml", quick=True, changes={"renderer.name": renderer, "seed": 1})
     result = run_fit(build_experiment(loaded), sure=False)
@@ -89,3 +99,14 @@ def test_wind_shapes_smoke(renderer):
     result = run_fit(experiment, sure=False)
     assert 0.3 < result.start_loss < 0.4
     assert result.loss < 0.1 * result.start_loss
+
+
+@pytest.mark.slow
+def test_a_tower_of_five_boxes_stands():
+    """For five seconds, at the default parameters of its boxes: no box drifts by a millimetre."""
+    scene = build_scene(load_file(FOLDER / "stack.toml"))
+    path, _ = scene.simulate({}, range(0, scene.steps + 1, 100), NoGradient())
+    assert scene.steps * scene.dt == pytest.approx(5.0)
+    for q, u in path.sets.values():
+        assert float((q[:, :, :3] - q[:1, :, :3]).norm(dim=2).max()) < 1e-3
+        assert float(u[-1].abs().max()) < 1e-3

@@ -1,11 +1,13 @@
 """Worlds as models: names, files, surfaces, attachments, threads, steps."""
 
+import itertools
+
 import pytest
 import torch
 
 from diffloom import get_integrator, get_model, simulate
 from diffloom.dynamics import Mechanics
-from diffloom.interfaces import Control, InputError, State
+from diffloom.interfaces import Control, InputError, NoGradient, State
 from diffloom.kernels import num_threads, set_num_threads
 from diffloom.testing.gradients import check_gradient
 from diffloom_physics_world.model import World
@@ -88,6 +90,21 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     assert float(found[0][2]) != 0.0
     for other in found[1:]:
         assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+def test_halving_the_step_halves_the_error_through_contact():
+    world = World.example()
+    params = world.params(DOUBLE)
+    slippery = params.replace(**{"ball.contact_stiffness": 0.0 * params["ball.contact_stiffness"]})
+
+    def end(dt, params=params):
+        path = simulate(world, params, dt=dt, steps=round(0.04 / dt), save=(round(0.04 / dt),), gradient=NoGradient())
+        return torch.cat([q.reshape(-1) for q, _ in path.sets.values()])
+
+    exact = end(1e-3 / 1024)
+    errors = [float((end(1e-3 / n) - exact).norm()) for n in (8, 16, 32)]
+    assert float((end(1e-3, slippery) - exact).abs().max()) > 1e-3  # the contact matters
+    assert all(1.7 < a / b < 2.4 for a, b in itertools.pairwise(errors)), errors
 
 
 ATTACHED = (

@@ -20,8 +20,8 @@ from diffloom_physics_rigid.contact_defaults import sides_of
 
 
 def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> BodyShapes:
-    """The shapes of ``bodies``. Bodies with the same mesh share one grid of distances, which reaches out as far as their
-    balls do, and at least by ``margin`` [m]."""
+    """The shapes of ``bodies``. Bodies with the same mesh share one grid of distances, which reaches out as far as
+    their balls do, and at least by ``margin`` [m]."""
     roundest = max(margin, *(body.roundness for body in bodies))
     grids: dict[tuple[bytes, int], tuple[int, DistanceGrid]] = {}
     rows: list[tuple[int, DistanceGrid] | None] = []

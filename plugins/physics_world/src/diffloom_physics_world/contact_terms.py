@@ -110,9 +110,9 @@ def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:
 
 
 def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float) -> NodeTerm:
-    from diffloom_physics_world.skin_kernels import skin_contact, sort_other
+    from diffloom_physics_world.skin_kernels import skins, sort_other
 
-    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skin_contact(law.normal())
+    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal())
     (_, mine), _ = contact_rows(law, own.values, own.nodes.count)
     (_, theirs), _ = contact_rows(law, other.values, other.nodes.count)
     faces, faces_o, count_o = own.faces, other.faces, other.nodes.count

@@ -1,36 +1,28 @@
-"""Particles of one set against the triangles of another, and the other way round.
+"""Particles of one set against the triangles of another, and the other way round: a node term on either set.
 
-A node term on either set: its vertices sum the forces from the other's triangles, and its triangles sum those from the
-other's vertices into rows of their own for their corners to gather. Each contact is so computed once from each side, by
-the same function: no list of pairs, nothing that can overflow, and every sum in one order.
-
-Arrays of the other set end in _o. slots, pushes: as in a shell's contact with itself (row r < 3 m of pushes is the
-force on corner r, rows 3 m + 2 r and the next its cotangents of x and u, for the m triangles of this set). members_o:
-flags of the other's vertices that touch. middles, middles_o: centres of the triangles, in the last row the reach of a
-contact, that is the largest radius plus the thickness. cells, starts, order: the other's vertices, then its triangles.
+Its vertices sum the forces from the other's triangles, and its triangles those from the other's vertices into rows of
+their own, as skin_kernels of the core describes. Arrays of the other set end in _o. members_o: flags of the other's
+vertices that touch; a node term has no need of its own. middles, middles_o: centres of the triangles, in the last row
+the reach of a contact. cells, starts, order: the other's vertices, then its triangles.
 """
 
 import functools
 
-from diffloom.contact.cell_kernels import (
-    bucket,
-    cell_count,
-    cells_around,
-    face_centres,
-    in_cell,
-    next_cell,
-    sort_into_cells,
-)
-from diffloom.contact.kernels import ADD, LOAD
-from diffloom.contact.touch_kernels import touch
-from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
+from diffloom.contact.cell_kernels import face_centres, sort_into_cells
+from diffloom.contact.skin_kernels import gathered_cotangents, gathered_pushes, skin_contact
+from diffloom.kernels import device
 
 
 @device
-def near(a, b, reach):
-    """Whether two points are closer than ``reach``."""
-    d = sub3(a, b)
-    return dot3(d, d) < reach * reach
+def is_member(i, j0, j1, j2, members):
+    """Whether vertex i touches anything."""
+    return members[i] == 1
+
+
+@device
+def always(i, j0, j1, j2, members):
+    """Every vertex that is asked for."""
+    return True
 
 
 @device
@@ -52,10 +44,10 @@ def sort_other(
 
 
 @functools.cache
-def skin_contact(normal_law):
+def skins(normal_law):
     """push_corners, push_vertex and their adjoints under a NormalFunctions (see diffloom.contact.law)."""
-    touch_force, touch_force_adjoint = touch(normal_law)
-    load, add = LOAD[normal_law.width], ADD[normal_law.width]
+    corners, _, corners_adjoint, _ = skin_contact(normal_law, is_member)
+    _, vertex, _, vertex_adjoint = skin_contact(normal_law, always)
 
     @device
     def push_corners(
@@ -63,33 +55,9 @@ def skin_contact(normal_law):
         middles, middles_o, cells, starts, order, pushes,
     ):
         """Stage: forces on the corners of triangle f from all vertices of the other that touch it."""
-        R = x.dtype.type
-        zero = (R(0), R(0), R(0))
-        s0 = zero
-        s1 = zero
-        s2 = zero
-        j0 = faces[f, 0]
-        j1 = faces[f, 1]
-        j2 = faces[f, 2]
-        m = ld3(middles, f)
-        r = middles[faces.shape[0], 0]
-        around = cells_around(m, r)
-        buckets = starts.shape[1] - 2
-        after = around[0]
-        for _ in range(cell_count(around)):
-            cell = after
-            after = next_cell(around, cell)
-            b = bucket(cell, buckets)
-            for s in range(starts[0, b], starts[0, b + 1]):
-                i = order[s]
-                if in_cell(cells, i, cell) and members_o[i] == 1 and near(ld3(x_o, i), m, r):
-                    g, w = touch_force(clock, x_o, u_o, i, x, u, j0, j1, j2, thickness[0], load(k_n_o, i))
-                    s0 = sub3(s0, mul3(g, w[0]))
-                    s1 = sub3(s1, mul3(g, w[1]))
-                    s2 = sub3(s2, mul3(g, w[2]))
-        st3(pushes, 3 * f, s0)
-        st3(pushes, 3 * f + 1, s1)
-        st3(pushes, 3 * f + 2, s2)
+        corners(
+            f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, middles, cells, starts, order, pushes
+        )
 
     @device
     def push_vertex(
@@ -98,28 +66,10 @@ def skin_contact(normal_law):
     ):
         """Force on vertex i from the other's triangles, and what its own triangles left for it."""
         R = x.dtype.type
-        total = (R(0), R(0), R(0))
-        for s in range(slots[i], slots[i + 1]):
-            total = add3(total, ld3(pushes, slots[s]))
-        p = ld3(x, i)
-        first = x_o.shape[0]
-        r = middles_o[faces_o.shape[0], 0]
-        around = cells_around(p, r)
-        buckets = starts.shape[1] - 2
-        after = around[0]
-        for _ in range(cell_count(around)):
-            cell = after
-            after = next_cell(around, cell)
-            b = bucket(cell, buckets)
-            for s in range(starts[1, b], starts[1, b + 1]):
-                f = order[first + s]
-                if in_cell(cells, first + f, cell) and near(p, ld3(middles_o, f), r):
-                    g, _ = touch_force(
-                        clock, x, u, i, x_o, u_o, faces_o[f, 0], faces_o[f, 1], faces_o[f, 2], thickness[0],
-                        load(k_n, i),
-                    )
-                    total = add3(total, g)
-        return total
+        total = gathered_pushes(i, slots, pushes, (R(0), R(0), R(0)))
+        return vertex(
+            i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, middles_o, cells, starts, order, total
+        )
 
     @device
     def push_corners_adjoint(
@@ -127,45 +77,10 @@ def skin_contact(normal_law):
         middles, middles_o, cells, starts, order, pushes, adj_f, adj_o, adj_k_n, adj_k_n_o,
     ):
         """Stage: the corners' part of the transpose."""
-        R = x.dtype.type
-        zero = (R(0), R(0), R(0))
-        x0 = zero
-        x1 = zero
-        x2 = zero
-        u0 = zero
-        u1 = zero
-        u2 = zero
-        j0 = faces[f, 0]
-        j1 = faces[f, 1]
-        j2 = faces[f, 2]
-        c = ld3(middles, f)
-        r = middles[faces.shape[0], 0]
-        around = cells_around(c, r)
-        buckets = starts.shape[1] - 2
-        after = around[0]
-        for _ in range(cell_count(around)):
-            cell = after
-            after = next_cell(around, cell)
-            b = bucket(cell, buckets)
-            for s in range(starts[0, b], starts[0, b + 1]):
-                i = order[s]
-                if in_cell(cells, i, cell) and members_o[i] == 1 and near(ld3(x_o, i), c, r):
-                    w, m, gap, A, B, _ = touch_force_adjoint(
-                        clock, x_o, u_o, i, x, u, j0, j1, j2, thickness[0], load(k_n_o, i), adj_o, adj_f
-                    )
-                    x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
-                    x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
-                    x2 = add3(x2, sub3(mul3(gap, m[2]), mul3(A, w[2])))
-                    u0 = sub3(u0, mul3(B, w[0]))
-                    u1 = sub3(u1, mul3(B, w[1]))
-                    u2 = sub3(u2, mul3(B, w[2]))
-        row = 3 * faces.shape[0] + 6 * f
-        st3(pushes, row, x0)
-        st3(pushes, row + 1, u0)
-        st3(pushes, row + 2, x1)
-        st3(pushes, row + 3, u1)
-        st3(pushes, row + 4, x2)
-        st3(pushes, row + 5, u2)
+        corners_adjoint(
+            f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, middles, cells, starts, order, pushes,
+            adj_o, adj_f,
+        )
 
     @device
     def push_vertex_adjoint(
@@ -174,32 +89,11 @@ def skin_contact(normal_law):
     ):
         """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
         R = x.dtype.type
-        a_x = (R(0), R(0), R(0))
-        a_u = a_x
-        for s in range(slots[i], slots[i + 1]):
-            row = 3 * faces.shape[0] + 2 * slots[s]
-            a_x = add3(a_x, ld3(pushes, row))
-            a_u = add3(a_u, ld3(pushes, row + 1))
-        p = ld3(x, i)
-        first = x_o.shape[0]
-        r = middles_o[faces_o.shape[0], 0]
-        around = cells_around(p, r)
-        buckets = starts.shape[1] - 2
-        after = around[0]
-        for _ in range(cell_count(around)):
-            cell = after
-            after = next_cell(around, cell)
-            b = bucket(cell, buckets)
-            for s in range(starts[1, b], starts[1, b + 1]):
-                f = order[first + s]
-                if in_cell(cells, first + f, cell) and near(p, ld3(middles_o, f), r):
-                    _, _, _, A, B, a_k = touch_force_adjoint(
-                        clock, x, u, i, x_o, u_o, faces_o[f, 0], faces_o[f, 1], faces_o[f, 2], thickness[0],
-                        load(k_n, i), adj_f, adj_o,
-                    )
-                    a_x = add3(a_x, A)
-                    a_u = add3(a_u, B)
-                    add(adj_k_n, i, a_k)
-        return a_x, a_u
+        zero = (R(0), R(0), R(0))
+        a_x, a_u = gathered_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
+        return vertex_adjoint(
+            i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, middles_o, cells, starts, order,
+            adj_f, adj_o, adj_k_n, a_x, a_u,
+        )
 
     return push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint
