@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.motion.clips import Array
-from diffloom_fitting.motion.gauss_newton import Setting, linearised, loss_at, step_of
+from diffloom_fitting.motion.gauss_newton import Setting, held_back, linearised, loss_at, step_of
 from diffloom_fitting.motion.problem import MotionProblem
 from diffloom_fitting.motion.scoring import Score, score
 from diffloom_fitting.motion.unknowns import Shared, split, start_vector, values_at
@@ -22,11 +23,20 @@ TRIES = 8  # dampings of a step before a stage ends
 @dataclass(frozen=True)
 class MotionStage:
     """Frames of each clip that count (None: all), at most so many steps, and when to stop: two relative changes of the
-    loss in a row below ``change``."""
+    loss in a row below ``change``. fixed: shared unknowns that wait."""
 
     frames: int | None = None
     iterations: int = 20
     change: float = 1e-3
+    fixed: tuple[str, ...] = ()
+
+    def waiting(self, shared: Sequence[Shared]) -> NDArray[np.bool_]:
+        """Which numbers of the searched space wait."""
+        unknown = sorted(set(self.fixed) - {each.name for each in shared})
+        if unknown:
+            raise InputError(f"stages.fixed: nothing called {unknown[0]!r} is sought; expected some of "
+                             f"{', '.join(each.name for each in shared)}")  # fmt: skip
+        return np.concatenate([np.full(len(each.numbers), each.name in self.fixed) for each in shared])
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,7 @@ class MotionEstimate:
 
 @dataclass(frozen=True)
 class MotionResult:
-    """A fit: its loss [m^2] at the start and at the end over whole clips, the estimates, scores of the clips of the fit
+    """A fit: its loss [m^2] at start and end over whole clips, the estimates, scores of the clips of the fit
     and of those kept aside, and the corrections of each clip's start (clips, own)."""
 
     start_loss: float
@@ -100,9 +110,9 @@ def descend(
     watch: Callable[[int, float, Array], None],
 ) -> tuple[Array, Array, int]:  # fmt: skip
     """Levenberg-Marquardt: shared and own unknowns at the end, and how many steps were taken."""
-    damping, calm = 1e-3, 0
+    damping, calm, waiting = 1e-3, 0, stage.waiting(setting.shared)
     for step in range(stage.iterations):
-        at = linearised(problem, setting, z, y)
+        at = held_back(linearised(problem, setting, z, y), waiting)
         for _ in range(TRIES):
             dz, dy = step_of(at, damping)
             after = loss_at(problem, setting, z + dz, y + dy)
@@ -132,12 +142,13 @@ def estimates(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> t
     clips = len(g)
     few = clips / max(clips - len(z), 1)
     deviation = np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few)
+    parts = zip(setting.shared, split(setting.shared, z), split(setting.shared, deviation), strict=True)
     return tuple(
         MotionEstimate(
             unknown.name, tuple(unknown.numbers.tolist()), tuple(unknown.shown(own).tolist()),
             tuple(unknown.deviation(own, off).tolist()),
         )
-        for unknown, own, off in zip(setting.shared, split(setting.shared, z), split(setting.shared, deviation), strict=True)
+        for unknown, own, off in parts
     )  # fmt: skip
 
 

@@ -8,10 +8,11 @@ proportion: three simulations of all clips a column, whichever clip a column bel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom_fitting.motion.clips import Array
@@ -112,12 +113,19 @@ def _add(found: Linear, rows: list[int], flat: Array, column: Callable[[Array, A
         found.B[c], found.D[c], found.d[c] = J.T @ K / clips, K.T @ K / clips, K.T @ flat[i] / clips
 
 
+def held_back(at: Linear, fixed: NDArray[np.bool_]) -> Linear:
+    """The same with the shared unknowns flagged in ``fixed`` left where they are."""
+    A, B = np.where(fixed[:, None] | fixed[None, :], np.diag(np.where(fixed, 1.0, 0.0)), at.A), at.B.copy()
+    B[:, fixed] = 0.0
+    return replace(at, A=A, a=np.where(fixed, 0.0, at.a), B=B)
+
+
 def step_of(at: Linear, damping: float) -> tuple[Array, Array]:
     """The Levenberg-Marquardt step of shared and own unknowns: Schur's complement of the own blocks."""
     m, o = len(at.a), at.D.shape[1]
     A = at.A + damping * np.diag(np.diag(at.A) + 1e-12 * np.trace(at.A) / max(m, 1))
     if o == 0:
-        return -np.linalg.solve(A, at.a), np.zeros((len(at.D), 0))
+        return np.asarray(-np.linalg.solve(A, at.a), np.float64), np.zeros((len(at.D), 0))
     diagonal = np.einsum("cii->ci", at.D)
     D = at.D + damping * np.einsum("ci,ij->cij", diagonal, np.eye(o))
     BD = np.linalg.solve(D, np.swapaxes(at.B, 1, 2))  # D^-1 B^T

@@ -95,8 +95,10 @@ class MotionProblem:
                 turn[: len(clip), i] = clip.orientation
         starts = starts_of(clips, self.rules.start, self.rules.tolerance)
         turned = torch.tensor([clip.orientation is not None for clip in clips], dtype=torch.float64)
-        tensors = (torch.tensor(a) for a in (position, turn, weight))
-        return Group(self.model.copies(len(clips)), rows, clips[0].rate, starts, *tensors, turned)
+        return Group(
+            self.model.copies(len(clips)), rows, clips[0].rate, starts, torch.tensor(position), torch.tensor(turn),
+            torch.tensor(weight), turned,
+        )  # fmt: skip
 
     def poses(self, group: Group, values: Mapping[str, Tensor], own: Tensor | None, frames: int | None) -> Tensor:
         """(frames, n, 7) of the bodies' frames, in metres."""

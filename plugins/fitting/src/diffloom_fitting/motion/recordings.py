@@ -96,7 +96,9 @@ class Recording:
         wanted = [*names, *(() if self.clip is None else (self.clip,))]
         missing = [name for name in wanted if not table or name not in table[0]]
         if missing:
-            raise InputError(f"{path.name}: it has no column {missing[0]!r}; it has {', '.join(table[0] if table else ())}")
+            raise InputError(
+                f"{path.name}: it has no column {missing[0]!r}; it has {', '.join(table[0] if table else ())}"
+            )
         groups: dict[str, list[dict[str, str]]] = {}
         for line in table:
             groups.setdefault("0" if self.clip is None else line[self.clip], []).append(line)
