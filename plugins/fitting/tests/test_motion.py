@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from diffloom.interfaces import InputError
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_fitting.motion import Clip, MotionProblem, MotionStage, Own, Recording, Rules, Shared, fit_motion, score
+from diffloom_fitting.motion.files import load_motion
 from diffloom_fitting.motion.gauss_newton import Setting, linearised, step_of
 from diffloom_fitting.motion.rotations import between, from_vector, product, rotated, to_vector
 from diffloom_fitting.motion.starts import flight_frames, starts_of
@@ -37,7 +40,8 @@ def tosses() -> list[Clip]:
     model = cube().copies(count)
     values = {name: value for name, value in TRUTH.items() if name != "scale"}
     start = {"position": np.c_[np.zeros((count, 2)), random.uniform(0.16, 0.2, count)],
-             "orientation": random.normal(size=(count, 4)), "velocity": random.normal(0.0, 0.5, (count, 3)) - [0.0, 0.0, 0.5],
+             "orientation": random.normal(size=(count, 4)),
+             "velocity": random.normal(0.0, 0.5, (count, 3)) - [0.0, 0.0, 0.5],
              "angular_velocity": random.normal(0.0, 3.0, (count, 3))}  # fmt: skip
     params = model.params(torch.float64, **KNOWN, **values, **start)
     path = simulate(model, params, dt=1.0 / (RATE * SUBSTEPS), steps=SUBSTEPS * (FRAMES - 1), save_every=SUBSTEPS)
@@ -198,3 +202,89 @@ def test_scores_are_means_over_frames(tosses: list[Clip]) -> None:
     np.testing.assert_allclose(far.position, 0.01 / TRUTH["scale"] * 9 / 30, atol=near.position.max() + 1e-5)
     assert near.position.max() < 1e-3
     np.testing.assert_allclose(far.rotation, near.rotation, atol=1e-9)
+
+
+FILE = """
+substeps = 10
+width = 0.1
+[model]
+name = "rigid"
+contact = { law = "hunt_crossley", toe = 2e-3 }
+[[model.bodies]]
+shape = "box"
+size = 0.1
+mass = 0.4
+contact_stiffness = 4e3
+[params]
+gravity = [0.0, 0.0, -9.81]
+ground_normal = [0.0, 0.0, 1.0]
+contact_dissipation = "1.5 s/m"
+[recording]
+file = "none.npz"
+rate = 100
+columns = { position = [0, 1, 2], orientation = [3, 4, 5, 6], velocity = [7, 8, 9], angular_velocity = [10, 11, 12] }
+[clips]
+fit = "0:3"
+holdout = "3:"
+[start]
+rule = "sample"
+[loss]
+rotation_length = 0.05
+[unknowns.friction]
+start = 0.4
+[unknowns.scale]
+start = 1.0
+natural = 0.1
+[unknowns.centre_of_mass]
+start = [0.002, -0.002, 0.005]
+space = "free"
+natural = 0.01
+[documented]
+friction = 0.25
+[[stages]]
+frames = 18
+[[stages]]
+change = 1e-6
+"""
+
+
+def test_a_file_runs_and_another_recording_is_one_key(tmp_path: Path, tosses: list[Clip]) -> None:
+    from click.testing import CliRunner
+
+    from diffloom_fitting.commands.run import run
+
+    rows = np.concatenate([np.c_[c.position, c.orientation, c.velocity, c.angular_velocity] for c in tosses])
+    np.savez(tmp_path / "tosses.npz", rows=rows, lengths=[len(c) for c in tosses])
+    file = tmp_path / "cube.toml"
+    file.write_text(FILE)
+    absent = CliRunner().invoke(run, [str(file)])
+    assert "set DIFFLOOM_REAL_DATA" in str(absent.exception)
+    done = CliRunner().invoke(
+        run, [str(file), "--set", f"recording.file={tmp_path / 'tosses.npz'}", "--out", str(tmp_path / "out")],
+        catch_exceptions=False,
+    )  # fmt: skip
+    assert "clips kept aside: position 0.00 % of the width" in done.output, done.output
+    kept = json.loads((tmp_path / "out" / "result.json").read_text())
+    found = {each["name"]: each["found"] for each in kept["estimates"]}
+    assert found["friction"][0] == pytest.approx(0.25, rel=1e-3)
+    assert found["scale"][0] == pytest.approx(0.97, rel=1e-4)
+    assert len(kept["holdout"]["rotation"]) == 2
+    for change, words in (
+        ("clips.holdout=2:", "part them"),
+        ("clips.fit=9:", "names none"),
+        ("loss.name=absolute", "squares"),
+        ("unknowns.friction.start=-1.0", "log space"),
+    ):
+        with pytest.raises(InputError, match=words):
+            load_motion(file, [f"recording.file={tmp_path / 'tosses.npz'}", change])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("DIFFLOOM_REAL_DATA"), reason="DIFFLOOM_REAL_DATA names no folder of real data")
+def test_the_real_cube_in_short() -> None:
+    """Eight real tosses and the first impacts: the centre of mass shows, and the scale."""
+    file = Path(__file__).resolve().parents[3] / "experiments" / "real" / "real-cube.toml"
+    found = {each.name: each.found for each in load_motion(file, quick=True).run().estimates}
+    assert found["friction"][0] == pytest.approx(0.18, rel=0.2)
+    assert found["scale"][0] == pytest.approx(0.98, abs=0.03)
+    assert found["centre_of_mass"][2] == pytest.approx(6e-3, abs=2e-3)

@@ -74,8 +74,8 @@ def fit_motion(
 ) -> MotionResult:  # fmt: skip
     """Find the shared unknowns, and each clip's own where the problem's rules free them.
 
-    loss: "squares", or "huber" or "cauchy" with a threshold [m] for a frame's error. holdout: clips kept aside; they are
-    scored from their own starts. watch: called after each step with stage, step, loss and values.
+    loss: "squares", or "huber" or "cauchy" with a threshold [m] for a frame's error. holdout: clips kept aside, which
+    are scored from their own starts. watch: called after each step with stage, step, loss and values.
     """
     if loss not in ("squares", "huber", "cauchy") or threshold <= 0.0:
         raise InputError(f"loss: got {loss!r} with threshold {threshold:g}; expected squares, huber or cauchy and a "

@@ -51,8 +51,8 @@ class Rules:
 class Group:
     """Clips of like length that are simulated in one rollout, ``rows`` of them among all clips.
 
-    position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), of which those of a clip add up
-    to 1; turned: whether there are orientations.
+    position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), which add up to 1
+    over a clip; turned: whether there are orientations.
     """
 
     model: Any
@@ -72,8 +72,8 @@ class MotionProblem:
         if not clips:
             raise InputError("clips: there are none; expected at least one")
         if not hasattr(model, "copies") or not hasattr(model, "frames"):
-            raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, such "
-                             "as 'rigid' with one body")  # fmt: skip
+            raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, "
+                             "such as 'rigid' with one body")  # fmt: skip
         self.model, self.clips, self.rules = model, tuple(clips), rules
         order = sorted(range(len(clips)), key=lambda i: len(clips[i]))
         rows: list[list[int]] = []

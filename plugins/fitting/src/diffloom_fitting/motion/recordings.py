@@ -26,8 +26,8 @@ class Recording:
 
     columns: by kind, the numbers (NPZ, from 0) or names (CSV) of its columns; ``position`` must be there. rate: frames
     per second. unit: metres per recorded unit of length. axes: of the angular velocity, "world" or "body". rows and
-    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the column
-    of a CSV that says to which clip a line belongs. Missing samples are NaN, or empty in a CSV.
+    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the
+    column of a CSV that says to which clip a line belongs. Missing samples are NaN, or empty in a CSV.
     """
 
     file: str
