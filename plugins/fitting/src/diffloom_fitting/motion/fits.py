@@ -23,12 +23,14 @@ TRIES = 8  # dampings of a step before a stage ends
 @dataclass(frozen=True)
 class MotionStage:
     """Frames of each clip that count (None: all), at most so many steps, and when to stop: two relative changes of the
-    loss in a row below ``change``. fixed: shared unknowns that wait."""
+    loss in a row below ``change``. fixed: shared unknowns that stay as they are. width: of the Jacobian's differences,
+    see Setting."""
 
     frames: int | None = None
     iterations: int = 20
     change: float = 1e-3
     fixed: tuple[str, ...] = ()
+    width: float = 1e-5
 
     def waiting(self, shared: Sequence[Shared]) -> NDArray[np.bool_]:
         """Which numbers of the searched space wait."""
@@ -86,9 +88,9 @@ def fit_motion(
     own = 0 if problem.rules.own is None else problem.rules.own.size
     z, y = start_vector(shared), np.zeros((len(problem.clips), own))
     whole = Setting(tuple(shared), loss, threshold)
-    start_loss, steps = loss_at(problem, whole, z, y), 0
+    start_loss, steps, deviation = loss_at(problem, whole, z, y), 0, np.full(len(z), np.nan)
     for number, stage in enumerate(stages):
-        setting = replace(whole, frames=stage.frames)
+        setting = replace(whole, frames=stage.frames, width=stage.width)
 
         def told(step: int, value: float, z: Array, number: int = number) -> None:
             if watch is not None:
@@ -96,9 +98,11 @@ def fit_motion(
 
         z, y, taken = descend(problem, setting, z, y, stage, told)
         steps += taken
+        free = ~stage.waiting(shared)
+        deviation[free] = deviations(problem, setting, z, y, free)
     values = values_at(shared, torch.tensor(z))
     return MotionResult(
-        start_loss, loss_at(problem, whole, z, y), estimates(problem, whole, z, y),
+        start_loss, loss_at(problem, whole, z, y), estimates(shared, z, deviation),
         score(problem, values, torch.tensor(y) if own else None),
         None if holdout is None else score(holdout, values, None), y, steps, time.perf_counter() - begin,
         time.process_time() - clock,
@@ -129,8 +133,8 @@ def descend(
     return z, y, stage.iterations
 
 
-def estimates(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> tuple[MotionEstimate, ...]:
-    """Found values with standard deviations that hold whatever the clips' errors look like, as long as clips are
+def deviations(problem: MotionProblem, setting: Setting, z: Array, y: Array, free: NDArray[np.bool_]) -> Array:
+    """Standard deviations of the free numbers that hold whatever the clips' errors look like, as long as clips are
     independent of each other: H^-1 (sum g_c g_c^T) H^-1 with the gradient g_c of each clip's loss."""
     at = linearised(problem, setting, z, y)
     H, g = at.A, at.each
@@ -138,11 +142,14 @@ def estimates(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> t
         BD = np.linalg.solve(at.D, np.swapaxes(at.B, 1, 2))
         H = H - np.einsum("cmo,con->mn", at.B, BD)
         g = g - np.einsum("com,co->cm", BD, at.d)
-    inverse = np.linalg.pinv(H)
-    clips = len(g)
-    few = clips / max(clips - len(z), 1)
-    deviation = np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few)
-    parts = zip(setting.shared, split(setting.shared, z), split(setting.shared, deviation), strict=True)
+    inverse, g = np.linalg.pinv(H[np.ix_(free, free)]), g[:, free]
+    few = len(g) / max(len(g) - int(free.sum()), 1)
+    return np.asarray(np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few))
+
+
+def estimates(shared: Sequence[Shared], z: Array, deviation: Array) -> tuple[MotionEstimate, ...]:
+    """What was found of each unknown, and the deviations of the last stage in which it was free."""
+    parts = zip(shared, split(shared, z), split(shared, deviation), strict=True)
     return tuple(
         MotionEstimate(
             unknown.name, tuple(unknown.numbers.tolist()), tuple(unknown.shown(own).tolist()),

@@ -7,7 +7,6 @@ proportion: three simulations of all clips a column, whichever clip a column bel
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,19 +18,20 @@ from diffloom_fitting.motion.clips import Array
 from diffloom_fitting.motion.problem import Group, MotionProblem
 from diffloom_fitting.motion.unknowns import Shared, values_at
 
-WIDTH = 1e-6  # of central differences in the searched space, in units of natural changes
 ROBUST = ("squares", "huber", "cauchy")
 
 
 @dataclass(frozen=True)
 class Setting:
     """What is minimised: shared unknowns, the loss ("squares", "huber" or "cauchy" with a threshold [m] on a frame's
-    error) and how many frames of each clip count."""
+    error), how many frames of each clip count, and how wide the central differences are of which the Jacobian is made,
+    in units of natural changes of the searched space: over many impacts narrow ones see what is chaotic in them."""
 
     shared: tuple[Shared, ...]
     loss: str = "squares"
     threshold: float = 1.0
     frames: int | None = None
+    width: float = 1e-5
 
 
 @dataclass
@@ -92,18 +92,17 @@ def linearised(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> 
             def column(dz: Array, dy: Array, group: Group = group, weight: Tensor = weight) -> Array:
                 ahead = _rows(problem, setting, group, z + dz, y + dy)
                 behind = _rows(problem, setting, group, z - dz, y - dy)
-                slope = ((ahead - behind) * weight).reshape(len(ahead), -1) / (2.0 * WIDTH)
+                slope = ((ahead - behind) * weight).reshape(len(ahead), -1) / (2.0 * setting.width)
                 return np.asarray(slope.numpy())
 
-            _add(found, group.rows, flat, column, m, o)
+            steps = setting.width * np.eye(m + o)
+            _add(found, group.rows, flat, [column(step[:m], step[m:]) for step in steps], m)
     return found
 
 
-def _add(found: Linear, rows: list[int], flat: Array, column: Callable[[Array, Array], Array], m: int, o: int) -> None:
-    """Put the blocks of a group's clips in."""
-    clips = len(found.D)
-    steps = WIDTH * np.eye(m + o)
-    columns = [column(step[:m], step[m:]) for step in steps]
+def _add(found: Linear, rows: list[int], flat: Array, columns: list[Array], m: int) -> None:
+    """Put the blocks of a group's clips in; the first m columns are of shared unknowns."""
+    clips, o = len(found.D), len(columns) - m
     for i, c in enumerate(rows):
         J = np.stack([each[i] for each in columns[:m]], axis=1) if m else np.zeros((flat.shape[1], 0))
         K = np.stack([each[i] for each in columns[m:]], axis=1) if o else np.zeros((flat.shape[1], 0))

@@ -68,7 +68,8 @@ class MotionStageTable(Table):
     frames: int | None = Field(None, ge=2, description="frames of each clip that count; absent: all")
     iterations: int = Field(20, ge=1, description="most steps")
     change: Number = Field(1e-3, gt=0.0, description="two relative changes of the loss below this end the stage")
-    fixed: tuple[str, ...] = Field((), description="unknowns that wait")
+    fixed: tuple[str, ...] = Field((), description="unknowns that stay as they are")
+    width: Number = Field(1e-5, gt=0.0, description="of the Jacobian's differences, in natural changes")
 
 
 class MotionFile(Table):
