@@ -14,9 +14,9 @@ from diffloom_fitting.files.build import build_scene
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments"
-NAMES = ["cloth-velocity", "fem-mass", "fem-material", "rigid-contact", "rigid-mass"]
+NAMES = ["cloth-velocity", "fem-mass", "fem-material", "rigid-contact-linear", "rigid-mass"]
 # Without tables of ten seeds so far.
-FURTHER = ["bounce", "double-pendulum", "pendulum"]
+FURTHER = ["bounce", "double-pendulum", "pendulum", "rigid-contact"]
 # Judged by their loss, not by errors of what is sought: see their own tests below.
 SHAPED = ["smoke2d"]
 # Of several bodies.
@@ -35,6 +35,7 @@ REDUCED = {
     "jelly-and-brick": {"jelly.shear_modulus": 1e-3, "jelly.lame_modulus": 1e-3},
     "pendulum": {"length": 1e-3, "gravity": 1e-3},
     "rigid-contact": {"mass": 1e-3},
+    "rigid-contact-linear": {"mass": 1e-3},
     "rigid-mass": {"density": 1e-6},
 }
 

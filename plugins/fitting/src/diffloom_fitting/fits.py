@@ -15,6 +15,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss, get_optimiser
+from diffloom.testing.wide import WideComparison
 from diffloom_fitting.accepting import instance, shown, whole
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build_target import warn_of_cut
@@ -35,6 +36,7 @@ from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.uncertainty import Method, Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns import Unknown
+from diffloom_fitting.wide_check import check_wide
 
 resource: ModuleType | None
 try:
@@ -149,10 +151,11 @@ def run_fit(
     here = begin(experiment) if state is None else state
     records = list(history)
     badge: GradientCheck | str = "not asked for"
+    wide: WideComparison | None = None
     interrupted = False
     try:
         if check:
-            badge = _badge(experiment)
+            badge, wide = _badge(experiment), _wide(experiment)
             experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:
             here, record = advance(experiment, here)
@@ -161,7 +164,16 @@ def run_fit(
                 observer(here, record)
     except KeyboardInterrupt:
         interrupted = True
-    return replace(_result(experiment, here, tuple(records), badge, interrupted, sure), compiling=lap.compiling)
+    result = _result(experiment, here, tuple(records), badge, interrupted, sure)
+    return replace(result, compiling=lap.compiling, wide=wide)
+
+
+def _wide(experiment: Experiment) -> WideComparison | None:
+    """Whether the gradient at the start says what a change of a few per cent does: through impacts it may not."""
+    try:
+        return check_wide(experiment.objective(), experiment.start(), entries=6)
+    except FitError:
+        return None
 
 
 def _badge(experiment: Experiment) -> GradientCheck | str:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.deprecation import renamed_attributes
+from diffloom.testing.wide import WideComparison
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.trust.verdict import Verdict, not_judged
@@ -62,7 +63,8 @@ class Result:
     either, where there are tracks. uncertainty: or the reason why there is none. gradient: the check at the start (None when
     not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
-    label, where there are several. verdict: whether it can be trusted.
+    label, where there are several. verdict: whether it can be trusted. wide: the gradient at the start beside
+    differences of +-2 % (None when not asked for, or where these cannot be taken).
     """
 
     estimates: tuple[Estimate, ...]
@@ -86,6 +88,7 @@ class Result:
     views: Mapping[str, float] = field(default_factory=dict)
     verdict: Verdict = field(default_factory=lambda: not_judged("not asked for"))
     compiling: float = 0.0
+    wide: WideComparison | None = None
 
     @property
     def seconds_per_iteration(self) -> float:

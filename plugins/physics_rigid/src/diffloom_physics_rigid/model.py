@@ -226,8 +226,8 @@ class RigidModel(Model):
     def copies(self, count: int) -> RigidModel:
         """``count`` copies of the model's one body that do not touch each other: many runs in one rollout."""
         if len(self._tables) != 1 or self.pushes:
-            raise InputError(f"copies: got a model of {len(self.bodies)} bodies and {len(self.pushes)} pushes; expected "
-                             "one body without pushes")  # fmt: skip
+            raise InputError(f"copies: got a model of {len(self.bodies)} bodies and {len(self.pushes)} pushes; "
+                             "expected one body without pushes")  # fmt: skip
         return RigidModel(self._tables * count, ground=self.ground, collisions=False, contact=self.contact)
 
     def frames(self, trajectory: Trajectory, params: Params) -> Tensor:

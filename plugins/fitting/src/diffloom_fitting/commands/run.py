@@ -37,7 +37,7 @@ def run(
     file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
     view: bool,
 ) -> None:  # fmt: skip
-    """Fit the unknowns of the experiment FILE to its video.
+    """Fit the unknowns of the experiment FILE to its video, or to the motion of its [recording].
 
     Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
     found; --resume FOLDER goes on.
@@ -51,6 +51,8 @@ def run(
             f"--resume goes on with the experiment that {resume!r} holds; leave out {file!r}, or start it anew with "
             f"--out {resume} --overwrite instead of --resume"
         )
+    if file is not None and run_recorded(file, options, out):
+        return
     if resume is not None:
         if options != Options() or out or overwrite:
             raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
@@ -73,6 +75,20 @@ def run(
     result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report, view=view)
     if result.interrupted:
         raise SystemExit(130)
+
+
+def run_recorded(file: str, options: Options, out: str | None) -> bool:
+    """Fit a file about measured motion; False where it is about a video."""
+    from diffloom_fitting.motion.files import is_motion
+
+    if not is_motion(file):
+        return False
+    from diffloom_fitting.motion.command import run_motion
+    from diffloom_fitting.run_folder import RunFolder
+
+    place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
+    run_motion(file, options.settings, options.quick, place)
+    return True
 
 
 def clear_run(place: Path, overwrite: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +12,7 @@ from diffloom_fitting.console.numbers import memory, number, percent, seconds, s
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.result import Result
 from diffloom_fitting.uncertainty import Uncertainty
+from diffloom_fitting.wide_check import ADVICE
 
 
 def result_table(result: Result) -> Table:
@@ -93,10 +96,16 @@ def sureness(found: Uncertainty, reasons: str = "") -> str:
 
 def gradient_lines(result: Result) -> list[str]:
     """The gradient check in a sentence."""
-    check = result.gradient
+    check, wide = result.gradient, result.wide
+    apart = []
+    if wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
+        apart = [
+            f"at the start the gradient DOES NOT SAY what a change of {100 * wide.width:g} % does: cosine "
+            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {ADVICE}"
+        ]
     if isinstance(check, GradientCheck):
         word = "agrees" if check.passed else "DOES NOT AGREE"
-        return [f"gradient {word} with finite differences: worst error {check.worst:.1e}"]
+        return [f"gradient {word} with finite differences: worst error {check.worst:.1e}", *apart]
     return [] if check == "not asked for" else [f"gradient check failed: {check}"]
 
 

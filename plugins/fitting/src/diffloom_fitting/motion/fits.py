@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.motion.clips import Array
-from diffloom_fitting.motion.gauss_newton import Setting, linearised, loss_at, step_of
+from diffloom_fitting.motion.gauss_newton import Setting, held_back, linearised, loss_at, step_of
 from diffloom_fitting.motion.problem import MotionProblem
 from diffloom_fitting.motion.scoring import Score, score
 from diffloom_fitting.motion.unknowns import Shared, split, start_vector, values_at
@@ -22,11 +23,22 @@ TRIES = 8  # dampings of a step before a stage ends
 @dataclass(frozen=True)
 class MotionStage:
     """Frames of each clip that count (None: all), at most so many steps, and when to stop: two relative changes of the
-    loss in a row below ``change``."""
+    loss in a row below ``change``. fixed: shared unknowns that stay as they are. width: of the Jacobian's differences,
+    see Setting."""
 
     frames: int | None = None
     iterations: int = 20
     change: float = 1e-3
+    fixed: tuple[str, ...] = ()
+    width: float = 1e-5
+
+    def waiting(self, shared: Sequence[Shared]) -> NDArray[np.bool_]:
+        """Which numbers of the searched space wait."""
+        unknown = sorted(set(self.fixed) - {each.name for each in shared})
+        if unknown:
+            raise InputError(f"stages.fixed: nothing called {unknown[0]!r} is sought; expected some of "
+                             f"{', '.join(each.name for each in shared)}")  # fmt: skip
+        return np.concatenate([np.full(len(each.numbers), each.name in self.fixed) for each in shared])
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class MotionEstimate:
 
 @dataclass(frozen=True)
 class MotionResult:
-    """A fit: its loss [m^2] at the start and at the end over whole clips, the estimates, scores of the clips of the fit
+    """A fit: its loss [m^2] at start and end over whole clips, the estimates, scores of the clips of the fit
     and of those kept aside, and the corrections of each clip's start (clips, own)."""
 
     start_loss: float
@@ -64,8 +76,8 @@ def fit_motion(
 ) -> MotionResult:  # fmt: skip
     """Find the shared unknowns, and each clip's own where the problem's rules free them.
 
-    loss: "squares", or "huber" or "cauchy" with a threshold [m] for a frame's error. holdout: clips kept aside; they are
-    scored from their own starts. watch: called after each step with stage, step, loss and values.
+    loss: "squares", or "huber" or "cauchy" with a threshold [m] for a frame's error. holdout: clips kept aside, which
+    are scored from their own starts. watch: called after each step with stage, step, loss and values.
     """
     if loss not in ("squares", "huber", "cauchy") or threshold <= 0.0:
         raise InputError(f"loss: got {loss!r} with threshold {threshold:g}; expected squares, huber or cauchy and a "
@@ -76,9 +88,9 @@ def fit_motion(
     own = 0 if problem.rules.own is None else problem.rules.own.size
     z, y = start_vector(shared), np.zeros((len(problem.clips), own))
     whole = Setting(tuple(shared), loss, threshold)
-    start_loss, steps = loss_at(problem, whole, z, y), 0
+    start_loss, steps, deviation = loss_at(problem, whole, z, y), 0, np.full(len(z), np.nan)
     for number, stage in enumerate(stages):
-        setting = replace(whole, frames=stage.frames)
+        setting = replace(whole, frames=stage.frames, width=stage.width)
 
         def told(step: int, value: float, z: Array, number: int = number) -> None:
             if watch is not None:
@@ -86,9 +98,11 @@ def fit_motion(
 
         z, y, taken = descend(problem, setting, z, y, stage, told)
         steps += taken
+        free = ~stage.waiting(shared)
+        deviation[free] = deviations(problem, setting, z, y, free)
     values = values_at(shared, torch.tensor(z))
     return MotionResult(
-        start_loss, loss_at(problem, whole, z, y), estimates(problem, whole, z, y),
+        start_loss, loss_at(problem, whole, z, y), estimates(shared, z, deviation),
         score(problem, values, torch.tensor(y) if own else None),
         None if holdout is None else score(holdout, values, None), y, steps, time.perf_counter() - begin,
         time.process_time() - clock,
@@ -100,9 +114,9 @@ def descend(
     watch: Callable[[int, float, Array], None],
 ) -> tuple[Array, Array, int]:  # fmt: skip
     """Levenberg-Marquardt: shared and own unknowns at the end, and how many steps were taken."""
-    damping, calm = 1e-3, 0
+    damping, calm, waiting = 1e-3, 0, stage.waiting(setting.shared)
     for step in range(stage.iterations):
-        at = linearised(problem, setting, z, y)
+        at = held_back(linearised(problem, setting, z, y), waiting)
         for _ in range(TRIES):
             dz, dy = step_of(at, damping)
             after = loss_at(problem, setting, z + dz, y + dy)
@@ -119,8 +133,8 @@ def descend(
     return z, y, stage.iterations
 
 
-def estimates(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> tuple[MotionEstimate, ...]:
-    """Found values with standard deviations that hold whatever the clips' errors look like, as long as clips are
+def deviations(problem: MotionProblem, setting: Setting, z: Array, y: Array, free: NDArray[np.bool_]) -> Array:
+    """Standard deviations of the free numbers that hold whatever the clips' errors look like, as long as clips are
     independent of each other: H^-1 (sum g_c g_c^T) H^-1 with the gradient g_c of each clip's loss."""
     at = linearised(problem, setting, z, y)
     H, g = at.A, at.each
@@ -128,16 +142,20 @@ def estimates(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> t
         BD = np.linalg.solve(at.D, np.swapaxes(at.B, 1, 2))
         H = H - np.einsum("cmo,con->mn", at.B, BD)
         g = g - np.einsum("com,co->cm", BD, at.d)
-    inverse = np.linalg.pinv(H)
-    clips = len(g)
-    few = clips / max(clips - len(z), 1)
-    deviation = np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few)
+    inverse, g = np.linalg.pinv(H[np.ix_(free, free)]), g[:, free]
+    few = len(g) / max(len(g) - int(free.sum()), 1)
+    return np.asarray(np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few))
+
+
+def estimates(shared: Sequence[Shared], z: Array, deviation: Array) -> tuple[MotionEstimate, ...]:
+    """What was found of each unknown, and the deviations of the last stage in which it was free."""
+    parts = zip(shared, split(shared, z), split(shared, deviation), strict=True)
     return tuple(
         MotionEstimate(
             unknown.name, tuple(unknown.numbers.tolist()), tuple(unknown.shown(own).tolist()),
             tuple(unknown.deviation(own, off).tolist()),
         )
-        for unknown, own, off in zip(setting.shared, split(setting.shared, z), split(setting.shared, deviation), strict=True)
+        for unknown, own, off in parts
     )  # fmt: skip
 
 

@@ -7,30 +7,31 @@ proportion: three simulations of all clips a column, whichever clip a column bel
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom_fitting.motion.clips import Array
 from diffloom_fitting.motion.problem import Group, MotionProblem
 from diffloom_fitting.motion.unknowns import Shared, values_at
 
-WIDTH = 1e-6  # of central differences in the searched space, in units of natural changes
 ROBUST = ("squares", "huber", "cauchy")
 
 
 @dataclass(frozen=True)
 class Setting:
     """What is minimised: shared unknowns, the loss ("squares", "huber" or "cauchy" with a threshold [m] on a frame's
-    error) and how many frames of each clip count."""
+    error), how many frames of each clip count, and how wide the central differences are of which the Jacobian is made,
+    in units of natural changes of the searched space: over many impacts narrow ones see what is chaotic in them."""
 
     shared: tuple[Shared, ...]
     loss: str = "squares"
     threshold: float = 1.0
     frames: int | None = None
+    width: float = 1e-5
 
 
 @dataclass
@@ -91,18 +92,17 @@ def linearised(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> 
             def column(dz: Array, dy: Array, group: Group = group, weight: Tensor = weight) -> Array:
                 ahead = _rows(problem, setting, group, z + dz, y + dy)
                 behind = _rows(problem, setting, group, z - dz, y - dy)
-                slope = ((ahead - behind) * weight).reshape(len(ahead), -1) / (2.0 * WIDTH)
+                slope = ((ahead - behind) * weight).reshape(len(ahead), -1) / (2.0 * setting.width)
                 return np.asarray(slope.numpy())
 
-            _add(found, group.rows, flat, column, m, o)
+            steps = setting.width * np.eye(m + o)
+            _add(found, group.rows, flat, [column(step[:m], step[m:]) for step in steps], m)
     return found
 
 
-def _add(found: Linear, rows: list[int], flat: Array, column: Callable[[Array, Array], Array], m: int, o: int) -> None:
-    """Put the blocks of a group's clips in."""
-    clips = len(found.D)
-    steps = WIDTH * np.eye(m + o)
-    columns = [column(step[:m], step[m:]) for step in steps]
+def _add(found: Linear, rows: list[int], flat: Array, columns: list[Array], m: int) -> None:
+    """Put the blocks of a group's clips in; the first m columns are of shared unknowns."""
+    clips, o = len(found.D), len(columns) - m
     for i, c in enumerate(rows):
         J = np.stack([each[i] for each in columns[:m]], axis=1) if m else np.zeros((flat.shape[1], 0))
         K = np.stack([each[i] for each in columns[m:]], axis=1) if o else np.zeros((flat.shape[1], 0))
@@ -112,12 +112,19 @@ def _add(found: Linear, rows: list[int], flat: Array, column: Callable[[Array, A
         found.B[c], found.D[c], found.d[c] = J.T @ K / clips, K.T @ K / clips, K.T @ flat[i] / clips
 
 
+def held_back(at: Linear, fixed: NDArray[np.bool_]) -> Linear:
+    """The same with the shared unknowns flagged in ``fixed`` left where they are."""
+    A, B = np.where(fixed[:, None] | fixed[None, :], np.diag(np.where(fixed, 1.0, 0.0)), at.A), at.B.copy()
+    B[:, fixed] = 0.0
+    return replace(at, A=A, a=np.where(fixed, 0.0, at.a), B=B)
+
+
 def step_of(at: Linear, damping: float) -> tuple[Array, Array]:
     """The Levenberg-Marquardt step of shared and own unknowns: Schur's complement of the own blocks."""
     m, o = len(at.a), at.D.shape[1]
     A = at.A + damping * np.diag(np.diag(at.A) + 1e-12 * np.trace(at.A) / max(m, 1))
     if o == 0:
-        return -np.linalg.solve(A, at.a), np.zeros((len(at.D), 0))
+        return np.asarray(-np.linalg.solve(A, at.a), np.float64), np.zeros((len(at.D), 0))
     diagonal = np.einsum("cii->ci", at.D)
     D = at.D + damping * np.einsum("ci,ij->cij", diagonal, np.eye(o))
     BD = np.linalg.solve(D, np.swapaxes(at.B, 1, 2))  # D^-1 B^T

@@ -51,8 +51,8 @@ class Rules:
 class Group:
     """Clips of like length that are simulated in one rollout, ``rows`` of them among all clips.
 
-    position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), of which those of a clip add up
-    to 1; turned: whether there are orientations.
+    position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), which add up to 1
+    over a clip; turned: whether there are orientations.
     """
 
     model: Any
@@ -72,8 +72,8 @@ class MotionProblem:
         if not clips:
             raise InputError("clips: there are none; expected at least one")
         if not hasattr(model, "copies") or not hasattr(model, "frames"):
-            raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, such "
-                             "as 'rigid' with one body")  # fmt: skip
+            raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, "
+                             "such as 'rigid' with one body")  # fmt: skip
         self.model, self.clips, self.rules = model, tuple(clips), rules
         order = sorted(range(len(clips)), key=lambda i: len(clips[i]))
         rows: list[list[int]] = []
@@ -95,8 +95,10 @@ class MotionProblem:
                 turn[: len(clip), i] = clip.orientation
         starts = starts_of(clips, self.rules.start, self.rules.tolerance)
         turned = torch.tensor([clip.orientation is not None for clip in clips], dtype=torch.float64)
-        tensors = (torch.tensor(a) for a in (position, turn, weight))
-        return Group(self.model.copies(len(clips)), rows, clips[0].rate, starts, *tensors, turned)
+        return Group(
+            self.model.copies(len(clips)), rows, clips[0].rate, starts, torch.tensor(position), torch.tensor(turn),
+            torch.tensor(weight), turned,
+        )  # fmt: skip
 
     def poses(self, group: Group, values: Mapping[str, Tensor], own: Tensor | None, frames: int | None) -> Tensor:
         """(frames, n, 7) of the bodies' frames, in metres."""

@@ -26,8 +26,8 @@ class Recording:
 
     columns: by kind, the numbers (NPZ, from 0) or names (CSV) of its columns; ``position`` must be there. rate: frames
     per second. unit: metres per recorded unit of length. axes: of the angular velocity, "world" or "body". rows and
-    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the column
-    of a CSV that says to which clip a line belongs. Missing samples are NaN, or empty in a CSV.
+    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the
+    column of a CSV that says to which clip a line belongs. Missing samples are NaN, or empty in a CSV.
     """
 
     file: str
@@ -96,7 +96,9 @@ class Recording:
         wanted = [*names, *(() if self.clip is None else (self.clip,))]
         missing = [name for name in wanted if not table or name not in table[0]]
         if missing:
-            raise InputError(f"{path.name}: it has no column {missing[0]!r}; it has {', '.join(table[0] if table else ())}")
+            raise InputError(
+                f"{path.name}: it has no column {missing[0]!r}; it has {', '.join(table[0] if table else ())}"
+            )
         groups: dict[str, list[dict[str, str]]] = {}
         for line in table:
             groups.setdefault("0" if self.clip is None else line[self.clip], []).append(line)

@@ -31,7 +31,8 @@ def rotated(turn: Tensor, vector: Tensor) -> Tensor:
     axis, w = turn[..., 1:], turn[..., :1]
     axis, vector = torch.broadcast_tensors(axis, vector)
     once = torch.linalg.cross(axis, vector)
-    return vector + 2.0 * (w * once + torch.linalg.cross(axis, once))
+    turned: Tensor = vector + 2.0 * (w * once + torch.linalg.cross(axis, once))
+    return turned
 
 
 def from_vector(vector: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ MOMENT = 1e-6  # [s]
 @dataclass(frozen=True)
 class Starts:
     """Of n clips, padded to f frames: place (n, f, 3) [recorded m] and arm (n, f, 4): the orientations that turn c;
-    here (n, 2, f): what makes place and velocity at the start of them; fall (n, f): the time squared over 2; orientation
+    here (n, 2, f): what makes place and velocity at the start of them; fall (n, f): half the time squared; orientation
     (n, 4) and angular_velocity (n, 3) at the start."""
 
     place: Tensor

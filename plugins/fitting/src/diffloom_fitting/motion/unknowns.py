@@ -70,8 +70,8 @@ class Shared:
 class Own:
     """Corrections of each clip's start, with what is expected of them.
 
-    deviations: by part of the start, the standard deviation [m, rad, m/s, rad/s] of its error. noise: standard deviation
-    [m] of a frame's error that they are weighed against.
+    deviations: by part of the start, the standard deviation [m, rad, m/s, rad/s] of its error. noise: that [m]
+    of a frame's error that they are weighed against.
     """
 
     deviations: Mapping[str, float]

@@ -1,0 +1,107 @@
+"""From an experiment file with a [recording] to a fit."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from diffloom.interfaces import InputError
+from diffloom.plugins import get_model
+from diffloom_fitting.files.build import known_value
+from diffloom_fitting.files.errors import explain
+from diffloom_fitting.files.make import make, with_paths
+from diffloom_fitting.files.overrides import override, parse_setting
+from diffloom_fitting.motion.clips import Clip
+from diffloom_fitting.motion.fits import MotionResult, MotionStage, Watch, fit_motion
+from diffloom_fitting.motion.problem import MotionProblem, Rules
+from diffloom_fitting.motion.recordings import Recording
+from diffloom_fitting.motion.schema import MotionFile
+from diffloom_fitting.motion.unknowns import Own, Shared
+
+
+def is_motion(path: str | Path) -> bool:
+    """Whether a file is about measured motion: it has a [recording]."""
+    try:
+        return "recording" in tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False  # whoever reads it next says what is wrong
+
+
+@dataclass(frozen=True)
+class MotionExperiment:
+    """A file that was read: clips of the fit and those kept aside under one model, and what is sought how."""
+
+    content: MotionFile
+    problem: MotionProblem
+    holdout: MotionProblem | None
+    shared: tuple[Shared, ...]
+    stages: tuple[MotionStage, ...]
+
+    def run(self, watch: Watch | None = None) -> MotionResult:
+        """Fit and score."""
+        loss = self.content.loss
+        return fit_motion(
+            self.problem, self.shared, self.stages, loss=loss.name, threshold=loss.threshold, holdout=self.holdout,
+            watch=watch,
+        )  # fmt: skip
+
+
+def load_motion(path: str | Path, settings: Sequence[str] = (), quick: bool = False) -> MotionExperiment:
+    """Read a file. settings: changes such as "recording.file=other.npz"; quick: put its [variants.quick] in."""
+    place = Path(path)
+    raw = tomllib.loads(place.read_text(encoding="utf-8"))
+    variants = raw.pop("variants", {})
+    try:
+        raw = override(raw, variants.get("quick", {}) if quick else {})
+        raw = override(raw, dict(parse_setting(text) for text in settings))
+        content = MotionFile.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(f"{place.name} cannot be used:\n{explain(error, MotionFile)}") from error
+    except InputError as error:
+        raise InputError(f"{place.name}: {error}") from error
+    try:
+        return build_motion(content, place.parent)
+    except InputError as error:
+        raise InputError(f"{place.name}: {error}") from error
+
+
+def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
+    """The experiment of checked data."""
+    name = content.model.name
+    model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
+    params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
+    start, loss = content.start, content.loss
+    own = Own(start.free, start.noise) if start.free else None
+    rules = Rules(params, content.substeps, loss.rotation_length, start.rule, start.tolerance, own)
+    clips = Recording(**content.recording.model_dump()).read(folder)
+    fit = chosen(clips, content.clips.fit, "clips.fit")
+    holdout = [] if content.clips.holdout is None else chosen(clips, content.clips.holdout, "clips.holdout")
+    twice = {clip.name for clip in fit} & {clip.name for clip in holdout}
+    if twice:
+        raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
+    if content.clips.windows is not None:
+        frames, stride = content.clips.windows
+        fit = [window for clip in fit for window in clip.windows(frames, stride)]
+    return MotionExperiment(
+        content, MotionProblem(model, fit, rules), MotionProblem(model, holdout, rules) if holdout else None,
+        tuple(Shared(name, **table.model_dump()) for name, table in content.unknowns.items()),
+        tuple(MotionStage(**stage.model_dump()) for stage in content.stages),
+    )  # fmt: skip
+
+
+def chosen(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
+    """The clips that first:end or first:end:step names."""
+    try:
+        parts = [int(part) if part.strip() else None for part in which.split(":")]
+        found = list(clips[slice(*parts)]) if len(parts) in (2, 3) else None
+    except ValueError:
+        found = None
+    if found is None:
+        raise InputError(f"{place}: got {which!r}; expected first:end or first:end:step, such as 0:100")
+    if not found:
+        raise InputError(f"{place}: {which!r} names none of the {len(clips)} clips")
+    return found
