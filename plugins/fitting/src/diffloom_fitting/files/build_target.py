@@ -21,6 +21,7 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.segmentation import Segmenter, segment
 from diffloom_fitting.segmentation.confidence import without_repeats
 from diffloom_fitting.targets import Target, Targets, read_masks, read_video, synthesise
+from diffloom_fitting.targets.lost_frames import with_lost_frames
 from diffloom_fitting.targets.folder import read_image
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
@@ -137,6 +138,9 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         target = segment(target, _segmenter(table.segment, folder))
     if table.repeats == "drop":
         target = without_repeats(target, table.rate)
+    if table.lost_frames == "find":
+        target = with_lost_frames(target, table.every)
+        target = target.select([i for i, time in enumerate(target.times.tolist()) if time <= span])
     if offset < 0.0:
         # frames from before the simulation's start have nothing to be compared with
         later = [i for i, time in enumerate(target.times.tolist()) if time + offset >= 0.0]

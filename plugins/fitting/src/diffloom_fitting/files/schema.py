@@ -151,6 +151,9 @@ class TargetTable(Table):
     repeats: Literal["keep", "drop"] = Field(
         "keep", description="leave out frames that repeat the one before; with rate, those that are left are counted"
     )
+    lost_frames: Literal["ignore", "find"] = Field(
+        "ignore", description="find where the camera lost frames, from leaps of the track, and move later times back"
+    )
     masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
