@@ -25,11 +25,19 @@ TRUTH = {
     "camera.time_offset": 0.0123,
     "appearance.size": 1.2,
 }
-OFF = {"camera.gain": 1.0, "camera.gamma": 1.0, "appearance.size": 1.0, "camera.exposure": 0.04, "camera.readout": 0.0273}
+OFF = {
+    "camera.gain": 1.0,
+    "camera.gamma": 1.0,
+    "appearance.size": 1.0,
+    "camera.exposure": 0.04,
+    "camera.readout": 0.0273,
+}
 
 
 def toy_scene(camera=None, **sensor):
-    view = fitting.Viewpoint(camera or fitting.Orbit(distance=4.0, elevation=12.0, size=SIZE), sensor=fitting.Sensor(**sensor))
+    view = fitting.Viewpoint(
+        camera or fitting.Orbit(distance=4.0, elevation=12.0, size=SIZE), sensor=fitting.Sensor(**sensor)
+    )
     model = fitting_toys.ToyModel()
     params = model.params(torch.float64, velocity=[1.1, 1.7, 0.4])
     return fitting.Scene(model, fitting_toys.ToyRenderer(), view, params, dt=0.01, steps=60, integrator="toy_steps")

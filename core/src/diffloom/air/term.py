@@ -27,8 +27,8 @@ class Air(ForceTerm):
     s omega x w and a torque -d omega.
 
     linear_drag: c1 [N s/m]. quadratic_drag: c2 [N s^2/m^2], which for a ball of radius R is drag coefficient x
-    (density / 2) pi R^2: see ``of_ball``. lift: s [N s^2/(m rad)]. spin_damping: d [N m s/rad]. wind: velocity of the air
-    [m/s].
+    (density / 2) pi R^2: see ``of_ball``. lift: s [N s^2/(m rad)]. spin_damping: d [N m s/rad]. wind: velocity of the
+    air [m/s].
     """
 
     linear_drag: float = 0.0

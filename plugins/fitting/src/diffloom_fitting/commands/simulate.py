@@ -21,7 +21,6 @@ def simulate(
 ) -> None:  # fmt: skip
     """Simulate the scene of FILE and write video.mp4 (video-<label>.mp4 of each view) and states.npz (q, u, times)."""
     import time
-
     from itertools import accumulate
 
     import torch

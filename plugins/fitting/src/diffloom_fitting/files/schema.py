@@ -121,6 +121,14 @@ class RendererTable(Table):
         return dict((self.model_extra or {}).get(name, {}))
 
 
+class PlateTable(Table):
+    """Which part of the video shows the background."""
+
+    begin: float = Field(0.0, ge=0.0, description="time in the video [s]")
+    duration: float = Field(gt=0.0, description="how much of it [s]")
+    every: int = Field(1, ge=1, description="each n-th frame")
+
+
 class TargetTable(Table):
     """What is to be matched: a video, or one synthesised with the values in [truth]."""
 
@@ -156,6 +164,9 @@ class TargetTable(Table):
     )
     masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
+    plate: PlateTable | None = Field(
+        None, description="the part of the video whose median is the background; absent: the part that is read"
+    )
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
     levels: int | None = Field(None, ge=1, description="round the synthesised video to so many grey levels, e.g. 255")
     frames: FramesTable = Field(FramesTable(), description="which frames the loss sees")
