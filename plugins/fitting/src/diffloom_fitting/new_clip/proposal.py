@@ -29,8 +29,8 @@ CLEANING = {"convex": True, "thin": 0.2}
 @dataclass(frozen=True)
 class Proposal:
     """video: with masks and tracks. segmenter: the name of what made them. kind: "pendulum" or "throw". begin,
-    duration: the longest time in which the object is seen without a break, of a throw up to its first bounce [s]. sentences: what
-    was seen."""
+    duration: the longest time in which the object is seen without a break, of a throw up to its first bounce [s].
+    sentences: what was seen."""
 
     video: Target
     segmenter: str

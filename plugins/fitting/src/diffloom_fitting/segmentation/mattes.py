@@ -47,8 +47,8 @@ class Cleaning:
         ):
             raise InputError(
                 f"cleaning: got least={self.least}, keep={self.keep}, soft={self.soft}, edge={self.edge}, "
-                f"close={self.close} and thin={self.thin}; expected a part of the image below 1, at least one piece, pixels of 0 or more and "
-                "a share of the radius below 1"
+                f"close={self.close} and thin={self.thin}; expected a part of the image below 1, at least "
+                "one piece, pixels of 0 or more and a share of the radius below 1"
             )
 
     def pieces(self, rough: Flags) -> Flags:

@@ -90,8 +90,8 @@ class BackgroundPlate(Segmenter):
     """What differs from a background plate, for a camera that stands still.
 
     plate: "median" of the video, "first" frames, or an image (an array, or a file); first: how many of them. threshold:
-    least difference in colour (0..1) of the object, None to take it from the video. shadows: leave out what is only darker
-    than the plate. cleaning: how the mask is made clean.
+    least difference in colour (0..1) of the object, None to take it from the video. shadows: leave out what is only
+    darker than the plate. cleaning: how the mask is made clean.
     """
 
     plate: str | Plane = "median"

@@ -77,6 +77,7 @@ def _motion(times: Row, places: Row) -> tuple[int, Curve]:
     step = float(np.median(np.diff(times)))
     if times[-1] - times[0] > 20.0 * step:
         omega, left = frequency(times, swinging)
+        omega = _usual_frequency(times, swinging, omega)
         side = round(PERIODS * 2.0 * np.pi / omega / step)
         if left < SWINGS and side >= SIDE:
             # The second harmonic is the height of a pendulum.
@@ -84,6 +85,15 @@ def _motion(times: Row, places: Row) -> tuple[int, Curve]:
                 [np.ones_like(t), *(f(n * omega * t) for n in (1, 2) for f in (np.cos, np.sin))], axis=1
             )
     return SIDE, lambda t: np.stack([np.ones_like(t), t, t * t], axis=1)
+
+
+def _usual_frequency(times: Row, swinging: Row, omega: float) -> float:
+    """The median frequency over windows of two periods: gaps spoil few of them, but all of a whole clip."""
+    span = 4.0 * np.pi / omega
+    begins = np.arange(times[0], times[-1] - span, 0.5 * span)
+    windows = [(times >= begin) & (times <= begin + span) for begin in begins]
+    found = [frequency(times[near], swinging[near])[0] for near in windows if int(near.sum()) > 3 * SIDE]
+    return float(np.median(found)) if found else omega
 
 
 def _left_over(times: Row, places: Row, k: int, side: int, gap: float, curve: Curve) -> float:
