@@ -61,11 +61,12 @@ def diffloom_register_contact_laws(register: Register) -> None:
 
 @hookimpl
 def diffloom_register_terms(register: Register) -> None:
-    """Offer the obstacles of the core."""
+    """Offer the obstacles of the core, and air."""
     solid = "diffloom.contact.obstacles"
     register("sphere", f"{solid}:Sphere", summary="Obstacle: a ball that particles and rigid bodies touch")
     register("box", f"{solid}:Box", summary="Obstacle: a box, in any orientation")
     register("capsule", f"{solid}:Capsule", summary="Obstacle: a cylinder with round ends")
     register("plane", f"{solid}:Plane", summary="Obstacle: a plane besides the ground")
     register("height_field", "diffloom.contact.height_field:HeightField", summary="Obstacle: ground of given heights")
+    register("air", "diffloom.air.term:Air", summary="Drag, Magnus lift and spin decay in air that may blow")
     register("mesh", "diffloom.contact.mesh_obstacle:Mesh", summary="Obstacle: a closed mesh, by signed distances")

@@ -83,7 +83,16 @@ _HOMES = {
     "files": ("build_experiment", "build_scene", "load_file"),
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
-    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError", "TrackError"),
+    "losses": (
+        "InteriorError",
+        "Loss",
+        "MultiScale",
+        "IoU",
+        "PixelError",
+        "SilhouetteError",
+        "StateError",
+        "TrackError",
+    ),
     "objective": ("Evaluation", "Objective"),
     "optimisers": (
         "Adam",

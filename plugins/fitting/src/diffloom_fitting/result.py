@@ -60,8 +60,8 @@ class Result:
 
     z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
     aside (None without). track_pixels, holdout_pixels: rms distance of the object's centroid from its track [px], on
-    either, where there are tracks. uncertainty: or the reason why there is none. gradient: the check at the start (None when
-    not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
+    either, where there are tracks. uncertainty: or the reason why there is none. gradient: the check at the start (None
+    when not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
     label, where there are several. verdict: whether it can be trusted. wide: the gradient at the start beside
     differences of +-2 % (None when not asked for, or where these cannot be taken).

@@ -18,10 +18,12 @@ BRASS, STEEL, SLATE = (0.95, 0.7, 0.25), (0.7, 0.75, 0.8), (0.25, 0.35, 0.5)
 
 
 def bob_link(name: str, length: float, mass: float, bob: float, rod: float, **rest: Any) -> Table:
-    """A point mass at the end of a rod without mass; the ball that is drawn rides on the end, the rod stretches. A rod of
-    radius 0 is a thread that is not drawn."""
-    thread = {"shape": "cylinder", "radius": rod, "height": length, "position": [0.0, -0.5 * length, 0.0], "segments": 8,
-              "colour": STEEL}  # fmt: skip
+    """A point mass at the end of a rod without mass; the ball that is drawn rides on the end, the rod stretches. A rod
+    of radius 0 is a thread that is not drawn."""
+    thread = {
+        "shape": "cylinder", "radius": rod, "height": length, "position": [0.0, -0.5 * length, 0.0], "segments": 8,
+        "colour": STEEL,
+    }  # fmt: skip
     return {
         "name": name, "mass": mass, "centre_of_mass": [0.0, -length, 0.0], "inertia": [0.0] * 6, "length": length,
         "shapes": [

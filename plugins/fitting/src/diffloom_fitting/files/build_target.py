@@ -16,14 +16,15 @@ from diffloom_fitting.files.build_goals import build_goals, is_goal
 from diffloom_fitting.files.data_files import data_path
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
-from diffloom_fitting.files.schema import TargetTable
+from diffloom_fitting.files.schema import PlateTable, TargetTable
 from diffloom_fitting.files.target_scene import target_scene
 from diffloom_fitting.files.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.segmentation import Segmenter, segment
+from diffloom_fitting.segmentation import BackgroundPlate, Segmenter, segment
 from diffloom_fitting.segmentation.confidence import without_repeats
 from diffloom_fitting.targets import Target, Targets, read_masks, read_video, synthesise
 from diffloom_fitting.targets.folder import read_image
+from diffloom_fitting.targets.lost_frames import with_lost_frames
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
 
@@ -117,13 +118,27 @@ def warn_of_cut(video: str, span: float) -> None:
     )
 
 
-def _segmenter(named: Named, folder: Path) -> Segmenter:
-    """The segmenter that a file names, with a plate beside the file."""
+def _segmenter(named: Named, folder: Path, behind: Tensor | None) -> Segmenter:
+    """The segmenter that a file names, with a plate beside the file. behind: of target.plate."""
     settings, plate = named.settings, named.settings.get("plate")
     if isinstance(plate, str) and plate not in ("median", "first"):
         settings["plate"] = str(data_path(folder, plate))
     made: Segmenter = make_registered("target.segment", get_segmenter, Named(name=named.name, **settings))
+    if behind is not None and isinstance(made, BackgroundPlate) and plate is None:
+        return replace(made, plate=behind.to(torch.float32).numpy())
     return made
+
+
+def _plate(folder: Path, scene: Scene, table: TargetTable, part: PlateTable) -> Tensor:
+    """(height, width, 3): the median of a part of the video."""
+    assert table.video is not None
+    shown = read_video(
+        data_path(folder, table.video), size=scene.size, begin=part.begin, duration=part.duration, every=part.every,
+        rate=table.rate if table.repeats == "keep" else None, reader=video_reader(table.reader), crop=table.crop,
+        rotate=table.rotate,
+    ).frames  # fmt: skip
+    assert shown is not None
+    return shown.median(dim=0).values.to(scene.dtype)
 
 
 def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
@@ -135,7 +150,9 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         raise InputError(f"time_offset: got {offset:g} s; the simulation ends before this video begins")
     target = read_video(
         data_path(folder, table.video), size=scene.size, begin=table.begin, duration=duration, every=table.every,
-        rate=table.rate, dtype=scene.dtype, reader=video_reader(table.reader), crop=table.crop, rotate=table.rotate,
+        # Where repeated frames go, the rate counts those that are left.
+        rate=table.rate if table.repeats == "keep" else None, dtype=scene.dtype, reader=video_reader(table.reader),
+        crop=table.crop, rotate=table.rotate,
     )  # fmt: skip
     if target.goes_on and (table.duration is None or table.duration > span):
         warn_of_cut(table.video, span)
@@ -143,10 +160,14 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         if table.segment is not None:
             raise InputError("target.segment: masks are given, and taken as they are; leave out one of the two")
         target = read_masks(target, data_path(folder, table.masks), dtype=scene.dtype)
+    plate = None if table.plate is None else _plate(folder, scene, table, table.plate)
     if table.segment is not None:
-        target = segment(target, _segmenter(table.segment, folder))
+        target = segment(target, _segmenter(table.segment, folder, plate))
     if table.repeats == "drop":
         target = without_repeats(target, table.rate)
+    if table.lost_frames == "find":
+        target = with_lost_frames(target, table.every)
+        target = target.select([i for i, time in enumerate(target.times.tolist()) if time <= span])
     if offset < 0.0:
         # frames from before the simulation's start have nothing to be compared with
         later = [i for i, time in enumerate(target.times.tolist()) if time + offset >= 0.0]
@@ -156,7 +177,7 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
     if table.background is not None:
         assert target.frames is not None
         if table.background == "median":
-            behind = target.frames.median(dim=0).values
+            behind = target.frames.median(dim=0).values if plate is None else plate
         else:
             image = torch.from_numpy(read_image(folder / table.background)).to(scene.dtype) / 255.0
             behind = resize(image, scene.size)

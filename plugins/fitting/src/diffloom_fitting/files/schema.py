@@ -136,6 +136,14 @@ class RendererTable(Table):
         return dict((self.model_extra or {}).get(name, {}))
 
 
+class PlateTable(Table):
+    """Which part of the video shows the background."""
+
+    begin: float = Field(0.0, ge=0.0, description="time in the video [s]")
+    duration: float = Field(gt=0.0, description="how much of it [s]")
+    every: int = Field(1, ge=1, description="each n-th frame")
+
+
 class GoalTable(Table):
     """What is wanted at one time: an image, a mask, a pose, or a place."""
 
@@ -187,8 +195,14 @@ class TargetTable(GoalTable):
     repeats: Literal["keep", "drop"] = Field(
         "keep", description="leave out frames that repeat the one before; with rate, those that are left are counted"
     )
+    lost_frames: Literal["ignore", "find"] = Field(
+        "ignore", description="find where the camera lost frames, from leaps of the track, and move later times back"
+    )
     masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
+    plate: PlateTable | None = Field(
+        None, description="the part of the video whose median is the background; absent: the part that is read"
+    )
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
     scene: dict[str, Any] = Field(
         {}, description="what is different in the synthesised scene, by place: another model, other params, ..."

@@ -37,6 +37,17 @@ def sighting(scene: Scene, target: Target) -> Sighting:
     return Sighting(times[seen], tracks[seen, :3].T, 0.5 * height / float(np.tan(np.radians(0.5 * fov))), height, width)
 
 
+def _colour(target: Target) -> dict[str, list[float]]:
+    """The object's mean colour, where it surely is."""
+    if target.frames is None or target.masks is None:
+        return {}
+    inside = target.masks > 0.99
+    if not bool(inside.any()):
+        return {}
+    colour = target.frames[..., :3][inside].double().mean(dim=0)
+    return {"appearance.colour": colour.clamp(0.01, 0.99).tolist()}
+
+
 def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> ExperimentFile:
     """The file with starts for those unknowns that have none and can be guessed."""
     if content.guess is None:
@@ -45,7 +56,7 @@ def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> Expe
         raise InputError("guess: this is for one camera; give starts where there are several")
     kind = check_choice("guess", content.guess.name, GUESSES)
     seen = sighting(scene, target)
-    found = make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings)
+    found = {**make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings), **_colour(target)}
     starts = {
         name: table if table.start is not None or name not in found else table.model_copy(update={"start": found[name]})
         for name, table in content.unknowns.items()

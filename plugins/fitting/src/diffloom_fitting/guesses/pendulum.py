@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffloom.interfaces import InputError
 from diffloom_fitting.guesses.sight import Row, Sighting, through
+from diffloom_fitting.targets.oscillation import frequency
 
 
 def guess_pendulum(seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02) -> dict[str, float]:
@@ -16,7 +16,7 @@ def guess_pendulum(seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02) 
     the model draws, for appearance.size.
     """
     t, (column, row, radius) = seen.times, seen.tracks
-    omega = _frequency(t, column)
+    omega, _ = frequency(t, column)
     cosine, sine = np.cos(omega * t), np.sin(omega * t)
     (middle, a, b, _, _), _ = through([np.ones_like(t), cosine, sine, t * cosine, t * sine], column)
     swing = float(np.hypot(a, b))
@@ -43,23 +43,3 @@ def _arc(across: Row, row: Row, swing: float) -> Row:
     """Lowest row and half the inverse radius of the arc, in which a tilt of the image takes the slope."""
     found, _ = through([np.ones_like(across), -(across**2), across], row)
     return found
-
-
-def _frequency(t: Row, column: Row) -> float:
-    """The angular frequency [rad/s] of the sinusoid that leaves least of the columns, of 0.1 to 6 Hz."""
-    span = float(t[-1] - t[0])
-    highest = min(6.0, 0.45 / float(np.median(np.diff(t))))
-    lowest = max(0.1, 0.4 / span)
-    if not lowest < highest:
-        raise InputError(f"guess 'pendulum': {span:g} s of video are too short to show a swing")
-    grid = 2.0 * np.pi * np.arange(lowest, highest, 0.05 / span)
-    left = [_left(t, column, omega) for omega in grid]
-    best, step = float(grid[int(np.argmin(left))]), float(grid[1] - grid[0])
-    for _ in range(40):
-        step *= 0.75
-        best = min((best - step, best, best + step), key=lambda omega: _left(t, column, omega))
-    return best
-
-
-def _left(t: Row, column: Row, omega: float) -> float:
-    return through([np.ones_like(t), np.cos(omega * t), np.sin(omega * t)], column, rounds=1)[1]

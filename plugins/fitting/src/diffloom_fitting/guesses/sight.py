@@ -38,7 +38,7 @@ def through(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row, floa
     weight = np.ones(len(values))
     for _ in range(rounds):
         root = np.sqrt(weight)
-        found = np.linalg.lstsq(table * root[:, None], values * root, rcond=None)[0]
+        found = np.asarray(np.linalg.lstsq(table * root[:, None], values * root, rcond=None)[0], np.float64)
         rest = values - table @ found
         size = 1.4826 * float(np.median(np.abs(rest))) + 1e-9
         weight = 1.0 / (1.0 + (rest / (3.0 * size)) ** 2)

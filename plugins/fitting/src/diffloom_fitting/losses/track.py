@@ -39,8 +39,8 @@ class TrackError(Loss):
     def __post_init__(self) -> None:
         if self.radius < 0.0 or not (self.scale is None or self.scale > 0.0):
             raise InputError(
-                f"loss 'track': got radius={self.radius:g} and scale={self.scale}; expected a weight of 0 or more and a "
-                "positive scale or none"
+                f"loss 'track': got radius={self.radius:g} and scale={self.scale}; expected a weight of 0 or more and "
+                "a positive scale or none"
             )
 
     @property
@@ -99,6 +99,8 @@ def track_distance(objective: Objective, z: Tensor) -> float | None:
 def _hull(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """The corners of the convex hull, counter-clockwise in the plane's own axes."""
     try:
-        return ConvexHull(points).vertices.astype(np.int64)
+        return np.asarray(ConvexHull(points).vertices, np.int64)
     except (QhullError, ValueError) as error:
-        raise InputError("loss 'track': the drawn object has no area in the image; place the camera before it") from error
+        raise InputError(
+            "loss 'track': the drawn object has no area in the image; place the camera before it"
+        ) from error

@@ -70,6 +70,4 @@ def sample_times(times: Tensor, dt: float, steps: int) -> Sampling:
 def _between(low: Tensor, high: Tensor, weight: Tensor) -> Sampling:
     """The sampling for frames between the steps ``low`` and ``high``."""
     save = torch.tensor(sorted({*low.tolist(), *high.tolist()}))
-    return Sampling(
-        tuple(int(k) for k in save), torch.searchsorted(save, low), torch.searchsorted(save, high), weight
-    )
+    return Sampling(tuple(int(k) for k in save), torch.searchsorted(save, low), torch.searchsorted(save, high), weight)

@@ -16,8 +16,8 @@ from diffloom_fitting.scene.placement import CameraPlacement
 
 @dataclass(frozen=True)
 class FreeCamera(CameraPlacement):
-    """A camera at ``eye`` [m]. It looks along -z, turned to the left by ``yaw``, then up by ``pitch`` [deg]; its roll is
-    the sensor's. focal: focal length [px] of its images, in place of a field of view. size: (height, width) [px]."""
+    """A camera at ``eye`` [m]. It looks along -z, turned to the left by ``yaw``, then up by ``pitch`` [deg]; its roll
+    is the sensor's. focal: focal length [px] of its images, in place of a field of view. size: (height, width) [px]."""
 
     eye: tuple[float, float, float] = (0.0, 0.0, 3.0)
     yaw: float = 0.0

@@ -1,4 +1,4 @@
-"""Where the lens puts points: pinhole, distortion and rolling shutter, as places of vertices that any renderer draws."""
+"""Where the lens puts points: pinhole, distortion and rolling shutter, as places of vertices for any renderer."""
 
 from __future__ import annotations
 

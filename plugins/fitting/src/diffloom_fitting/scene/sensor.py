@@ -78,12 +78,14 @@ class Sensor:
         return None if own == default else torch.tensor(own, dtype=dtype)
 
 
-def shutter_times(sensor: Sensor, values: Mapping[str, Tensor], times: Tensor, offset: float) -> tuple[Tensor, int, bool]:
+def shutter_times(
+    sensor: Sensor, values: Mapping[str, Tensor], times: Tensor, offset: float
+) -> tuple[Tensor, int, bool]:
     """When what is drawn was seen: times [s] of each frame, its subframes and, of a rolling shutter, of its first and
     last rows, in one row; how many subframes a frame has; and whether there are rows.
 
-    times: (frames,) [s] of the simulation, with the camera's known ``offset``; values: those that are sought, in which a
-    sought offset replaces it. Differentiable with respect to them.
+    times: (frames,) [s] of the simulation, with the camera's known ``offset``; values: those that are sought, in which
+    a sought offset replaces it. Differentiable with respect to them.
     """
     late = values.get("time_offset")
     found = times if late is None else times + (late.to(times.dtype) - offset)

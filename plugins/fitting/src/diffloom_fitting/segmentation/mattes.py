@@ -26,22 +26,29 @@ _ROUND = ndimage.generate_binary_structure(2, 1)
 class Cleaning:
     """How a rough mask is made clean. least: smallest piece that counts, as a part of the image. keep: how many pieces
     are the object, the largest ones; one that reaches the border, as a hand does, counts a fifth. soft: how far beyond
-    the rough outline the edge may reach [px]. close: gaps up to twice this are closed [px]. thin: parts narrower than
+    the rough outline the edge may reach, and edge: how far within [px]; wide ones keep the parts of what is blurred by
+    motion, for an object of one colour. close: gaps up to twice this are closed [px]. thin: parts narrower than
     twice this share of the object's radius, such as a thread, are left out. convex: the object fills its hull."""
 
     least: float = 2e-4
     keep: int = 1
     soft: int = 3
+    edge: int = 2
     close: int = 2
     thin: float = 0.0
     convex: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.least < 1.0 or self.keep < 1 or self.soft < 0 or self.close < 0 or not 0 <= self.thin < 1:
+        if (
+            not 0.0 <= self.least < 1.0
+            or self.keep < 1
+            or min(self.soft, self.edge, self.close) < 0
+            or not 0 <= self.thin < 1
+        ):
             raise InputError(
-                f"cleaning: got least={self.least}, keep={self.keep}, soft={self.soft}, close={self.close} and "
-                f"thin={self.thin}; expected a part of the image below 1, at least one piece, pixels of 0 or more and "
-                "a share of the radius below 1"
+                f"cleaning: got least={self.least}, keep={self.keep}, soft={self.soft}, edge={self.edge}, "
+                f"close={self.close} and thin={self.thin}; expected a part of the image below 1, at least "
+                "one piece, pixels of 0 or more and a share of the radius below 1"
             )
 
     def pieces(self, rough: Flags) -> Flags:
@@ -84,7 +91,7 @@ class Cleaning:
             return matte
         window = _window(core, self.soft + 3)
         image, core = image[window], core[window]
-        inner = ndimage.binary_erosion(core, _ROUND, iterations=2, border_value=1)
+        inner = ndimage.binary_erosion(core, _ROUND, iterations=self.edge, border_value=1) if self.edge else core
         inner = inner if inner.any() else core
         outer = ndimage.binary_dilation(core, _ROUND, iterations=self.soft) if self.soft else core
         edge = outer & ~inner

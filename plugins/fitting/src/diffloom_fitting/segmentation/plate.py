@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,17 @@ SHARE, NOISE = 0.35, 8.0
 SHADOW = 0.3
 
 
-def background_plate(video: Video, plate: str = "median", first: int = 5) -> Plane:
+def background_plate(video: Video, plate: str | Plane = "median", first: int = 5) -> Plane:
     """(height, width, 3): what is behind the object.
 
     plate: "median" over all frames, which shows what is there at least half of the time; "first": the median of the
-    first frames, where the object is not yet there; or an image file.
+    first frames, where the object is not yet there; or an image, (height, width, 3) in 0..1 or a file.
     """
+    if not isinstance(plate, str):
+        image = np.asarray(plate, np.float32)
+        if image.shape != video.shape[1:]:
+            raise InputError(f"segmenter 'plate': got a plate of shape {image.shape}; expected {video.shape[1:]}")
+        return image
     if plate == "median":
         # Some 120 frames tell a median as well as a thousand.
         return np.asarray(np.median(video[:: max(1, len(video) // 120)], axis=0), np.float32)
@@ -36,14 +42,14 @@ def background_plate(video: Video, plate: str = "median", first: int = 5) -> Pla
 
     if not Path(plate).is_file():
         raise InputError(f"segmenter 'plate': got plate={plate!r}; expected median, first, or an image file")
-    image = read_image(Path(plate))
+    stored = read_image(Path(plate))
     height, width = video.shape[1:3]
-    check_shape(image.shape[0], image.shape[1], (height, width))
-    if image.shape[:2] != (height, width):
+    check_shape(stored.shape[0], stored.shape[1], (height, width))
+    if stored.shape[:2] != (height, width):
         from PIL import Image
 
-        image = np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
-    return image.astype(np.float32) / np.float32(255.0)
+        stored = np.asarray(Image.fromarray(stored).resize((width, height), Image.Resampling.BILINEAR))
+    return stored.astype(np.float32) / np.float32(255.0)
 
 
 def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
@@ -54,10 +60,10 @@ def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
     scale = _dot(image, plate) / np.maximum(_dot(plate, plate), 1e-4)
     shade = np.clip(scale, 0.3, 1.0)[..., None]
     rest, dark = image - shade * plate, (1.0 - shade) * plate
-    return np.sqrt(_dot(rest, rest) + SHADOW**2 * _dot(dark, dark))
+    return np.asarray(np.sqrt(_dot(rest, rest) + SHADOW**2 * _dot(dark, dark)))
 
 
-def _dot(a: Plane, b: Plane) -> Plane:
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> Plane:
     """Over the channels; several times faster than a sum over an axis of three."""
     return np.asarray(np.einsum("...c,...c->...", a, b))
 
@@ -83,12 +89,12 @@ def _threshold(apart: Plane) -> float:
 class BackgroundPlate(Segmenter):
     """What differs from a background plate, for a camera that stands still.
 
-    plate: "median" of the video, "first" frames, or an image file; first: how many of them. threshold: least
-    difference in colour (0..1) of the object, None to take it from the video. shadows: leave out what is only darker
-    than the plate. cleaning: how the mask is made clean.
+    plate: "median" of the video, "first" frames, or an image (an array, or a file); first: how many of them. threshold:
+    least difference in colour (0..1) of the object, None to take it from the video. shadows: leave out what is only
+    darker than the plate. cleaning: how the mask is made clean.
     """
 
-    plate: str = "median"
+    plate: str | Plane = "median"
     first: int = 5
     threshold: float | None = None
     shadows: bool = True

@@ -33,8 +33,9 @@ def tensors(shift: float, tint: float, dtype: torch.dtype = torch.float64) -> di
     random = torch.Generator().manual_seed(5)
     q = torch.randn((FRAMES, NODES, 3), generator=random, dtype=torch.float64) + 0.1 * shift
     turns = torch.linspace(0.0, 2.0 * torch.pi, 12, dtype=torch.float64)[:-1]
-    middle = torch.tensor([6.8 + shift, 6.1], dtype=torch.float64) + 0.8 * torch.eye(2, dtype=torch.float64)[0] * (
-        torch.arange(FRAMES, dtype=torch.float64)[:, None]
+    middle = (
+        torch.tensor([6.8 + shift, 6.1], dtype=torch.float64)
+        + 0.8 * torch.eye(2, dtype=torch.float64)[0] * (torch.arange(FRAMES, dtype=torch.float64)[:, None])
     )
     found = {
         "outline": middle[:, None] + (4.0 + 0.1 * shift) * torch.stack([turns.cos(), turns.sin()], dim=-1),

@@ -36,7 +36,13 @@ def seekable(scene: Scene) -> list[str]:
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
     camera = list(_camera_specs(scene))
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
-    return own + camera + ["appearance.colour", "appearance.size"] + control + (["policy"] if scene.policy is not None else [])
+    return (
+        own
+        + camera
+        + ["appearance.colour", "appearance.size"]
+        + control
+        + (["policy"] if scene.policy is not None else [])
+    )
 
 
 def component(name: str, scene: Scene) -> tuple[str, int] | None:
@@ -62,7 +68,9 @@ def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Sl
     if present is None:
         raise InputError(f"unknown {unknown.name!r}: {whole!r} has no value in the scene; give one in [params]")
     if unknown.only is not None:
-        raise InputError(f"unknown {unknown.name!r}: got only={list(unknown.only)}; expected none for a part of a vector")
+        raise InputError(
+            f"unknown {unknown.name!r}: got only={list(unknown.only)}; expected none for a part of a vector"
+        )
     base = present.detach().expand(full).clone()
     start = base[..., part] if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
     # One number for all rows, unless each has its own.
@@ -70,7 +78,7 @@ def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Sl
     if not unknown.each and start.numel() != 1:
         if unknown.start is not None or bool((start != start.reshape(-1)[0]).any()):
             raise InputError(
-                f"unknown {unknown.name!r}: got a start of shape {tuple(start.shape)}; expected a number, or each = true"
+                f"unknown {unknown.name!r}: got a start of shape {tuple(start.shape)}; expected a number, or each"
             )
         start = start.reshape(-1)[0]
     own = bounds if unknown.bounds is None else unknown.bounds
@@ -170,10 +178,12 @@ def _camera_specs(scene: Scene) -> dict[str, ParamSpec]:
     from diffloom_fitting.scene.placement import CameraPlacement
     from diffloom_fitting.scene.scene import camera_prefix
 
-    found = {}
+    found: dict[str, ParamSpec] = {}
     for label, view in scene.viewpoints.items():
         own = view.camera.specs if isinstance(view.camera, CameraPlacement) else ()
-        late = ParamSpec("time_offset", view.time_offset, "s", "time t of the video is t + time_offset of the simulation")
+        late = ParamSpec(
+            "time_offset", view.time_offset, "s", "time t of the video is t + time_offset of the simulation"
+        )
         found |= {camera_prefix(label) + spec.name: spec for spec in (*own, *view.sensor.specs, late)}
     return found
 

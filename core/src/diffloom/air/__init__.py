@@ -1,0 +1,1 @@
+"""Air: drag, lift and spin decay of whatever moves in it."""

@@ -1,0 +1,35 @@
+"""The frequency of something that swings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.interfaces import InputError
+
+Row = NDArray[np.float64]
+
+#: Frequencies that are looked for [Hz].
+LOWEST, HIGHEST = 0.1, 6.0
+
+
+def frequency(t: Row, values: Row) -> tuple[float, float]:
+    """The angular frequency [rad/s] of the sinusoid around a constant that leaves least of ``values`` (n,) at the times
+    ``t`` [s], and the share of their variance that it leaves."""
+    span = float(t[-1] - t[0])
+    lowest, highest = max(LOWEST, 0.4 / span), min(HIGHEST, 0.45 / float(np.median(np.diff(t))))
+    if not lowest < highest:
+        raise InputError(f"{span:g} s of video are too short to show a swing; take more of it")
+    grid = 2.0 * np.pi * np.arange(lowest, highest, 0.05 / span)
+    left = [_left(t, values, omega) for omega in grid]
+    best, step = float(grid[int(np.argmin(left))]), float(2.0 * np.pi * 0.05 / span)
+    for _ in range(40):
+        step *= 0.75
+        best = min((best - step, best, best + step), key=lambda omega: _left(t, values, omega))
+    return best, _left(t, values, best)
+
+
+def _left(t: Row, values: Row, omega: float) -> float:
+    table = np.stack([np.ones_like(t), np.cos(omega * t), np.sin(omega * t)], axis=1)
+    rest = values - table @ np.linalg.lstsq(table, values, rcond=None)[0]
+    return float((rest**2).mean() / max(float(values.var()), 1e-12))
