@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.deprecation import renamed_attributes
+from diffloom_fitting.control.outcome import Reached
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.trust.verdict import Verdict, not_judged
@@ -58,7 +59,7 @@ class Result:
     aside (None without). uncertainty: or the reason why there is none. gradient: the check at the start (None when
     not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
-    label, where there are several. verdict: whether it can be trusted.
+    label, where there are several. verdict: whether it can be trusted. goal: how it was met, where there is one.
     """
 
     estimates: tuple[Estimate, ...]
@@ -80,6 +81,7 @@ class Result:
     views: Mapping[str, float] = field(default_factory=dict)
     verdict: Verdict = field(default_factory=lambda: not_judged("not asked for"))
     compiling: float = 0.0
+    goal: Reached | None = None
 
     @property
     def seconds_per_iteration(self) -> float:

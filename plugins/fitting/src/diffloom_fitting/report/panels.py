@@ -63,7 +63,7 @@ def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames |
 def side_by_side(panels: Panels, label: str = "") -> Frames:
     """One video of labelled panels; label: of the view."""
     named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    columns = [_labelled(name, _enlarged(frames)) for name, frames in named if frames is not None]
+    columns = [labelled(name, enlarged(frames)) for name, frames in named if frames is not None]
     return np.concatenate(columns, axis=2)
 
 
@@ -86,17 +86,18 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
     for name, frames in rows:
         if frames is None:
             continue
-        row = np.concatenate(list(_enlarged(frames[index], 160)), axis=1)
-        lines.append(_labelled(name, row[None])[0])
+        row = np.concatenate(list(enlarged(frames[index], 160)), axis=1)
+        lines.append(labelled(name, row[None])[0])
     return np.concatenate(lines, axis=0)
 
 
-def _enlarged(frames: Frames, least: int = PANEL) -> Frames:
+def enlarged(frames: Frames, least: int = PANEL) -> Frames:
+    """Frames with every pixel repeated until they are at least so high [px]."""
     factor = max(1, -(-least // frames.shape[1]))
     return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
 
 
-def _labelled(text: str, frames: Frames) -> Frames:
+def labelled(text: str, frames: Frames) -> Frames:
     """Frames with a caption in the upper left corner."""
     font = ImageFont.load_default(size=16)
     left, _, right, bottom = font.getbbox(text)

@@ -28,6 +28,7 @@ from diffloom_fitting.console.numbers import (
 from diffloom_fitting.console.tables import found_word, result_lines
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting.report.control_page import control_page
 from diffloom_fitting.report.panels import Panels, render_panels, side_by_side, strip
 from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_plots
 from diffloom_fitting.report.video import frame_rate, write_video
@@ -54,6 +55,7 @@ def write_report(
     loss = loss_plot(result)
     write_text(folder / "loss.svg", loss)
     write_text(folder / "parameters.svg", parameter_plot(result))
+    control = control_page(folder, experiment, result)
     page = _template().render(
         title=experiment.title,
         text=text,
@@ -64,6 +66,7 @@ def write_report(
         known=any(e.truth is not None for e in result.estimates),
         lines=result_lines(result),
         seen=seen,
+        control=control,
         loss=loss,
         drawings=parameter_plots(result),
         shares=shares(result),
@@ -100,6 +103,9 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
 
 def headline(result: Result) -> str:
     """What was found, in a sentence."""
+    if result.goal is not None:
+        told = result.goal.words(result.iterations)
+        return f"{told[0].upper()}{told[1:]}."
     parts = []
     for e in result.estimates[:4]:
         unit = f" {pretty_unit(e.unit)}" if e.unit else ""

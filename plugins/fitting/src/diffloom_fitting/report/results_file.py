@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "reason": result.reason,
         "interrupted": result.interrupted,
         "iterations": result.iterations,
+        "goal": None if result.goal is None else asdict(result.goal),
         "evaluations": result.evaluations,
         "seconds": result.seconds,
         "compile_seconds": result.compiling,
