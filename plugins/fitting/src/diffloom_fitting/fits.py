@@ -17,6 +17,7 @@ from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss, get_optimiser
 from diffloom.testing.wide import WideComparison
 from diffloom_fitting.accepting import instance, shown, whole
+from diffloom_fitting.control.outcome import reached
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build_target import warn_of_cut
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
@@ -221,13 +222,14 @@ def _result(
         holdout_pixels=None if holdout is None else track_distance(holdout, z),
         views=whole.losses(z) if len(experiment.scene.viewpoints) > 1 else {},
         verdict=verdict,
+        goal=reached(experiment, z) if experiment.target.goal else None,
     )
 
 
 def _trust(experiment: Experiment, z: Tensor, interrupted: bool, sure: bool) -> tuple[Uncertainty | str, Verdict]:
     """How sure it is, and the verdict; both of what the last stage minimised, whose minimum the result is."""
-    if not sure:
-        return "not asked for", not_judged("not asked for")
+    if not sure or experiment.target.goal:
+        return "not asked for", not_judged("a goal is reached or not" if sure else "not asked for")
     if interrupted:
         return "interrupted", not_judged("interrupted by the user", "red")
     last = experiment.last_objective()

@@ -34,6 +34,7 @@ def diffloom_register_losses(register: Register) -> None:
     register("iou", "diffloom_fitting.losses:IoU", summary="One minus the overlap of outlines")
     register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
     register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
+    register("moments", "diffloom_fitting.losses:Moments", summary="Place and size of the outline, from any distance")
     register("region", "diffloom_fitting.losses:Region", summary="Another loss on a rectangle of the image")
     register("centre", "diffloom_fitting.losses:CentreError", summary="Squared distance of the nodes' middle")
     register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
@@ -48,6 +49,7 @@ def diffloom_register_optimisers(register: Register) -> None:
     register("gauss_newton", "diffloom_fitting.optimisers:GaussNewton", summary="Gauss-Newton with damped steps")
     register("basin_hopping", "diffloom_fitting.optimisers:BasinHopping", summary="Basin hopping", formerly=("hops",))
     register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
+    register("line_scan", "diffloom_fitting.optimisers:LineScan", summary="Gradient descent, the best of many lengths")
     register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
 
 

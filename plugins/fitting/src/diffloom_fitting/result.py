@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diffloom.deprecation import renamed_attributes
 from diffloom.testing.wide import WideComparison
+from diffloom_fitting.control.outcome import Reached
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.trust.verdict import Verdict, not_judged
@@ -64,7 +65,8 @@ class Result:
     when not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
     label, where there are several. verdict: whether it can be trusted. wide: the gradient at the start beside
-    differences of +-2 % (None when not asked for, or where these cannot be taken).
+    differences of +-2 % (None when not asked for, or where these cannot be taken). goal: how it was met, where there is
+    one.
     """
 
     estimates: tuple[Estimate, ...]
@@ -89,6 +91,7 @@ class Result:
     verdict: Verdict = field(default_factory=lambda: not_judged("not asked for"))
     compiling: float = 0.0
     wide: WideComparison | None = None
+    goal: Reached | None = None
 
     @property
     def seconds_per_iteration(self) -> float:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: What a run writes, and --overwrite takes away.
 RUN_FILES = (
     "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
-    "parameters.svg", "video*.mp4", "strip*.png",
+    "parameters.svg", "video*.mp4", "strip*.png", "motion.mp4", "control-*.png", "policy.pt",
 )  # fmt: skip
 COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 
@@ -148,6 +148,10 @@ def carry_out(
     for line in result_lines(result):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
+    if experiment.scene.policy is not None:
+        from diffloom_fitting.control.weights_file import save_policy
+
+        save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
     if result.interrupted:
         console.print(f"go on with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True, markup=False)
     if report:

@@ -47,7 +47,8 @@ def verdict_lines(result: Result) -> list[str]:
 
 def result_lines(result: Result) -> list[str]:
     """The rest of what there is to say, one sentence a line."""
-    lines = [
+    lines = [] if result.goal is None else [result.goal.words(result.iterations)]
+    lines += [
         f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
         f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}"
         + (f"; compiling, once, took another {seconds(result.compiling)}" if result.compiling >= 0.5 else ""),

@@ -132,6 +132,8 @@ def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
             shape = scene.model.spec(name).full_shape(scene.model.axes)
         found = draw(value, seed, place, shape)
         return found.to(scene.dtype) if isinstance(found, Tensor) else found
+    if isinstance(value, list):
+        value = [float(draw(v, seed, f"{place}.{n}")) if is_draw(v) else v for n, v in enumerate(value)]
     return known_value(scene.model, name, value, place)
 
 

@@ -6,6 +6,7 @@ from diffloom_fitting.optimisers.cma import CmaEs
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
 from diffloom_fitting.optimisers.lbfgs import Lbfgs
+from diffloom_fitting.optimisers.line_scan import LineScan
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
 from diffloom_fitting.optimisers.sgd import Sgd
 
@@ -16,6 +17,7 @@ __all__ = [
     "FitError",
     "GaussNewton",
     "Lbfgs",
+    "LineScan",
     "Optimiser",
     "Progress",
     "Sgd",

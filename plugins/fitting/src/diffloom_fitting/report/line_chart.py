@@ -30,7 +30,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over common axes. levels: heights of dashed lines. log: a logarithmic vertical axis, for values > 0."""
+    """Curves over common axes. levels: heights of dashed lines. log: a logarithmic vertical axis, for values > 0.
+    whole: marks at whole numbers across."""
 
     curves: Sequence[Curve]
     xlabel: str
@@ -38,11 +39,12 @@ class Chart:
     levels: Sequence[float] = ()
     log: bool = False
     width: int = WIDTH
+    whole: bool = True
 
     def svg(self, at: tuple[float, float] = (0.0, 0.0)) -> str:
         """An <svg> element, the same bytes for the same chart. at: its corner within another [px]."""
         heights = [y for curve in self.curves for y in curve.ys] + list(self.levels)
-        across = linear_axis([x for curve in self.curves for x in curve.xs], 6, whole=True)
+        across = linear_axis([x for curve in self.curves for x in curve.xs], 6, whole=self.whole)
         up = (log_axis if self.log else linear_axis)(heights, 5)
         frame = _Frame(across, up, self.width)
         parts = [*frame.grid(), *(frame.level(y) for y in self.levels)]

@@ -20,6 +20,7 @@ from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.report.advice import advice
 from diffloom_fitting.report.citation import cite
+from diffloom_fitting.report.control_page import control_page
 from diffloom_fitting.report.page_data import embedded, page_data
 from diffloom_fitting.report.panels import Panels, render_panels
 from diffloom_fitting.report.plots import loss_plot, parameter_plot, parameter_plots
@@ -52,7 +53,9 @@ def write_report(
     data = page_data(drawn)
     said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
     said["config"] = "" if config is None else json.dumps(config, indent=2)
-    write_text(folder / "report.html", _template().render(**said, **_found(result), **_shown(seen, data)))
+    control = control_page(folder, experiment, result)
+    page = _template().render(**said, control=control, **_found(result), **_shown(seen, data))
+    write_text(folder / "report.html", page)
     return folder / "report.html"
 
 

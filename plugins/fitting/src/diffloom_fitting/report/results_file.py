@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom_fitting.control.outcome import Reached
 from diffloom_fitting.gradient_check import Checked, GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.result import Estimate, Result
@@ -86,6 +87,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "reason": result.reason,
         "interrupted": result.interrupted,
         "iterations": result.iterations,
+        "goal": None if result.goal is None else asdict(result.goal),
         "evaluations": result.evaluations,
         "seconds": result.seconds,
         "compile_seconds": result.compiling,
@@ -141,8 +143,10 @@ def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
     return Result(
         estimates, tensor(data["z"]), data["loss"], data["start_loss"], data["reason"], data["iterations"],
         data["evaluations"], data["seconds"], data["peak_memory_bytes"], data["holdout_loss"],
-        data["holdout_start_loss"], data["track_pixels"], data["holdout_pixels"], sure, check, data["seconds_by_part"], history, data["interrupted"],
-        data["view_losses"], Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
+        data["holdout_start_loss"], data["track_pixels"], data["holdout_pixels"], sure, check, data["seconds_by_part"],
+        history, data["interrupted"], data["view_losses"],
+        Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
+        goal=None if data["goal"] is None else Reached(**data["goal"]),
     )  # fmt: skip
 
 

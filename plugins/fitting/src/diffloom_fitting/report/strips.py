@@ -17,7 +17,7 @@ HEAD = 26  # the row of times above the strip [px]
 def side_by_side(panels: Panels, label: str = "") -> Frames:
     """One video of labelled panels, with the time in the first; label: of the view."""
     named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    columns = [_labelled(name, enlarged(frames)) for name, frames in named if frames is not None]
+    columns = [labelled(name, enlarged(frames)) for name, frames in named if frames is not None]
     for frame, time in zip(columns[0], panels.times, strict=True):
         ink = _letters(f"{time:.{digits(panels.times)}f} s")
         _write(frame[-min(len(ink), len(frame)) :], ink)
@@ -44,7 +44,7 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
         if frames is None:
             continue
         row = np.concatenate(list(enlarged(frames[index], CELL)), axis=1)
-        lines.append(_labelled(name, row[None])[0])
+        lines.append(labelled(name, row[None])[0])
     width = lines[0].shape[1] // len(index)
     head = np.zeros((HEAD, lines[0].shape[1], 3), dtype=np.uint8)
     for k, time in enumerate(panels.times[index]):
@@ -64,7 +64,7 @@ def enlarged(frames: Frames, least: int = PANEL) -> Frames:
     return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
 
 
-def _labelled(text: str, frames: Frames) -> Frames:
+def labelled(text: str, frames: Frames) -> Frames:
     """Frames with a caption in the upper left corner."""
     out = frames.copy()
     _write(out, _letters(text))

@@ -19,6 +19,9 @@ from diffloom_fitting.stopwatch import PARTS
 
 def headline(result: Result) -> str:
     """What was found, in a sentence."""
+    if result.goal is not None:
+        told = result.goal.words(result.iterations)
+        return f"{told[0].upper()}{told[1:]}."
     parts = []
     for e in result.estimates[:4]:
         unit = f" {pretty_unit(e.unit)}" if e.unit else ""
