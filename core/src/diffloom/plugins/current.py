@@ -86,6 +86,11 @@ def cameras() -> tuple[str, ...]:
     return current_registry().cameras()
 
 
+def loggers() -> tuple[str, ...]:
+    """Names of the installed loggers."""
+    return current_registry().loggers()
+
+
 def get_model(name: str) -> "Callable[..., Model]":
     """The model class (or factory) of this name."""
     return current_registry().get_model(name)
@@ -129,6 +134,11 @@ def get_video_reader(name: str) -> Any:
 def get_camera(name: str) -> Any:
     """The kind of camera of this name."""
     return current_registry().get_camera(name)
+
+
+def get_logger(name: str) -> Any:
+    """The logger of this name."""
+    return current_registry().get_logger(name)
 
 
 @cache

@@ -1,6 +1,16 @@
 """The plugins that the project itself publishes: what to install to get a name that is missing."""
 
-from diffloom.plugins.kinds import CAMERAS, COMMANDS, LOSSES, MODELS, OPTIMISERS, RENDERERS, VIDEO_READERS, Kind
+from diffloom.plugins.kinds import (
+    CAMERAS,
+    COMMANDS,
+    LOGGERS,
+    LOSSES,
+    MODELS,
+    OPTIMISERS,
+    RENDERERS,
+    VIDEO_READERS,
+    Kind,
+)
 
 _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-physics-springs": {MODELS: ("springs",)},
@@ -11,11 +21,23 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
     "diffloom-render-softras": {RENDERERS: ("softras",)},
     "diffloom-render-dibr": {RENDERERS: ("dibr",)},
     "diffloom-fitting": {
-        COMMANDS: ("run", "simulate", "render", "landscape", "check-gradient", "sweep", "warm", "schema", "demo"),
+        COMMANDS: (
+            "run",
+            "simulate",
+            "render",
+            "landscape",
+            "check-gradient",
+            "sweep",
+            "dataset",
+            "warm",
+            "schema",
+            "demo",
+        ),
         LOSSES: ("mse", "silhouette", "iou", "interior", "multiscale", "state"),
         OPTIMISERS: ("adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"),
         VIDEO_READERS: ("folder", "video"),
         CAMERAS: ("orbit",),
+        LOGGERS: ("csv", "mlflow", "tensorboard"),
     },
 }
 

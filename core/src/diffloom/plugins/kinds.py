@@ -30,8 +30,9 @@ LOSSES = Kind("losses", "loss")
 OPTIMISERS = Kind("optimisers", "optimiser")
 VIDEO_READERS = Kind("video_readers", "video reader")
 CAMERAS = Kind("cameras", "camera")
+LOGGERS = Kind("loggers", "logger")
 COMMANDS = Kind("commands", "command")
 
 KINDS = (
-    MODELS, INTEGRATORS, RENDERERS, TERMS, CONTACT_LAWS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS, COMMANDS,
+    MODELS, INTEGRATORS, RENDERERS, TERMS, CONTACT_LAWS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS, LOGGERS, COMMANDS,
 )  # fmt: skip

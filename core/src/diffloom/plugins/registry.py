@@ -14,6 +14,7 @@ from diffloom.plugins.kinds import (
     COMMANDS,
     CONTACT_LAWS,
     INTEGRATORS,
+    LOGGERS,
     LOSSES,
     MODELS,
     OPTIMISERS,
@@ -126,6 +127,10 @@ class Registry:
         """Names of the installed kinds of camera."""
         return self.names(CAMERAS)
 
+    def loggers(self) -> tuple[str, ...]:
+        """Names of the installed loggers."""
+        return self.names(LOGGERS)
+
     def commands(self) -> tuple[str, ...]:
         """Names of the installed commands."""
         return self.names(COMMANDS)
@@ -165,3 +170,7 @@ class Registry:
     def get_camera(self, name: str) -> Any:
         """The kind of camera of this name."""
         return self.get(CAMERAS, name)
+
+    def get_logger(self, name: str) -> Any:
+        """The logger of this name."""
+        return self.get(LOGGERS, name)

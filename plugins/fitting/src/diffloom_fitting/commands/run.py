@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 #: What a run writes, and --overwrite takes away.
 RUN_FILES = (
     "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
-    "parameters.svg", "video*.mp4", "strip*.png",
+    "parameters.svg", "video*.mp4", "strip*.png", "history.csv",
 )  # fmt: skip
 COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 
@@ -31,8 +32,10 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 @click.option("--overwrite", is_flag=True, help="Start anew in a folder that holds a run.")
 @click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
+@click.option("--log", "logs", multiple=True, metavar="NAME", help="Also tell a logger: csv, tensorboard or mlflow.")
 def run(
     file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
+    logs: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video.
 
@@ -62,7 +65,7 @@ def run(
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)
-    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report)
+    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report, logs=logs)
     if result.interrupted:
         raise SystemExit(130)
 
@@ -79,15 +82,17 @@ def clear_run(place: Path, overwrite: bool) -> None:
 
 def carry_out(
     folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
-    report: bool = True,
+    report: bool = True, logs: Sequence[str] = (),
 ) -> Result:  # fmt: skip
-    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report."""
+    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. logs: names
+    of loggers that are told too."""
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
     from diffloom_fitting.console.tables import result_lines, verdict_lines
     from diffloom_fitting.files import build_experiment
     from diffloom_fitting.fits import run_fit
+    from diffloom_fitting.loggers import logged
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.report import write_report
     from diffloom_fitting.report.results_file import write_result
@@ -107,13 +112,15 @@ def carry_out(
     )
     what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
-    with watcher(experiment, console) as shown:
+    with watcher(experiment, console) as shown, logged(logs, folder.path, experiment.title, loaded.raw) as told:
 
         def observe(here: FitState, record: Record) -> None:
             folder.keep(here, record)
             shown.show(here, record)
+            told.record(record)
 
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
+        told.end(result)
     for line in verdict_lines(result):
         console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
     console.print(result_table(result))
