@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom import Camera, Control, State, WithTerms, batch_surface, get_model, get_renderer, get_term, simulate
-from diffloom.interfaces import InputError, SimulationError
+from diffloom.interfaces import BatchError, InputError, SimulationError
 from diffloom.kernels import num_threads, set_num_threads, threads
 from diffloom.plugins import models
 
@@ -218,3 +218,17 @@ def test_errors_name_the_scene_and_what_was_meant():
         simulate(model, params, dt=1e-2, steps=100)
     with pytest.raises(InputError, match="for a batch of 3; expected"):
         simulate(model, params, dt=1e-3, steps=2, state=State(torch.zeros(2, 5, 3), torch.zeros(2, 5, 3)))
+
+
+def test_a_model_that_looks_at_one_scene_says_so():
+    """Host code that asks for a number of one scene cannot be asked for many; the message says what to do."""
+    from diffloom.testing.toy_model import ToyChain
+
+    class Peeking(ToyChain):  # type: ignore[misc]
+        def initial_state(self, params):
+            assert float(params["mass"].sum()) > 0.0
+            return super().initial_state(params)
+
+    model = Peeking()
+    with pytest.raises(BatchError, match=r"Peeking cannot be asked for many scenes at once.*concrete"):
+        simulate(model, model.params(batch=2, mass=torch.tensor([[1.0], [2.0]])), dt=1e-3, steps=2)

@@ -13,7 +13,7 @@ from diffloom.dynamics.broadcasting import broadcast
 from diffloom.interfaces import Control, InputError, Model, Params, State, Surface, Trajectory
 from diffloom.interfaces.batch import is_per_scene
 from diffloom.interfaces.errors import whole_number
-from diffloom.transforms import mapped
+from diffloom.transforms import mapped, told_of_scenes
 
 Times = tuple[float, int | Sequence[int], int | None, Sequence[int] | None]
 
@@ -47,7 +47,8 @@ def simulate_batch(
         return dict(path.sets)
 
     numbers = torch.arange(batch)
-    sets = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
+    with told_of_scenes(type(model).__name__):
+        sets = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
     q, u = ({name: pair[k] for name, pair in sets.items()} for k in (0, 1))
     path = Trajectory(q, u, found[0].times, batch)
     return path if lengths is None else _padded(path, lengths, dt)
@@ -143,7 +144,8 @@ def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surfa
             return (surface.vertices,)
         return surface.vertices, surface.colours.expand(len(surface), -1, -1)
 
-    drawn = torch.vmap(one)(torch.arange(batch), own, whole[0], whole[1])
+    with told_of_scenes(f"{type(model).__name__}.surface"):
+        drawn = torch.vmap(one)(torch.arange(batch), own, whole[0], whole[1])
     colours = drawn[1].flatten(0, 1) if len(drawn) > 1 else kept[0].colours
     if len(drawn) == 1 and colours is not None and colours.dim() == 3:
         colours = colours.repeat(batch, 1, 1)

@@ -5,8 +5,8 @@ Under ``vmap`` a tensor stands for one scene and carries all of them. What is ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -45,6 +45,22 @@ def transformed(tensors: Iterable[Tensor]) -> bool:
 def mapped(tensor: Tensor) -> bool:
     """Whether ``tensor`` carries several scenes."""
     return bool(_functorch.is_batchedtensor(tensor))
+
+
+@contextmanager
+def told_of_scenes(what: str) -> Iterator[None]:
+    """BatchError in place of what PyTorch says when ``what`` asks for the numbers of one scene and there are many."""
+    from diffloom.interfaces.errors import BatchError, SimulationError
+
+    try:
+        yield
+    except SimulationError:
+        raise
+    except RuntimeError as error:
+        raise BatchError(
+            f"{what} cannot be asked for many scenes at once: {error} Run them one by one; or let it look at numbers "
+            "through diffloom.transforms.concrete, which has those of all scenes"
+        ) from error
 
 
 def untransformed() -> AbstractContextManager[Any]:

@@ -21,14 +21,14 @@ Flow = tuple[Tensors, Tensors]
 
 @dataclass(frozen=True)
 class Explain:
-    """What looks at the saved states of a rollout, and runs it again where one is not finite."""
+    """What checks the saved states of a rollout, and runs it again where one is not finite."""
 
     system: Mechanics
     make: MakeStepper
     dt: float
     save: tuple[int, ...]
 
-    def look(self, start: Flow, saved: Flow, tensors: Sequence[Tensor]) -> None:
+    def check(self, start: Flow, saved: Flow, tensors: Sequence[Tensor]) -> None:
         """SimulationError that names the first bad step, where a saved state is not finite."""
         if not _finite((*saved[0], *saved[1])):
             explain_failure(self.system, self.make, start, saved, self.dt, self.save, tensors)

@@ -84,7 +84,7 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
         own = [t[b] for t in tensors]
         saved = _run(scenes, q, u, own)
         if not transformed((*q, *u, *own)):
-            _look(scenes, b, (q, u), (saved[:sets], saved[sets:]), own)
+            _check(scenes, b, (q, u), (saved[:sets], saved[sets:]), own)
         found.append(saved)
     return tuple(torch.stack(parts) for parts in zip(*found, strict=True))
 
@@ -97,14 +97,14 @@ def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors,
     b = int((~good).nonzero()[0])
     ends = tuple(t[:, b] for t in saved)
     flow = (tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:]))
-    _look(scenes, b, flow, (ends[:sets], ends[sets:]), [t[b] for t in tensors])
+    _check(scenes, b, flow, (ends[:sets], ends[sets:]), [t[b] for t in tensors])
 
 
-def _look(
+def _check(
     scenes: Scenes, b: int, start: tuple[Tensors, Tensors], saved: tuple[Tensors, Tensors], tensors: Sequence[Tensor]
 ) -> None:
     try:
-        scenes.explain.look(start, saved, tensors)
+        scenes.explain.check(start, saved, tensors)
     except SimulationError as error:
         raise SimulationError(f"scene {b}: {error}") from error
 

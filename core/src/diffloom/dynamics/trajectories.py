@@ -113,7 +113,7 @@ def roll(
         saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies), q, u, tensors)
     else:
         saved_q, saved_u = run_rollout(plan, q, u, tensors)
-        explain.look((q, u), (saved_q, saved_u), tensors)
+        explain.check((q, u), (saved_q, saved_u), tensors)
     times = torch.tensor([state.time + dt * k for k in save], dtype=torch.float64)
     names = list(state.sets)
     return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)

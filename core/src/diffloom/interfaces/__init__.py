@@ -8,7 +8,7 @@ that it fits. A `Renderer` draws a surface as a `Camera` sees it under `Light`s 
 
 from diffloom.deprecation import renamed_names
 from diffloom.interfaces.camera import Camera
-from diffloom.interfaces.errors import InputError, SimulationError
+from diffloom.interfaces.errors import BatchError, InputError, SimulationError
 from diffloom.interfaces.example import ExampleSettings, ImpactSettings
 from diffloom.interfaces.force_term import ForceTerm, TermContext
 from diffloom.interfaces.image import Image
@@ -33,6 +33,7 @@ __getattr__ = renamed_names(__name__, {"OwnStep": "CustomStep"})
 
 __all__ = [
     "AmbientLight",
+    "BatchError",
     "Camera",
     "Capabilities",
     "Checkpointed",

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces.errors import InputError, as_float_tensor, whole_number
 from diffloom.interfaces.params import Params, broadcasts_to
-from diffloom.transforms import mapped
+from diffloom.transforms import mapped, told_of_scenes
 
 if TYPE_CHECKING:
     from diffloom.interfaces.model import Model
@@ -38,7 +38,8 @@ def batch_params(model: Model, batch: object, dtype: torch.dtype, values: Mappin
         for_all.update({name: value for name, value in made.items() if not mapped(value)})
         return {name: value for name, value in made.items() if mapped(value)}
 
-    different = torch.vmap(one, randomness="error")(own) if own else one({})
+    with told_of_scenes(f"{type(model).__name__}.params"):
+        different = torch.vmap(one)(own) if own else one({})
     found = {**for_all, **different}
     return Params(found, dtype, frozenset(found), count, frozenset(different))
 

@@ -28,6 +28,10 @@ class ParameterError(InputError, SimulationError):
     SimulationError: a trial that is rejected."""
 
 
+class BatchError(InputError):
+    """A model whose scenes cannot be run at once; one by one they can."""
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """A hint such as ``"; did you mean 'mass'?"`` or an empty string."""
     found = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6)

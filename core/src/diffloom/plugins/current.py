@@ -91,6 +91,11 @@ def segmenters() -> tuple[str, ...]:
     return current_registry().segmenters()
 
 
+def loggers() -> tuple[str, ...]:
+    """Names of the installed loggers."""
+    return current_registry().loggers()
+
+
 def get_model(name: str) -> "Callable[..., Model]":
     """The model class (or factory) of this name."""
     return current_registry().get_model(name)
@@ -139,6 +144,11 @@ def get_camera(name: str) -> Any:
 def get_segmenter(name: str) -> Any:
     """The segmenter of this name."""
     return current_registry().get_segmenter(name)
+
+
+def get_logger(name: str) -> Any:
+    """The logger of this name."""
+    return current_registry().get_logger(name)
 
 
 @cache

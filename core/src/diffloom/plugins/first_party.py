@@ -3,6 +3,7 @@
 from diffloom.plugins.kinds import (
     CAMERAS,
     COMMANDS,
+    LOGGERS,
     LOSSES,
     MODELS,
     OPTIMISERS,
@@ -31,6 +32,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
             "landscape",
             "check-gradient",
             "sweep",
+            "dataset",
             "warm",
             "export",
             "schema",
@@ -42,6 +44,7 @@ _OFFERS: dict[str, dict[Kind, tuple[str, ...]]] = {
         VIDEO_READERS: ("folder", "video"),
         CAMERAS: ("orbit", "free"),
         SEGMENTERS: ("plate", "colour", "motion"),
+        LOGGERS: ("csv", "mlflow", "tensorboard"),
     },
     "diffloom-viewer": {COMMANDS: ("view",)},
 }

@@ -95,5 +95,9 @@ class Hooks:
         """Offer segmenters: classes that implement ``diffloom_fitting.Segmenter``. Since plugin API 2."""
 
     @hookspec
+    def diffloom_register_loggers(self, register: Register) -> None:
+        """Offer loggers: classes that implement ``diffloom_fitting.Logger``, told of every iteration of a fit."""
+
+    @hookspec
     def diffloom_register_commands(self, register: Register) -> None:
         """Offer commands of the command line: ``click`` commands or groups."""

@@ -31,9 +31,10 @@ OPTIMISERS = Kind("optimisers", "optimiser")
 VIDEO_READERS = Kind("video_readers", "video reader")
 CAMERAS = Kind("cameras", "camera")
 SEGMENTERS = Kind("segmenters", "segmenter")
+LOGGERS = Kind("loggers", "logger")
 COMMANDS = Kind("commands", "command")
 
 KINDS = (
     MODELS, INTEGRATORS, RENDERERS, TERMS, CONTACT_LAWS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS,
-    SEGMENTERS, COMMANDS,
+    SEGMENTERS, LOGGERS, COMMANDS,
 )  # fmt: skip

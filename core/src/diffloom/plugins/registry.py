@@ -14,6 +14,7 @@ from diffloom.plugins.kinds import (
     COMMANDS,
     CONTACT_LAWS,
     INTEGRATORS,
+    LOGGERS,
     LOSSES,
     MODELS,
     OPTIMISERS,
@@ -131,6 +132,10 @@ class Registry:
         """Names of the installed segmenters."""
         return self.names(SEGMENTERS)
 
+    def loggers(self) -> tuple[str, ...]:
+        """Names of the installed loggers."""
+        return self.names(LOGGERS)
+
     def commands(self) -> tuple[str, ...]:
         """Names of the installed commands."""
         return self.names(COMMANDS)
@@ -174,3 +179,7 @@ class Registry:
     def get_segmenter(self, name: str) -> Any:
         """The segmenter of this name."""
         return self.get(SEGMENTERS, name)
+
+    def get_logger(self, name: str) -> Any:
+        """The logger of this name."""
+        return self.get(LOGGERS, name)

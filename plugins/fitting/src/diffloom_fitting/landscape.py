@@ -16,6 +16,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.many_views import MOST_PLACES
 from diffloom_fitting.run_folder.writing import write_text
 
 Points = Iterable[tuple[int, ...]]
@@ -92,12 +93,16 @@ def evaluate_grid(
     base: dict[str, Tensor] = {s.name: experiment.target.truth.get(s.name, s.start) for s in layout.slots}
     objective = experiment.objective()
     losses = np.full([len(axis.values) for axis in axes], np.inf)
+    waiting: list[tuple[tuple[int, ...], Tensor]] = []
     for index in watch(list(np.ndindex(losses.shape))):
         here = dict(base)
         for axis, i in zip(axes, index, strict=True):
             here[axis.name] = torch.tensor(axis.values[i], dtype=layout.dtype)
-        seen = objective.value(layout.encode(here))
-        losses[index] = seen.value
+        waiting.append((index, layout.encode(here)))
+        if len(waiting) == MOST_PLACES or index == tuple(n - 1 for n in losses.shape):
+            for (place, _), seen in zip(waiting, objective.values_at([z for _, z in waiting]), strict=True):
+                losses[place] = seen.value
+            waiting.clear()
     return Grid(tuple(axes), losses)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 
@@ -14,6 +14,7 @@ from diffloom.interfaces import InputError, NoGradient, SimulationError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.losses import Loss
+from diffloom_fitting.many_views import many_views
 from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene import Sampling, Scene, View, sample_times
 from diffloom_fitting.stopwatch import Lap, Stopwatch
@@ -82,7 +83,7 @@ class Objective:
     def views(self, z: Tensor, gradient: bool = True) -> dict[str, View]:
         """What each camera sees with the unknowns at ``z``, by label; one simulation serves all."""
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
-        whole, parts = self._sampling(values)
+        whole, parts = self.sampling(values)
         with self.stopwatch.timing("simulate"):
             made = scene.rollout(values, whole.save, None if gradient else NoGradient())
         trajectory, params = made.trajectory, made.params
@@ -106,7 +107,7 @@ class Objective:
         """What is seen with the unknowns at ``z``, by the first camera where there are several."""
         return next(iter(self.views(z, gradient).values()))
 
-    def _sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
+    def sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
         """The steps that the frames of all views need, and the frames of each view between them."""
         scene, targets = self.scene, self.target.by_view()
         times = [
@@ -144,6 +145,27 @@ class Objective:
                 return Evaluation(math.inf, None, str(error))
         return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
 
+    def values_at(self, places: Sequence[Tensor]) -> list[Evaluation]:
+        """The loss alone at many places, simulated and drawn together where that can be."""
+        found: list[Evaluation] = []
+        with torch.no_grad():
+            try:
+                for z, views in zip(places, many_views(self, places), strict=True):
+                    loss = float(self._total(views, z))
+                    fine = math.isfinite(loss)
+                    found.append(Evaluation(loss) if fine else Evaluation(math.inf, None, "the loss is not finite"))
+            except SimulationError:
+                found += [self.value(z) for z in places[len(found) :]]
+        return found
+
+    def residuals_at(self, places: Sequence[Tensor]) -> Iterator[Tensor]:
+        """``residuals`` at many places, simulated and drawn together where that can be."""
+        seen = many_views(self, places)
+        for z in places:
+            with torch.no_grad():  # not around the yield: who asks may want gradients in between
+                row = self._joined(z, self._fields(next(seen)))
+            yield row
+
     def _evaluate_by_differences(self, z: Tensor) -> Evaluation:
         here = self.value(z)
         step = math.sqrt(torch.finfo(z.dtype).eps)
@@ -160,7 +182,10 @@ class Objective:
     def residuals(self, z: Tensor) -> Tensor:
         """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated. Those of a
         Gaussian prior come last."""
-        pixels = torch.cat([field.reshape(-1) for field in self.residual_fields(z)])
+        return self._joined(z, self.residual_fields(z))
+
+    def _joined(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
+        pixels = torch.cat([field.reshape(-1) for field in fields])
         if self.gaussian is None:
             return pixels
         own = self.prior_residuals(z).detach() * math.sqrt(self.prior_weight * pixels.numel())
@@ -194,8 +219,10 @@ class Objective:
         Views of different size are scaled, so that the mean square of all is the mean over views.
         """
         with torch.no_grad():
-            views = self.views(z, gradient=False)
-            found = [self.loss.residuals(views[label], target) for label, target in self.target.by_view().items()]
+            return self._fields(self.views(z, gradient=False))
+
+    def _fields(self, views: Mapping[str, View]) -> list[Tensor]:
+        found = [self.loss.residuals(views[label], target) for label, target in self.target.by_view().items()]
         fields = [field for field in found if field is not None]
         if len(fields) < len(found):
             raise InputError(

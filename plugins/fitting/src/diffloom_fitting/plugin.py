@@ -1,29 +1,16 @@
 """What diffloom-fitting offers diffloom. Names only: nothing heavy is imported until it is asked for."""
 
 from diffloom.plugins import Register, hookimpl
+from diffloom_fitting.commands import COMMANDS
 
 DIFFLOOM_PLUGIN_API = 2
-COMMANDS = {
-    "run": "Fit an experiment's unknowns to its video",
-    "simulate": "Simulate a scene forward",
-    "render": "Draw a scene",
-    "landscape": "Plot the loss over one or two parameters",
-    "check-gradient": "Compare an experiment's gradient with finite differences",
-    "sweep": "Run an experiment over many seeds and write a table",
-    "export": "Write what moved as meshes, tables or videos",
-    "schema": "Print the JSON schema of experiment files",
-    "warm": "Compile now what experiments will need",
-    "demo": "Fit a bundled clip and write its report",
-    "new": "Look at a video and write an experiment for it",
-}
 
 
 @hookimpl
 def diffloom_register_commands(register: Register) -> None:
     """Offer the commands of the application."""
     for name, summary in COMMANDS.items():
-        function = name.replace("-", "_")
-        register(name, f"diffloom_fitting.commands.{function}:{function}", summary=summary)
+        register(name, f"diffloom_fitting.commands.{name}:{name}".replace("-", "_"), summary=summary)
 
 
 @hookimpl
@@ -73,3 +60,14 @@ def diffloom_register_segmenters(register: Register) -> None:
     register("plate", "diffloom_fitting.segmentation:BackgroundPlate", summary="What differs from a background plate")
     register("colour", "diffloom_fitting.segmentation:ColourKey", summary="What has a colour")
     register("motion", "diffloom_fitting.segmentation:Motion", summary="What differs from frames before and after")
+
+
+@hookimpl
+def diffloom_register_loggers(register: Register) -> None:
+    """Offer the loggers."""
+    places = "diffloom_fitting.loggers"
+    register("csv", f"{places}.table:CsvTable", summary="A table of all iterations")
+    needs = f"{places}.logger"
+    register("tensorboard", f"{places}.tensorboard:TensorBoard", summary="Event files for TensorBoard",
+             available=f"{needs}:needs_tensorboard")  # fmt: skip
+    register("mlflow", f"{places}.mlflow:MlFlow", summary="Runs of MLflow", available=f"{needs}:needs_mlflow")

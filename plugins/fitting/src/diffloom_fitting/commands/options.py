@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from diffloom_fitting.engines import Engine
     from diffloom_fitting.files import Loaded
 
 
@@ -31,6 +32,38 @@ class Options:
         changes = {"renderer.name": self.renderer, "target.renderer": self.target_renderer, "seed": self.seed}
         given = {place: value for place, value in changes.items() if value is not None}
         return load_file(file, settings=self.settings, changes=given, quick=self.quick, variants=self.variants)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where the command line lets tasks run."""
+
+    engine: str = "local"
+    jobs: int = 1
+    address: str | None = None
+
+    def start(self) -> Engine:
+        """The engine."""
+        from diffloom_fitting.engines import engine_of
+
+        return engine_of(self.engine, self.jobs, self.address)
+
+
+def engine_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say where tasks run; the command gets them as ``workers``."""
+
+    @functools.wraps(command)
+    def collected(**given: Any) -> None:
+        found = Workers(**{part.name: given.pop(part.name) for part in fields(Workers)})
+        command(workers=found, **given)
+
+    for option in (
+        click.option("--address", metavar="HOST:PORT", help="The head of a Ray cluster; auto for this machine's."),
+        click.option("--jobs", default=1, show_default=True, help="Processes at once, of the engine local."),
+        click.option("--engine", default="local", show_default=True, help="Where tasks run: local, or ray."),
+    ):
+        option(collected)
+    return collected
 
 
 def experiment_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 RUN_FILES = (
     "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
     "parameters.svg", "video*.mp4", "strip*.png", "motion.mp4", "control-*.png", "policy.pt",
+    "history.csv",
 )  # fmt: skip
 COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 
@@ -33,9 +35,10 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 @click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
 @click.option("--view", is_flag=True, help="Watch the fit in 3D, in a browser (needs diffloom[viewer]).")
+@click.option("--log", "logs", multiple=True, metavar="NAME", help="Also tell a logger: csv, tensorboard or mlflow.")
 def run(
     file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
-    view: bool,
+    view: bool, logs: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video, or to the motion of its [recording].
 
@@ -72,7 +75,9 @@ def run(
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)
-    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report, view=view)
+    result = carry_out(
+        folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs
+    )
     if result.interrupted:
         raise SystemExit(130)
 
@@ -103,16 +108,17 @@ def clear_run(place: Path, overwrite: bool) -> None:
 
 def carry_out(
     folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
-    report: bool = True, view: bool = False,
+    report: bool = True, view: bool = False, logs: Sequence[str] = (),
 ) -> Result:  # fmt: skip
     """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. view: show
-    it meanwhile, and afterwards until Ctrl-C."""
+    it meanwhile, and afterwards until Ctrl-C. logs: names of loggers that are told too."""
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
     from diffloom_fitting.console.tables import result_lines, verdict_lines
     from diffloom_fitting.files import build_experiment
     from diffloom_fitting.fits import run_fit
+    from diffloom_fitting.loggers import logged
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.report import write_report
     from diffloom_fitting.report.results_file import write_result
@@ -133,15 +139,17 @@ def carry_out(
     what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
     live = _viewer(experiment) if view else None
-    with watcher(experiment, console) as shown:
+    with watcher(experiment, console) as shown, logged(logs, folder.path, experiment.title, loaded.raw) as told:
 
         def observe(here: FitState, record: Record) -> None:
             folder.keep(here, record)
             shown.show(here, record)
             if live is not None:
                 live.observe(here, record)
+            told.record(record)
 
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
+        told.end(result)
     for line in verdict_lines(result):
         console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
     console.print(result_table(result))

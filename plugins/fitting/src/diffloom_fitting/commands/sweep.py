@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+
+from diffloom_fitting.commands.options import Workers, engine_options
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,23 @@ class Section:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
 @click.option("--quick", is_flag=True, help="The file's own reduced version.")
 @click.option("--finished", is_flag=True, help="Fit nothing: write the table of the fits that are finished.")
-@click.option("--jobs", default=1, show_default=True, help="Processes at once.")
+@engine_options
 @click.option("--note", default="", help="A sentence for the table.")
 @click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
 @click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
 def sweep(
     file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], baselines: tuple[str, ...],
-    settings: tuple[str, ...], quick: bool, finished: bool, jobs: int, note: str, work: str | None, out: str | None,
+    settings: tuple[str, ...], quick: bool, finished: bool, workers: Workers, note: str, work: str | None,
+    out: str | None,
 ) -> None:  # fmt: skip
     """Fit FILE with many seeds, and write a table of errors, times and memory, with the figures beside it as JSON.
 
     Finished runs are kept, so that a sweep that was stopped goes on where it was.
     """
     from diffloom_fitting.run_folder.writing import explained, write_text
-    from diffloom_fitting.sweeps import Case, place_of, sweep_data, sweep_table
+    from diffloom_fitting.sweeps import Case, outcomes_of, place_of, sweep_data, sweep_table
 
+    engine = workers.start()
     stem = Path(file).stem
     store = Path(work) if work is not None else Path("runs") / "sweeps" / stem
     table = Path(out) if out is not None else Path(file).parent / "results" / f"{stem}.md"
@@ -70,11 +74,11 @@ def sweep(
         ]
         if finished:
             cases = [case for case in cases if place_of(case, str(store / s.folder))[0].exists()]
-        outcomes = []
-        for outcome in _outcomes(cases, str(store / s.folder), jobs):
-            errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
-            click.echo(f"{s.label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s)")
-            outcomes.append(outcome)
+        found: dict[int, dict[str, Any]] = {}
+        for number, outcome in outcomes_of(cases, str(store / s.folder), engine):
+            found[number] = outcome
+            click.echo(_line(s.label, outcome, len(found), len(cases)))
+        outcomes = [found[number] for number in sorted(found)]
         if outcomes:
             sections.append((s.label, outcomes))
         # A search without gradients may simulate as often as the first section's fits did.
@@ -124,16 +128,6 @@ def _seeds(text: str) -> range:
     return found
 
 
-def _outcomes(cases: Sequence[Any], store: str, jobs: int) -> Iterator[dict[str, Any]]:
-    from diffloom_fitting.sweeps import run_case
-
-    if jobs <= 1:
-        for case in cases:
-            yield run_case(case, store)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # Spawned, not forked: a fork would share the parent's compiled-code threads.
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(run_case, cases, [store] * len(cases), [1] * len(cases))
+def _line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
+    errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
+    return f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s; {done} of {count})"

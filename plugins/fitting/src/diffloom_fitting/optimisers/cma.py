@@ -53,9 +53,8 @@ class CmaEs(Optimiser):
         best, place, rejected = progress.value, progress.z, 0
         asked = [search.ask() for _ in range(search.population_size)]
         told = []
-        for point in asked:
-            z = torch.as_tensor(point[:size], dtype=progress.z.dtype)
-            seen = objective.value(z)
+        places = [torch.as_tensor(point[:size], dtype=progress.z.dtype) for point in asked]
+        for point, z, seen in zip(asked, places, objective.values_at(places), strict=True):
             rejected += 0 if seen.finite else 1
             told.append((point, seen.value if seen.finite else math.inf))
             if seen.value < best:

@@ -1,4 +1,4 @@
-"""The Jacobian of the residuals by differences, one simulation per unknown."""
+"""The Jacobian of the residuals by differences: one simulation per unknown, many of them at once."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False,
     # enough for slopes that are themselves only differences.
     kept = at.dtype if z.numel() <= 32 else torch.float32
     slopes = torch.empty(z.numel(), at.numel(), dtype=kept)
-    for i in range(z.numel()):
-        slopes[i] = _slope(objective, z, i, at, central, width)
+    h = width or step_size(z.dtype)
+    ahead = objective.residuals_at([_moved(z, i, h) for i in range(z.numel())])
+    behind = objective.residuals_at([_moved(z, i, -h) for i in range(z.numel())]) if central else None
+    for i, there in enumerate(ahead):
+        change = there - at if behind is None else 0.5 * (there - next(behind))
+        slopes[i] = (without_jumps(change, objective.prior_numbers) if width is None else change) / h
     return slopes
 
 
@@ -42,18 +46,11 @@ def curvature(slopes: Tensor, dtype: torch.dtype) -> Tensor:
     return total / slopes.shape[1]
 
 
-def _slope(objective: Objective, z: Tensor, i: int, at: Tensor, central: bool, width: float | None) -> Tensor:
-    h = width or step_size(z.dtype)
-    ahead = z.clone()
-    ahead[i] += h
-    change = objective.residuals(ahead)
-    if central:
-        behind = z.clone()
-        behind[i] -= h
-        change = 0.5 * (change - objective.residuals(behind))
-    else:
-        change = change - at
-    return (without_jumps(change, objective.prior_numbers) if width is None else change) / h
+def _moved(z: Tensor, i: int, h: float) -> Tensor:
+    """``z`` with its entry i farther on by h."""
+    there = z.clone()
+    there[i] += h
+    return there
 
 
 def without_jumps(change: Tensor, smooth: int = 0) -> Tensor:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,24 +53,49 @@ def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
     return Path(store) / f"seed{case.seed}-{digest}.json", loaded
 
 
-def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, Any]:
-    """Fit one case, unless its outcome is kept in ``store``; the outcome as data."""
-    import time
+@dataclass(frozen=True)
+class Task:
+    """A case with the text of its file, for a worker that may not have it. threads: of PyTorch; None leaves them."""
 
+    case: Case
+    text: str
+    threads: int | None = None
+
+
+def run_case(case: Case, store: str) -> dict[str, Any]:
+    """Fit one case, unless its outcome is kept in ``store``; the outcome as data."""
+    kept, loaded = place_of(case, store)
+    found = read_outcome(kept)
+    return found if found is not None else keep_outcome(kept, fit_loaded(case, loaded))
+
+
+def fit_task(task: Task) -> dict[str, Any]:
+    """What a worker does, on whatever machine: fit a case, and hand back its outcome."""
     import torch
+
+    from diffloom_fitting.files import load_file
+
+    if task.threads is not None:
+        torch.set_num_threads(task.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        case = task.case
+        if not Path(case.file).exists():
+            case = replace(case, file=str(Path(folder) / Path(case.file).name))
+            Path(case.file).write_text(task.text, encoding="utf-8")
+        loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+        return fit_loaded(case, loaded)
+
+
+def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
+    """The outcome of a case as data."""
+    import time
 
     from diffloom.interfaces import InputError
     from diffloom_fitting.files import build_experiment
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.report.results_file import result_data
-    from diffloom_fitting.run_folder.writing import explained, write_text
     from diffloom_fitting.sweeps.baselines import as_baseline
 
-    if threads is not None:
-        torch.set_num_threads(threads)
-    kept, loaded = place_of(case, store)
-    if (found := read_outcome(kept)) is not None:
-        return found
     experiment = build_experiment(loaded)
     if case.baseline is not None:
         experiment = as_baseline(experiment, case.baseline, case.budget)
@@ -84,6 +110,13 @@ def run_case(case: Case, store: str, threads: int | None = None) -> dict[str, An
     data["size"] = list(experiment.scene.size)
     data["steps"] = experiment.scene.steps
     data["frames"] = len(experiment.target)
+    return data
+
+
+def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
+    """Write an outcome to its place; the outcome."""
+    from diffloom_fitting.run_folder.writing import explained, write_text
+
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)
     write_text(kept, json.dumps({"sha256": _checksum(data), "outcome": data}) + "\n")

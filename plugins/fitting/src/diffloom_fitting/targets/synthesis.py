@@ -48,7 +48,7 @@ def _synthesised(
 ) -> Target:
     offset = scene.viewpoint.time_offset
     if times is None:
-        times = _video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
+        times = video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
     values = true_values(scene, truth)
     with torch.no_grad():
         view = scene.render(values, times + offset, ("rgba",), NoGradient())
@@ -74,7 +74,7 @@ def synthesise_views(
     )
 
 
-def _video_times(span: float, offset: float, rate: float) -> Tensor:
+def video_times(span: float, offset: float, rate: float) -> Tensor:
     """(frames,) [s]: all frames at ``rate``, counted from the video's time 0, that the simulation covers."""
     first, last = max(0, math.ceil(-offset * rate - 1e-9)), math.floor((span - offset) * rate * (1.0 + 1e-12) + 1e-9)
     frames = torch.arange(first, max(first, last + 1), dtype=torch.float64)

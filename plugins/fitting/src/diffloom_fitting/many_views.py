@@ -1,0 +1,169 @@
+"""What is seen at many places of an objective: simulated as one batch, and drawn in one call.
+
+Numbers are those of one place after the other, to the last bit; only the time it takes is another. Gauss-Newton's
+columns, the populations of a search and the points of a landscape are asked for so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, final
+
+import torch
+from torch import Tensor
+
+from diffloom import batch_surface
+from diffloom.interfaces import (
+    BatchError,
+    Control,
+    Dynamics,
+    Image,
+    Model,
+    NoGradient,
+    Params,
+    ParamSpec,
+    SimulationError,
+    State,
+    Surface,
+    Trajectory,
+)
+from diffloom.simulation import simulate
+from diffloom_fitting.scene import Sampling, Scene, Sensor, View
+
+if TYPE_CHECKING:
+    from diffloom_fitting.objective import Objective
+
+#: Places that are simulated at once, and about how many pixels are drawn in one call: more would leave the caches.
+MOST_PLACES = 32
+MOST_PIXELS = 2**19
+#: Kinds of model that were found to be unable to run many scenes at once.
+_ALONE: set[type[Model]] = set()
+
+
+def many_views(objective: Objective, places: Sequence[Tensor]) -> Iterator[dict[str, View]]:
+    """``objective.views`` at each of the places, without gradient; SimulationError where one cannot be simulated."""
+    for first in range(0, len(places), MOST_PLACES):
+        part = places[first : first + MOST_PLACES]
+        values = [objective.values(z) for z in part]
+        batch = batch_of(objective.scene, values) if len(part) > 1 and _alike(objective) else None
+        if batch is None:
+            yield from (objective.views(z, gradient=False) for z in part)
+            continue
+        try:
+            seen = _seen(objective, batch, values[0])
+        except (SimulationError, BatchError) as error:
+            # One of them failed, and one by one it is known which; or they cannot be run together.
+            if isinstance(error, BatchError):
+                _ALONE.add(type(objective.scene.model))
+            yield from (objective.views(z, gradient=False) for z in part)
+            continue
+        yield from seen
+
+
+def _alike(objective: Objective) -> bool:
+    """Whether all that is asked for are images or states at the frames' times."""
+    plain = all(view.sensor == Sensor() for view in objective.scene.viewpoints.values())
+    return plain and objective.costs is None and objective.loss.outputs != ("outline",)
+
+
+def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | None:
+    """The parameters of all places, or None where more than the model's own parameters differ."""
+    own = {spec.name for spec in scene.model.specs}
+    if type(scene.model) in _ALONE:
+        return None
+    if scene.device != "cpu" or scene.policy is not None or not values[0] or not set(values[0]) <= own:
+        return None
+    rows = {name: torch.stack([value[name].detach() for value in values]) for name in values[0]}
+    known = {name: value for name, value in scene.params.items() if name not in rows}
+    return Params({**known, **rows}, scene.dtype, batch=len(values), per_scene=frozenset(rows))
+
+
+def _seen(objective: Objective, params: Params, values: Mapping[str, Tensor]) -> list[dict[str, View]]:
+    scene, outputs = objective.scene, objective.loss.outputs
+    whole, parts = objective.sampling(values)
+    with objective.stopwatch.timing("simulate"):
+        path = simulate(
+            scene.model, params, dt=scene.dt, steps=whole.save[-1], save=whole.save, integrator=scene.integrator,
+            gradient=NoGradient(), control=scene.control_with(values, whole.save[-1]),
+        )  # fmt: skip
+        if len(path.sets) > 1:
+            raise BatchError("the states of several node sets are not taken apart by scene")
+        surface = batch_surface(scene.model, path, params) if outputs else None
+    count = int(params.batch or 1)
+    found: list[dict[str, View]] = [{} for _ in range(count)]
+    for label, target in objective.target.by_view().items():
+        states = _at_frames(path.q, parts[label])
+        if surface is None:
+            for b in range(count):
+                found[b][label] = View(None, states[b], None, target.times)
+            continue
+        with objective.stopwatch.timing("render"):
+            drawn = draw_many(scene.seen_from(label), path, surface, parts[label], outputs)
+            for b, (image, vertices) in enumerate(drawn):
+                found[b][label] = View(image, states[b], vertices, target.times)
+    return found
+
+
+def _at_frames(saved: Tensor, sampling: Sampling) -> Tensor:
+    """(batch, frames, ...) of (batch, saved steps, ...)."""
+    return sampling.between(saved.movedim(1, 0)).movedim(0, 1).contiguous()
+
+
+def draw_many(
+    scene: Scene, path: Trajectory, surface: Surface, sampling: Sampling, outputs: Sequence[str]
+) -> Iterator[tuple[Image, Tensor]]:
+    """The images and drawn vertices of each scene of a batch, as ``scene.draw`` makes them; several in each call.
+
+    surface: of all saved states, made by ``batch_surface``.
+    """
+    count, frames = int(path.batch or 1), len(sampling.low)
+    vertices = _at_frames(surface.vertices.unflatten(0, (count, -1)), sampling)
+    colours = surface.colours
+    if colours is not None and colours.dim() == 3:
+        colours = _at_frames(colours.unflatten(0, (count, -1)), sampling)
+    step = max(1, MOST_PIXELS // max(1, frames * scene.size[0] * scene.size[1]))
+    for first in range(0, count, step):
+        part = slice(first, min(first + step, count))
+        shades = colours[part].flatten(0, 1) if colours is not None and colours.dim() == 4 else colours
+        whole = replace(surface, vertices=vertices[part].flatten(0, 1), colours=shades)
+        image = _drawn(scene, whole, sampling.between(path.times).repeat(part.stop - first), outputs)
+        for b in range(part.stop - first):
+            yield _frames_of(image, slice(b * frames, (b + 1) * frames)), vertices[first + b]
+
+
+def _drawn(scene: Scene, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
+    """``surface`` as the scene draws it, whatever model it is of."""
+    rows = torch.zeros(len(times), 1, 1, dtype=surface.vertices.dtype)
+    made = Trajectory(rows, rows, times)
+    return replace(scene, model=_Drawn(scene.model, made, surface)).draw(made, scene.params, {}, outputs)[0]
+
+
+def _frames_of(image: Image, part: slice) -> Image:
+    parts = {f.name: getattr(image, f.name) for f in fields(image)}
+    return replace(image, **{k: v if v is None else v[part] for k, v in parts.items()})
+
+
+@final
+class _Drawn(Model):
+    """A model of which one trajectory has been drawn already."""
+
+    def __init__(self, model: Model, path: Trajectory, surface: Surface) -> None:
+        self.model, self.path, self.drawn = model, path, surface
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return self.model.specs
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        return self.model.axes
+
+    def initial_state(self, params: Params) -> State:
+        return self.model.initial_state(params)
+
+    def dynamics(self, params: Params, control: Control) -> Dynamics:
+        return self.model.dynamics(params, control)
+
+    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
+        return self.drawn if trajectory is self.path else self.model.surface(trajectory, params)

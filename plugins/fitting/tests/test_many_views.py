@@ -1,0 +1,84 @@
+"""Places of an objective that are simulated and drawn together are worth what each is worth alone."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import diffloom_fitting as fitting
+from diffloom.plugins import get_loss, get_model, get_renderer
+from diffloom_fitting import many_views
+from diffloom_fitting.fits import as_unknowns
+from diffloom_fitting.optimisers.jacobian import jacobian
+
+
+def objective(unknowns, loss="mse", cameras=None):
+    model = get_model("springs").chain(count=4, height=0.02)
+    view = cameras or fitting.Orbit(distance=3, elevation=10, size=(20, 24))
+    scene = fitting.Scene(
+        model, get_renderer("softras")(), view, model.params(torch.float64, rest_length=0.2), dt=1e-3, steps=60
+    )
+    truth = {"stiffness": 120.0, "mass": 0.2}
+    video = fitting.synthesise_views(scene, truth, rate=33) if cameras else fitting.synthesise(scene, truth, rate=33)
+    stage = fitting.Stage(fitting.GaussNewton(), 1)
+    experiment = fitting.Experiment(scene, video, as_unknowns(unknowns), get_loss(loss)(), (stage,))
+    return experiment.objective(), experiment.start()
+
+
+TWO = {"front": fitting.Orbit(size=(20, 24)), "side": fitting.Orbit(azimuth=70.0, size=(16, 16))}
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How many scenes were simulated together."""
+    sizes = []
+    simulate = many_views.simulate
+
+    def counting(model, params, **how):
+        sizes.append(params.batch)
+        return simulate(model, params, **how)
+
+    monkeypatch.setattr(many_views, "simulate", counting)
+    return sizes
+
+
+@pytest.mark.parametrize("loss", ["mse", "state"])
+@pytest.mark.parametrize("cameras", [None, TWO])
+def test_values_and_residuals_are_the_same_bits(counted, loss, cameras):
+    seen, z = objective({"stiffness": 100.0, "mass": 0.1}, loss, cameras)
+    places = [z + 0.1 * k for k in range(5)]
+    together = seen.values_at(places)
+    assert [one.value for one in together] == [seen.value(place).value for place in places]
+    assert len({one.value for one in together}) == 5
+    for row, place in zip(seen.residuals_at(places), places, strict=True):
+        assert torch.equal(row, seen.residuals(place))
+    assert counted == [5, 5]
+
+
+def test_columns_of_a_jacobian_are_simulated_together(counted):
+    seen, z = objective({"stiffness": 100.0, "mass": 0.1, "velocity": [0.0, 0.0, 0.0]})
+    slopes = jacobian(seen, z, seen.residuals(z), central=True, width=1e-3)
+    assert counted == [5, 5]
+    for i in range(len(z)):
+        step = torch.zeros_like(z)
+        step[i] = 1e-3
+        alone = 0.5 * (seen.residuals(z + step) - seen.residuals(z - step)) / 1e-3
+        assert torch.equal(slopes[i], alone.to(slopes.dtype))
+
+
+def test_a_place_that_fails_spoils_no_other(counted):
+    seen, z = objective({"stiffness": 100.0})
+    places = [z, z + 30.0, z + 0.1]
+    values = [one.value for one in seen.values_at(places)]
+    assert counted == [3]
+    assert math.isinf(values[1])
+    assert values[::2] == [seen.value(place).value for place in places[::2]]
+
+
+def test_places_of_a_camera_are_looked_at_one_by_one(counted):
+    seen, z = objective({"camera.azimuth": 10.0, "stiffness": 100.0})
+    places = [z, z + 0.05]
+    assert [one.value for one in seen.values_at(places)] == [seen.value(place).value for place in places]
+    assert counted == []
