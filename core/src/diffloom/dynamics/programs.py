@@ -10,7 +10,7 @@ import torch
 from diffloom.dynamics.binding import Binding, Compiled
 from diffloom.dynamics.force_kernels import force, force_adjoint
 from diffloom.dynamics.records import Clock, Cotangents, Frames, States, Steps
-from diffloom.dynamics.schemes import moves
+from diffloom.dynamics.schemes import PointCotangents, Points, moves, tableau
 from diffloom.dynamics.split_kernels import (
     joined_rollout_adjoint,
     make_move_under,
@@ -81,7 +81,10 @@ def programs() -> list[Program]:
         dynamics = model.dynamics(model.params(), Control())
         if isinstance(dynamics, Mechanics):
             system = dynamics.compiled
-            pipelines = (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, force, force_adjoint)
+            pipelines = (
+                split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint,
+                force, force_adjoint,
+            )  # fmt: skip
             found[system.label] = Program(system.label, pipelines, partial(samples, system))
     return list(found.values())
 
@@ -107,4 +110,10 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
     }
     if not light.force_matters and not system.staged:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
+    if all(nodes.motion is None or nodes.motion.rate is not None for _, nodes in system.sets):
+        # of third order, with a weight of zero as many schemes have
+        rates = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
+        points, back = Points((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
+        found["tableau_rollout"] = (steps, rates, many, points, binding.record)
+        found["tableau_rollout_adjoint"] = (steps, rates, many, points, frames, adj, back, binding.record, grads)
     return found

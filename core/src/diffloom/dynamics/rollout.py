@@ -90,14 +90,9 @@ class _Rollout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, plan: Plan, sets: int, *given: Tensor) -> Tensors:
-        start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
-        needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
-        stepper = plan.make(tensors, needed)
-        segments = plan.segments(state_bytes(start))
-        frames = tuple(t.new_empty((len(plan.save), *t.shape)) for t in start)
-        kept = _run(stepper, plan, segments, start, frames)
-        ctx.plan, ctx.sets, ctx.segments = plan, sets, segments
-        ctx.stepper = stepper if needed and stepper.keeps_nothing else None
+        frames, kept, ctx.segments, stepper = _forward(plan, sets, given)
+        ctx.plan, ctx.sets = plan, sets
+        ctx.stepper = stepper if stepper.keeps_nothing else None
         ctx.save_for_backward(*given, *kept)
         return frames
 
@@ -120,6 +115,16 @@ class _Rollout(torch.autograd.Function):
         if not all(finite(t) for t in (*adj, *gradients) if t is not None):
             plan.explain(_walk_back(plan, ctx.segments, kept, frames, given))
         return (None, None, *adj, *gradients)
+
+
+def _forward(plan: Plan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
+    """The saved frames, the kept states, the segments, and what ran them."""
+    start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
+    needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
+    stepper = plan.make(tensors, needed)
+    segments = plan.segments(state_bytes(start))
+    frames = tuple(t.new_empty((len(plan.save), *t.shape)) for t in start)
+    return frames, _run(stepper, plan, segments, start, frames), segments, stepper
 
 
 def _run(stepper: Stepper, plan: Plan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors) -> Tensors:
@@ -226,7 +231,11 @@ def finite(value: Tensor) -> bool:
 
 def run_rollout(plan: Plan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """The saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all given."""
-    gradient = torch.is_grad_enabled() and not isinstance(plan.gradient, NoGradient)
-    with torch.set_grad_enabled(gradient), untransformed():
-        saved: Tensors = _Rollout.apply(plan, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    saved: Tensors
+    with untransformed():
+        if isinstance(plan.gradient, NoGradient):
+            with torch.no_grad():
+                saved = _forward(plan, len(q), (*q, *u, *tensors))[0]
+        else:
+            saved = _Rollout.apply(plan, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
     return saved[: len(q)], saved[len(q) :]

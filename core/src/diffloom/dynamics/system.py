@@ -38,9 +38,9 @@ class Mechanics(Dynamics):
         dtypes = {t.dtype for t in self.tensors}
         if len(dtypes) > 1:
             raise InputError(f"Mechanics: tensors of {' and '.join(sorted(map(str, dtypes)))}; expected one precision")
-        devices = {str(t.device) for t in self.tensors}
+        devices = {t.device for t in self.tensors}
         if len(devices) > 1:
-            raise InputError(f"Mechanics: tensors on {' and '.join(sorted(devices))}; expected one device")
+            raise InputError(f"Mechanics: tensors on {' and '.join(sorted(map(str, devices)))}; expected one device")
         for term in self.terms:
             self._check(term)
 
