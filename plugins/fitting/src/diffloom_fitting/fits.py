@@ -57,8 +57,8 @@ def fit(
     label. unknowns: starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
     loss: pixel error unless given; optimiser: Gauss-Newton unless given; both also by their registered names.
     uncertainty: "laplace" or "blocks" (see ``Experiment``). progress: show each iteration as it is done; in a notebook
-    unless told otherwise. For stages, schedules, held-out frames and several starts
-    make an ``Experiment`` and call ``run_fit``.
+    unless told otherwise. For stages, schedules, held-out frames and several starts make an ``Experiment`` and call
+    ``run_fit``.
     """
     instance("fit: scene", scene, Scene)
     chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
