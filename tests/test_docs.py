@@ -3,7 +3,6 @@
 import inspect
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -95,11 +94,8 @@ def test_states_and_switches_are_documented(guide):
         assert str(word) in guide
 
 
-def test_the_documentation_builds_without_a_warning(repository, tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    result = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    pages = sorted(tmp_path.rglob("*.html"))
+def test_the_documentation_builds_and_fetches_nothing(site):
+    pages = sorted(site.rglob("*.html"))
     assert len(pages) > 4
     for page in pages:
         fetched = re.findall(r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text())

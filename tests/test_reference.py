@@ -2,11 +2,8 @@
 
 import importlib
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
 import yaml
 
 from diffloom.plugins import first_party, get_model
@@ -18,15 +15,6 @@ PACKAGES = [
     "diffloom.raster", "diffloom.testing", "diffloom_fitting", "diffloom_fitting.exports", "diffloom_fitting.playback",
     "diffloom_fitting.testing", "diffloom_viewer",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 def test_public_names_are_on_reference_pages(site):

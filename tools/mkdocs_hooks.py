@@ -48,7 +48,7 @@ def gallery() -> str:
         code = path.read_text(encoding="utf-8")
         told = ast.get_docstring(ast.parse(code)) or path.stem
         title, _, rest = told.partition(": ")
-        parts.append(f"## {title}: {path.stem.replace('_', ' ')}\n\n{rest[:1].upper()}{rest[1:]}\n")
+        parts.append(f"## {title}\n\n`{path.name}`: {rest}\n")
         parts.append(f"![{told}]({path.stem}.png)\n\n```python\n{code.split(chr(10), 2)[2].strip()}\n```\n")
     return "\n".join(parts)
 

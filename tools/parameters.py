@@ -15,8 +15,9 @@ OBSTACLES = ("plane", "sphere", "box", "capsule", "height_field", "mesh")
 HEAD = """# Parameters
 
 What every model and obstacle can be given, as it declares it: this page is made from their specs whenever the
-documentation is built. A parameter without a default is absent unless it is given. Those bounded below by 0 alone are
-fitted in log space. Axes such as `particles` take one value for all, or one each; a control may have a row a step.
+documentation is built. A default "as built" follows from the mesh, the bodies or the links; "none" is absent unless it
+is given. What is bounded below by 0 alone is fitted in log space. Axes such as `particles` take one value for all, or
+one each; a control may have a row a step.
 """
 
 
@@ -48,7 +49,7 @@ def default(value: Any) -> str:
         return "none"
     flat = torch.as_tensor(value, dtype=torch.float64).flatten().tolist()
     if len(flat) > MOST:
-        return "from the mesh" if len(set(flat)) > 1 else f"{flat[0]:g}"
+        return "as built" if len(set(flat)) > 1 else f"{flat[0]:g}"
     return f"{flat[0]:g}" if len(flat) == 1 else "(" + ", ".join(f"{number:g}" for number in flat) + ")"
 
 

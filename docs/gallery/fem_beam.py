@@ -1,4 +1,4 @@
-"""Deformable solids: a beam, fixed at one end, bends under its weight; how far depends on its stiffness."""
+"""A bending beam: a deformable solid, fixed at one end, bends under its weight; how far depends on its stiffness."""
 
 import sys
 

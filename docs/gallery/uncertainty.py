@@ -1,4 +1,4 @@
-"""How sure? The same fit from a clean video and from a noisy one: found values with their ±, and the verdicts."""
+"""Uncertainty: the same fit from a clean video and from noisy ones; what was found, with its ±, and the verdicts."""
 
 import sys
 

@@ -119,6 +119,25 @@ def test_a_fit_is_shown_while_it_runs(playback):
     assert np.abs(seen[-1] - truth).max() < 1e-2
 
 
+def test_run_shows_the_fit_and_then_waits(playback, monkeypatch):
+    pytest.importorskip("viser", reason="viser is not installed")
+    from diffloom_fitting.commands.run import run
+    from diffloom_viewer import Live
+
+    waited = []
+
+    def wait(live):
+        waited.append(live.window.bodies["fit"].vertices[-1] - live.window.bodies["truth"].vertices[-1])
+        live.window.close()
+
+    monkeypatch.setattr(Live, "wait", wait)
+    done = CliRunner().invoke(run, ["toy.toml", "--out", "watched", "--no-report", "--view"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "look at http://127.0.0.1:" in done.output
+    (left,) = waited
+    assert np.abs(left).max() < 1e-2
+
+
 def test_a_recording_for_rerun(playback, tmp_path):
     pytest.importorskip("rerun", reason="rerun-sdk is not installed")
     done = CliRunner().invoke(view, ["out", "--rerun", str(tmp_path / "fit.rrd"), "--frames", "4"])

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom_fitting.playback import Playback
-from diffloom_fitting.scene.placement import camera_of
-from diffloom_fitting.scene.scene import Scene, camera_prefix
+from diffloom_fitting.playback.cameras import camera_at
+from diffloom_fitting.scene.scene import Scene
 from diffloom_fitting.targets import Target
 
 
@@ -45,9 +45,7 @@ def recorders(playback: Playback) -> list[Recorder]:
 
 
 def _recorder(scene: Scene, label: str, values: Mapping[str, Tensor], target: Target) -> Recorder:
-    view, prefix = scene.viewpoints[label], camera_prefix(label)
-    places = {k.removeprefix(prefix): v.detach() for k, v in values.items() if k.startswith(prefix)}
-    camera = camera_of(view.camera, scene.dtype, places, target.times)
+    camera = camera_at(scene, label, values, target.times)
     rows = camera.rotation.double().reshape(-1, 3, 3)
     # From right, up, back to right, down, forward.
     axes = (rows * torch.tensor([[1.0], [-1.0], [-1.0]], dtype=torch.float64)).transpose(1, 2)
@@ -60,5 +58,5 @@ def _recorder(scene: Scene, label: str, values: Mapping[str, Tensor], target: Ta
     return Recorder(
         label or "camera", axes.numpy(), camera.eye.double().reshape(-1, 3).numpy(),
         2.0 * float(np.arctan(0.5 * camera.height / fy)), (fx, fy), (camera.height, camera.width),
-        (target.times + view.time_offset).numpy(), shown,
+        (target.times + scene.viewpoints[label].time_offset).numpy(), shown,
     )  # fmt: skip

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.interfaces import NoGradient, Params, Trajectory
-from diffloom_fitting.scene.frame_times import sample_times
+from diffloom.interfaces import NoGradient, Params, Surface, Trajectory
+from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.scene import Scene
 
 
@@ -37,23 +37,28 @@ def play(name: str, scene: Scene, values: Mapping[str, Tensor], times: Tensor) -
     sampling = sample_times(times, scene.dt, scene.steps)
     with torch.no_grad():
         saved, params = scene.simulate(values, sampling.save, NoGradient())
-        kept = Trajectory(sampling.between(saved.q), sampling.between(saved.u), sampling.between(saved.times))
         surface = scene.model.surface(saved, params)
-        vertices = sampling.between(surface.vertices) if len(surface.vertices) > 1 else surface.vertices
-        colours = surface_colours(scene, values, surface.vertices[0], surface.faces)
-    found = vertices.cpu().to(torch.float32).expand(len(times), -1, -1)
-    return Body(name, times.numpy(), found.numpy(), surface.faces.cpu().numpy(), colours, kept, params)
+        colours = surface_colours(scene, values, surface)
+    return body_of(name, times, sampling, saved, params, surface, colours)
 
 
-def surface_colours(
-    scene: Scene, values: Mapping[str, Tensor], rest: Tensor, faces: Tensor
-) -> NDArray[np.uint8] | None:
-    """(vertices, 3): the colours of a surface at ``rest`` (vertices, 3), where each vertex has one."""
-    from diffloom.interfaces import Surface
+def body_of(
+    name: str, times: Tensor, sampling: Sampling, saved: Trajectory, params: Params, surface: Surface,
+    colours: NDArray[np.uint8] | None,
+) -> Body:  # fmt: skip
+    """The body of a simulation whose states were ``saved`` as ``sampling`` says."""
+    kept = Trajectory(*(sampling.between(part).cpu() for part in (saved.q, saved.u, saved.times)))
+    vertices = sampling.between(surface.vertices) if len(surface.vertices) > 1 else surface.vertices
+    moved = vertices.detach().cpu().to(torch.float32).expand(len(times), -1, -1)
+    return Body(name, times.numpy(), moved.numpy(), surface.faces.cpu().numpy(), colours, kept, params)
 
-    plain = Surface(rest[None], faces)
-    shown = scene.appearance.apply(plain, rest, values.get("appearance.colour")).colours
-    if shown is None:
+
+def surface_colours(scene: Scene, values: Mapping[str, Tensor], surface: Surface) -> NDArray[np.uint8] | None:
+    """(vertices, 3) bytes: the colours that the scene gives a surface at first, where each vertex has one."""
+    shown = scene.appearance.apply(surface, surface.vertices[0], values.get("appearance.colour"))
+    colours = shown.colours
+    if colours is None or (shown.colour_per == "face" and colours.dim() > 1):
         return None
-    colours = (shown.cpu().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
-    return colours.expand(len(rest), 3).numpy() if colours.dim() <= 2 else None
+    first = colours[0] if colours.dim() == 3 else colours
+    found = (first.detach().cpu().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
+    return found.expand(surface.vertices.shape[1], 3).numpy()

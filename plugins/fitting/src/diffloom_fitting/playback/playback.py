@@ -55,12 +55,19 @@ def playback_of(experiment: Experiment, z: Tensor | None = None) -> Playback:
     return Playback(experiment, _values(experiment, z))
 
 
-def _values(experiment: Experiment, z: Tensor | None) -> dict[str, Mapping[str, Tensor]]:
+def true_values(experiment: Experiment) -> dict[str, Tensor] | None:
+    """The unknowns' true values, or None unless all of them are known."""
     layout, truth = experiment.layout, experiment.target.truth
+    if not all(slot.name in truth and slot.only is None for slot in layout.slots):
+        return None
+    with torch.no_grad():
+        return layout.decode(layout.encode(truth))
+
+
+def _values(experiment: Experiment, z: Tensor | None) -> dict[str, Mapping[str, Tensor]]:
+    layout, truth = experiment.layout, true_values(experiment)
     with torch.no_grad():
         found: dict[str, Mapping[str, Tensor]] = {"start": layout.decode(experiment.start(0))}
         if z is not None:
             found["fit"] = layout.decode(z.to(layout.dtype))
-        if all(slot.name in truth and slot.only is None for slot in layout.slots):
-            found["truth"] = layout.decode(layout.encode(truth))
-    return found
+    return found if truth is None else found | {"truth": truth}

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
-from diffloom_fitting.report.panels import Panels, Solid
+from diffloom_fitting.playback.bodies import Body
+from diffloom_fitting.report.panels import Panels
 from diffloom_fitting.report.strips import digits
 from diffloom_fitting.report.video import Frames
 
@@ -74,29 +75,29 @@ def _sheet(frames: Frames, columns: int) -> str:
 def _scene(seen: Mapping[str, Panels]) -> dict[str, Any] | None:
     """The surfaces of the first view's times and all cameras; None where they are too many numbers for a page."""
     first = next(iter(seen.values()))
-    solids = first.solids
-    if not solids:
+    bodies = first.bodies
+    if not bodies:
         return None
-    frames, count, _ = solids["fit"].vertices.shape
-    each = 6.0 * count * len(solids)
+    frames, count, _ = bodies["fit"].vertices.shape
+    each = 6.0 * count * len(bodies)
     if count == 0 or 2.0 * each > MOST_BYTES:
         return None
     kept = np.unique(np.linspace(0, frames - 1, max(2, min(frames, int(MOST_BYTES / each)))).round().astype(int))
     times = (first.times + first.offset)[kept]
-    low = min(float(solid.vertices[..., 1].min()) for solid in solids.values())
-    high = max(float(solid.vertices[..., 1].max()) for solid in solids.values())
+    low = min(float(body.vertices[..., 1].min()) for body in bodies.values())
+    high = max(float(body.vertices[..., 1].max()) for body in bodies.values())
     return {
-        "faces": _text(solids["fit"].faces.astype(np.uint32)),
-        "bodies": [_body(name, solid, kept, times) for name, solid in solids.items()],
+        "faces": _text(bodies["fit"].faces.astype(np.uint32)),
+        "bodies": [_body(name, body, kept, times) for name, body in bodies.items()],
         "cameras": [_camera(panels.camera) for panels in seen.values()],
         # The ground of most models is at 0; what floats far above or hangs below gets a grid of its own.
         "ground": 0.0 if low > -0.5 * (high - low) and low < 2.0 * (high - low) else low,
     }
 
 
-def _body(name: str, solid: Solid, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
+def _body(name: str, body: Body, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
     """Vertices as whole numbers of 16 bits between the corners of their box."""
-    vertices = solid.vertices[kept]
+    vertices = body.vertices[kept]
     low, high = vertices.min(axis=(0, 1)), vertices.max(axis=(0, 1))
     size = np.maximum(high - low, 1e-9)
     steps = np.round((vertices - low) / size * 65535.0).astype("<u2")
@@ -107,7 +108,7 @@ def _body(name: str, solid: Solid, kept: NDArray[np.intp], times: NDArray[np.flo
         "low": low.tolist(),
         "size": size.tolist(),
         "vertices": _text(steps),
-        "colours": None if solid.colours is None else _text(solid.colours),
+        "colours": None if body.colours is None else _text(body.colours),
     }
 
 

@@ -10,37 +10,29 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.interfaces import Camera, NoGradient, SimulationError, Trajectory
+from diffloom.interfaces import Camera, NoGradient, SimulationError
 from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.playback.bodies import Body, body_of, play, surface_colours
+from diffloom_fitting.playback.cameras import camera_at
+from diffloom_fitting.playback.playback import true_values
 from diffloom_fitting.report.video import Frames
 from diffloom_fitting.scene.frame_times import sample_times
-from diffloom_fitting.scene.placement import camera_of
-from diffloom_fitting.scene.scene import Scene, camera_prefix
+from diffloom_fitting.scene.scene import Scene
 
 MOST = 90  # frames in a video
 
 
 @dataclass(frozen=True)
-class Solid:
-    """A surface as it moved. vertices: (frames, vertices, 3) [m]. faces: (faces, 3). colours: (vertices, 3) bytes, or
-    None where they are given otherwise."""
-
-    vertices: NDArray[np.float32]
-    faces: NDArray[np.int64]
-    colours: NDArray[np.uint8] | None
-
-
-@dataclass(frozen=True)
 class Panels:
     """Frames (frames, height, width, 3) bytes of each, at ``times`` [s] of the video; target is None when it has no
-    images. solids: what was drawn, by name: "start", "fit", and "truth" where all of it is known. camera: that of the
+    images. bodies: what was drawn, by name: "start", "fit", and "truth" where all of it is known. camera: that of the
     fit. offset: the simulation's time less the video's [s]."""
 
     times: NDArray[np.float64]
     target: Frames | None
     guess: Frames
     fit: Frames
-    solids: Mapping[str, Solid]
+    bodies: Mapping[str, Body]
     camera: Camera
     offset: float = 0.0
 
@@ -52,57 +44,34 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
         scene = experiment.scene.seen_from(label)
         times, wanted = _target_frames(experiment, label)
         moments = times + view.time_offset
-        drawn, solids = [], {}
+        drawn, bodies = [], {}
         for name, point in (("start", experiment.start(0)), ("fit", z)):
             with torch.no_grad():
                 values = experiment.layout.decode(point)
-                frames, solids[name] = _drawn(scene, values, moments)
+                frames, bodies[name] = _drawn(name, scene, values, moments)
             drawn.append(frames)
-        solids |= _truth(experiment, scene, moments)
-        camera = _camera(scene, values, times)
-        found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1], solids, camera, view.time_offset)
+        bodies |= _truth(experiment, scene, moments)
+        camera = camera_at(scene, label, values, times)
+        found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1], bodies, camera, view.time_offset)
     return found
 
 
-def _drawn(scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Solid]:
+def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Body]:
     sampling = sample_times(moments, scene.dt, scene.steps)
-    trajectory, params = scene.simulate(values, sampling.save, NoGradient())
-    image, vertices = scene.draw(trajectory, params, values, ("rgba",), sampling)
+    saved, params = scene.simulate(values, sampling.save, NoGradient())
+    image, _ = scene.draw(saved, params, values, ("rgba",), sampling)
+    surface = scene.model.surface(saved, params)
     frames: Frames = image.bytes()[..., :3].numpy()
-    return frames, _solid(scene, trajectory, values, vertices)
+    return frames, body_of(name, moments, sampling, saved, params, surface, surface_colours(scene, values, surface))
 
 
-def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, Solid]:
-    """The surface with the true values, where all of them are known and run."""
-    truth = experiment.target.truth
-    if not all(slot.name in truth and slot.only is None for slot in experiment.layout.slots):
+def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, Body]:
+    """The body with the true values, where all of them are known and run."""
+    values = true_values(experiment)
+    try:
+        return {} if values is None else {"truth": play("truth", scene, values, moments)}
+    except SimulationError:
         return {}
-    sampling = sample_times(moments, scene.dt, scene.steps)
-    with torch.no_grad():
-        values = experiment.layout.decode(experiment.layout.encode(truth))
-        try:
-            trajectory, params = scene.simulate(values, sampling.save, NoGradient())
-        except SimulationError:
-            return {}
-        vertices = sampling.between(scene.model.surface(trajectory, params).vertices)
-        return {"truth": _solid(scene, trajectory, values, vertices)}
-
-
-def _solid(scene: Scene, trajectory: Trajectory, values: Mapping[str, Tensor], vertices: Tensor) -> Solid:
-    params = scene.params_with(values)
-    first = Trajectory(trajectory.q[:1], trajectory.u[:1], trajectory.times[:1])
-    surface = scene.model.surface(first, params)
-    shown = scene.appearance.apply(surface, surface.vertices[0], values.get("appearance.colour")).colours
-    colours = None
-    if shown is not None and shown.shape == (vertices.shape[1], 3):
-        colours = (shown.cpu().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
-    return Solid(vertices.cpu().to(torch.float32).numpy(), surface.faces.cpu().numpy(), colours)
-
-
-def _camera(scene: Scene, values: Mapping[str, Tensor], times: Tensor) -> Camera:
-    prefix = camera_prefix(next(iter(scene.viewpoints)))
-    places = {k.removeprefix(prefix): v.detach() for k, v in values.items() if k.startswith(prefix)}
-    return camera_of(scene.viewpoint.camera, scene.dtype, places, times)
 
 
 def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
