@@ -148,7 +148,7 @@ def test_the_path_traced_mode_lights_shades_and_casts_shadows():
     dark = get_renderer("mitsuba")(mode="photorealistic", samples=40, ground=-0.6, background=(0.1, 0.2, 0.3))
     image = dark.render(slab, view, lights, ("rgba", "silhouette"))
     rgb = image.rgb[0]
-    assert bool(torch.isfinite(rgb).all()) and 0.0 <= float(rgb.min()) and float(rgb.max()) <= 1.0
+    assert bool(torch.isfinite(rgb).all()) and float(rgb.min()) >= 0.0 and float(rgb.max()) <= 1.0
     assert torch.equal(image.rgba[..., 3], image.silhouette)  # coverage is the object's, without the ground
     assert float(image.silhouette[0, 39, 24]) == 0.0
     assert rgb[0, 0].tolist() == pytest.approx([0.1, 0.2, 0.3], abs=1e-6)  # the background, not the sky
