@@ -12,8 +12,8 @@ import torch
 
 from diffloom import get_renderer
 from diffloom.interfaces import Camera, Surface
-from diffloom_fitting import Appearance
 from diffloom.plugins import get_model
+from diffloom_fitting import Appearance
 
 
 def ball(layers: int) -> Surface:

@@ -1,7 +1,7 @@
 """What wrong models cost: the paper's Table 4 (left), and what the verdict says of each fit.
 
     python experiments/imperfect_models.py                 # all rows, 30 objects each; finished fits are kept
-    python experiments/imperfect_models.py --row friction --count 2 --quick --out /tmp/try
+    python experiments/imperfect_models.py --row friction --count 2 --quick --out try
 
 Each object is a seed, which draws shape, density, throw and guess; seeds start at 100, and none of them was looked at
 when the settings were chosen (seeds 0 to 3 were). Results go to results/imperfect-models.json and .md beside this file.

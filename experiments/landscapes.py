@@ -1,6 +1,6 @@
 """Loss landscapes of the paper's Figures 4, 11 and 12, one command each:
 
-    python experiments/landscapes.py mass     # a cube's mass, from every frame, each 5th, first and middle, first and last
+    python experiments/landscapes.py mass     # a cube's mass, for four choices of frames
     python experiments/landscapes.py lame     # both elastic moduli of a beam
 
 writes results/landscape-mass.png, .csv and so on. `diffloom landscape FILE --over NAME=LOW:HIGH:COUNT` does the same

@@ -40,7 +40,9 @@ def test_another_model_is_thrown_alike_and_drawn_by_another_renderer(tmp_path):
     model = {"name": "fem", "mesh": "box", "size": [1, 1, 1], "cells": [1, 1, 1], "ground": False}
     still = {"params.gravity": [0.0, 0.0, 0.0]}
     one = built(tmp_path, still, renderer="dibr").target
-    two = built(tmp_path, {"model": model, "params": params, "time.dt": 0.005, "time.steps": 80}, renderer="dibr").target
+    two = built(
+        tmp_path, {"model": model, "params": params, "time.dt": 0.005, "time.steps": 80}, renderer="dibr"
+    ).target
     assert two.q is None  # states of another model are not comparable
     assert "DibrRenderer" in two.source
     middle = [((t.masks * torch.arange(16.0)).sum((1, 2)) / t.masks.sum((1, 2))) for t in (one, two)]
