@@ -21,6 +21,8 @@ FURTHER = ["bounce", "double-pendulum", "pendulum", "rigid-contact"]
 SHAPED = ["smoke2d"]
 # Of several bodies.
 WORLDS = ["ball-on-cloth", "billiards", "jelly-and-brick"]
+# Run by scripts of their own.
+STUDIED = ["cube", "imperfect-ball", "imperfect-cloth", "imperfect-rigid"]
 RENDERERS = ["softras", "dibr"]
 
 # Largest error of the reduced version, by what is sought; the full ones are in experiments/results.
@@ -41,7 +43,7 @@ REDUCED = {
 
 
 def test_every_experiment_is_named_here_and_in_the_index():
-    every = [*NAMES, *FURTHER, *SHAPED, *WORLDS, "stack"]
+    every = [*NAMES, *FURTHER, *SHAPED, *WORLDS, *STUDIED, "stack"]
     assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(every)
     index = (FOLDER / "README.md").read_text()
     for name in every[len(NAMES) :]:
@@ -111,3 +113,44 @@ def test_a_tower_of_five_boxes_stands():
     for q, u in path.sets.values():
         assert float((q[:, :, :3] - q[:1, :, :3]).norm(dim=2).max()) < 1e-3
         assert float(u[-1].abs().max()) < 1e-3
+
+
+def script(name):
+    found = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_a_wrong_model_costs_accuracy_and_the_verdict_says_so():
+    study = script("imperfect_models")
+    right, wrong = (study.fitted("rigid", variant, 1, quick=True) for variant in (None, "unmodelled_friction"))
+    assert right["error"] < 1e-6 and right["verdict"] == "green"
+    assert wrong["error"] > 1e-3 and wrong["explained"] != "green"
+
+
+def test_the_mass_of_a_cube_has_one_minimum():
+    grids = script("landscapes").mass_grids(8)
+    assert len(grids) == 4
+    for name, grid in grids.items():
+        assert grid.lowest == (1.0,), name
+        assert grid.minima() == 1, name
+
+
+@pytest.mark.slow
+def test_both_moduli_of_a_beam_are_lowest_at_the_truth():
+    assert script("landscapes").lame_grid(5).lowest == (1000.0, 1000.0)
+
+
+@pytest.mark.slow
+def test_every_cue_finds_the_mass_of_a_cube():
+    study = script("shading_cues")
+    for cue in study.CUES:
+        assert study.errors(cue, 0, quick=True)[-1] < 0.1, cue
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ["rigid_as_deformable", "deformable_as_rigid"])
+def test_objects_of_the_wrong_kind_are_told(row):
+    found = script("imperfect_models").fitted("ball", row, 1, quick=True)
+    assert found["explained"] != "green"

@@ -2,7 +2,7 @@
 
 Derived from the library's projective integrator for direct light, of which it keeps how silhouettes are sampled. Both
 sides of a silhouette are asked for their colour, so that what is seen beside an edge has its part in the gradient.
-Importing this file needs a variant of Mitsuba to be set.
+Importing this file loads the library.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import drjit as dr
-import mitsuba as mi
+from .library import load
+
+mi, dr = load()
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Path-traced images: lamps with a size, soft shadows, light from surface to surface, a ground that receives shadows.
 
-Forward only. Coverage, the fourth channel, is that of the object alone, as the matched mode draws it: the ground is part
-of what is behind.
+Forward only. Coverage, the fourth channel, is that of the object alone, as the matched mode draws it: the ground is a
+part of what is behind.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ def _sensor(camera: Camera, rotation: Tensor, eye: Tensor, samples: int) -> dict
 
 def _lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, extent: float) -> dict[str, Any]:
     """Emitters that light a surface at the scene's centre as the rasterizers' lights do."""
-    mi, _ = load()
     found: dict[str, Any] = {}
     sky = torch.zeros(3)
     for number, light in enumerate(lights or DEFAULT_LIGHTS):

@@ -29,7 +29,8 @@ def shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Shader |
         return None
     mi, dr = load()
     kind = torch.float32
-    ambient, lamps = torch.zeros(3, dtype=kind), []
+    ambient = torch.zeros(3, dtype=kind)
+    lamps: list[tuple[bool, list[float], list[float], list[float]]] = []
     for light in lights or DEFAULT_LIGHTS:
         if isinstance(light, AmbientLight):
             ambient = ambient + rgb("AmbientLight.colour", light.colour, kind)
@@ -38,7 +39,7 @@ def shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Shader |
             place = vector("light", light.position if isinstance(light, PointLight) else light.direction, kind)
             glow = rgb("light.diffuse", light.diffuse, kind) * rgb("Material.diffuse", material.diffuse, kind)
             gloss = rgb("light.specular", light.specular, kind) * rgb("Material.specular", material.specular, kind)
-            lamps.append((near, *(_numbers(each) for each in (place, glow, gloss))))
+            lamps.append((near, _numbers(place), _numbers(glow), _numbers(gloss)))
         else:
             raise InputError(
                 f'the renderer "mitsuba" has no equivalent of a {type(light).__name__}; give ambient, point or '

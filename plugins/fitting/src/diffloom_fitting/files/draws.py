@@ -57,7 +57,8 @@ def _uniform(low: float, high: float, shape: Sequence[int], generator: torch.Gen
 def resolve_draws(raw: Any, seed: int, place: str = "") -> Any:
     """The file's data with every draw replaced, except in [truth] and in [unknowns]."""
     if is_draw(raw):
-        found = draw(raw, seed, place)
+        # In [target.scene] a draw is the one that stands, or would stand, at that place of the fit.
+        found = draw(raw, seed, place.removeprefix("target.scene."))
         return float(found) if isinstance(found, Tensor) else found
     if isinstance(raw, Mapping):
         return {
