@@ -107,6 +107,23 @@ def test_halving_the_step_halves_the_error_through_contact():
     assert all(1.7 < a / b < 2.4 for a, b in itertools.pairwise(errors)), errors
 
 
+def test_the_suggested_step_is_half_of_what_the_stiffest_springs_allow():
+    world = World.example()
+    params = world.params(DOUBLE, **{"net.stiffness": 1e6, "net.damping": 0.0})
+    system, start = world.dynamics(params, Control()), world.initial_state(params)
+    columns = []
+    for k in range(27):
+        nudge = torch.zeros(27, dtype=DOUBLE)
+        nudge[k] = 1e-6
+        moved = [State({**{n: q for n, (q, _) in start.sets.items()}, "net": start["net"].q + s * nudge.reshape(9, 3)},
+                       {n: u for n, (_, u) in start.sets.items()}) for s in (1.0, -1.0)]  # fmt: skip
+        ahead, behind = (system.forces(state)["net"].reshape(-1) for state in moved)
+        columns.append((behind - ahead) / 2e-6)
+    stiffness = torch.stack(columns)
+    fastest = float(torch.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[-1] / params["net.mass"].max()) ** 0.5
+    assert world.suggested_dt(params) == pytest.approx(1.0 / fastest, rel=0.03)
+
+
 ATTACHED = (
     {"name": "tie", "kind": "spring", "between": ["ball", "net"], "points": [[0.05, 0.02, 0.0], 1], "length": 0.05},
     {"name": "grip", "kind": "hold", "between": ["net", "ball"], "points": [2, [0.0, 0.08, 0.01]]},

@@ -46,13 +46,13 @@ class TouchingBodies:
     """Rigid bodies (q: place and unit quaternion, u: velocity and angular velocity) that touch others.
 
     points: where they do; reach is -inf for a body that touches nothing. shapes(margin): their signed distances, known
-    up to ``margin`` [m] outside. share: (bodies,) what part of a parameter that counts for one point each of these
-    points takes.
+    up to ``margin`` [m] outside. share(): (bodies,) what part of a parameter that counts for one point each of these
+    points takes. Both are found when they are asked for: a body alone needs neither.
     """
 
     points: ContactPoints
     shapes: Callable[[float], BodyShapes]
-    share: NDArray[np.float64]
+    share: Callable[[], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)

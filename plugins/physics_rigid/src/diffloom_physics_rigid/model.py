@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import contact_law, contact_points
@@ -202,7 +203,14 @@ class RigidModel(Model):
     def _touches(self) -> TouchingBodies:
         """How the bodies touch others of a world."""
         points = replace(self._pair_points, reach=collision_reach(self.bodies))
-        return TouchingBodies(points, self._shapes_of, np.array([point_share(body) for body in self.bodies]))
+        return TouchingBodies(points, self._shapes_of, self._point_shares)
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        return np.array([point_share(body) for body in self.bodies])
+
+    def _point_shares(self) -> NDArray[np.float64]:
+        return self._shares
 
     def _push_term(self, params: Params) -> NodeTerm:
         count = len(self.pushes)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
-from diffloom.interfaces import Control, InputError, Model, Params, State, Surface, Trajectory
+from diffloom.interfaces import Control, InputError, Model, Params, Surface, Trajectory
 from diffloom.namespaces import below, check_name
 from diffloom.plugins import get_model
 from diffloom_physics_world.appearance import BodyAppearance, read_appearance
@@ -78,12 +78,6 @@ class Body:
 def sets_of(body: Body, sets: Mapping[str, NodeSet]) -> dict[str, NodeSet]:
     """The node sets of a world that belong to a body."""
     return {name: nodes for name, nodes in sets.items() if name.partition(".")[0] == body.name}
-
-
-def part_of_state(body: Body, state: State) -> State:
-    """A body's part of a state of the world."""
-    own = {name: pair for name, pair in state.sets.items() if name.partition(".")[0] == body.name}
-    return State({k: q for k, (q, _) in own.items()}, {k: u for k, (_, u) in own.items()}, state.time)
 
 
 def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:

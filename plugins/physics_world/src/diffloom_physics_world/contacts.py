@@ -131,7 +131,7 @@ def side_values(
     halves = {name: value / factor[name] for name, value in given.items()}
     values = contact_values(halves, TermContext(body.model, params, _all_free(nodes)), law)
     if isinstance(nodes.touches, TouchingBodies):
-        share = torch.as_tensor(nodes.touches.share, dtype=params.dtype)
+        share = torch.as_tensor(nodes.touches.share(), dtype=params.dtype)
         values = {
             name: broadcast(value, (nodes.count,)) * (share if law.per_point(name) and name not in given else 1.0)
             for name, value in values.items()

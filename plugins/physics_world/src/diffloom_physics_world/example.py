@@ -6,8 +6,6 @@ from typing import Any
 
 from diffloom.interfaces import ExampleSettings
 
-FREE = {"gravity": (0.0, 0.0, 0.0), "ball.push_force": 0.0}
-
 
 def example_bodies() -> list[dict[str, Any]]:
     """A ball that lies in a net of particles and moves."""
@@ -38,8 +36,8 @@ def example_settings() -> ExampleSettings:
     """How the example is run."""
     apart = {"ball.position": (0.0, 1.0, 0.0), "ball.velocity": (0.0, 0.0, 0.0)}
     return ExampleSettings(
-        dt=1e-3,
-        steps=40,
+        dt=2.5e-4,
+        steps=80,
         fit="ball.mass",
         rest={"gravity": (0.0, 0.0, 0.0), **apart},
         free={"gravity": (0.0, 0.0, 0.0)},
