@@ -192,6 +192,19 @@ def test_starts_from_flight_and_from_a_sample(tosses: list[Clip]) -> None:
     np.testing.assert_allclose(velocity[0].numpy(), np.cross([0.0, 0.0, 2.0], arm.numpy()) + [4.0, 5.0, 6.0], rtol=1e-5)
 
 
+def test_a_marker_in_a_ball_needs_no_orientation() -> None:
+    ball = {"shape": "sphere", "radius": 0.05, "mass": 0.1, "friction": 0.3, "contact_stiffness": 2e3}
+    model = rigid.RigidModel([{**ball, "position": [0.0, 0.0, 0.1]}], contact={"law": "hunt_crossley", "toe": 2e-3})
+    params = model.params(torch.float64, **KNOWN, velocity=[0.5, 0.0, -0.3], contact_dissipation=0.8)
+    path = simulate(model, params, dt=1.0 / (RATE * SUBSTEPS), steps=SUBSTEPS * (FRAMES - 1), save_every=SUBSTEPS)
+    speed = np.tile([0.5, 0.0, -0.3], (FRAMES, 1))
+    clip = Clip("ball", RATE, path.q[:, 0, :3].numpy(), None, np.ones(FRAMES), speed)
+    problem = MotionProblem(model, [clip], replace(RULES, start="sample"))
+    found = fit_motion(problem, shared("contact_dissipation"), [MotionStage(18), MotionStage(change=1e-8)])
+    assert found.estimates[0].found[0] == pytest.approx(0.8, rel=1e-5)
+    assert found.fitted.mean_degrees == 0.0
+
+
 def test_scores_are_means_over_frames(tosses: list[Clip]) -> None:
     values = {name: torch.tensor(value, dtype=torch.float64).reshape(-1) for name, value in TRUTH.items()}
     near = score(MotionProblem(cube(), tosses, RULES), values)

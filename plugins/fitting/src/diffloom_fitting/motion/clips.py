@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 class Clip:
     """The motion of one body, ``rate`` frames a second, in the world's axes.
 
-    position: (frames, 3) [m], of the body's frame or of a marker on it. orientation: (frames, 4) quaternions w, x, y, z
-    of either sign, or None for markers. weight: (frames,) 0 where a sample is missing. velocity [m/s] and
+    position: (frames, 3) [m], of the body's frame. orientation: (frames, 4) quaternions w, x, y, z of either sign, or
+    None for a marker in the middle of a body. weight: (frames,) 0 where a sample is missing. velocity [m/s] and
     angular_velocity [rad/s]: (frames, 3) where they were measured.
     """
 

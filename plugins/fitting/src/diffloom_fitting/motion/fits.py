@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.motion.clips import Array
-from diffloom_fitting.motion.gauss_newton import Setting, held_back, linearised, loss_at, step_of
+from diffloom_fitting.motion.gauss_newton import Setting, linearised, loss_at, step_of, with_fixed
 from diffloom_fitting.motion.problem import MotionProblem
 from diffloom_fitting.motion.scoring import Score, score
 from diffloom_fitting.motion.unknowns import Shared, split, start_vector, values_at
@@ -116,7 +116,7 @@ def descend(
     """Levenberg-Marquardt: shared and own unknowns at the end, and how many steps were taken."""
     damping, calm, waiting = 1e-3, 0, stage.waiting(setting.shared)
     for step in range(stage.iterations):
-        at = held_back(linearised(problem, setting, z, y), waiting)
+        at = with_fixed(linearised(problem, setting, z, y), waiting)
         for _ in range(TRIES):
             dz, dy = step_of(at, damping)
             after = loss_at(problem, setting, z + dz, y + dy)

@@ -112,7 +112,7 @@ def _add(found: Linear, rows: list[int], flat: Array, columns: list[Array], m: i
         found.B[c], found.D[c], found.d[c] = J.T @ K / clips, K.T @ K / clips, K.T @ flat[i] / clips
 
 
-def held_back(at: Linear, fixed: NDArray[np.bool_]) -> Linear:
+def with_fixed(at: Linear, fixed: NDArray[np.bool_]) -> Linear:
     """The same with the shared unknowns flagged in ``fixed`` left where they are."""
     A, B = np.where(fixed[:, None] | fixed[None, :], np.diag(np.where(fixed, 1.0, 0.0)), at.A), at.B.copy()
     B[:, fixed] = 0.0

@@ -19,6 +19,7 @@ from diffloom_fitting.motion.rotations import from_vector, inverse, product, rot
 
 LEAST_FLIGHT = 4
 MOMENT = 1e-6  # [s]
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)
@@ -57,31 +58,29 @@ def flight_frames(clip: Clip, tolerance: float) -> int:
     return frames
 
 
-def turning_start(clip: Clip, frames: int) -> tuple[Array, Array]:
-    """Orientation and angular velocity [rad/s, world] at the start of a free flight, constant in the world: right for
-    bodies as compact as a cube, and for others as long as a flight is short."""
-    assert clip.orientation is not None
-    t = (np.arange(frames) - frames // 2) / clip.rate
-    seen = torch.tensor(clip.orientation[:frames])
+def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
+    """Orientation and angular velocity [rad/s, world] at the start of a free flight, of orientations (frames, 4) in it:
+    constant in the world, which is right for bodies as compact as a cube, and for others while a flight is short."""
+    frames = len(orientation)
+    t = (np.arange(frames) - frames // 2) / rate
+    seen = torch.tensor(orientation)
     design = np.stack([np.ones(frames), t], axis=1)
-    middle, rate = seen[frames // 2], np.zeros(3)
+    middle, spin = seen[frames // 2], np.zeros(3)
     for _ in range(4):
-        said = product(from_vector(torch.tensor(rate * t[:, None])), middle.expand(frames, 4))
+        said = product(from_vector(torch.tensor(spin * t[:, None])), middle.expand(frames, 4))
         left = to_vector(product(seen, inverse(said))).numpy()
         shift, more = np.linalg.lstsq(design, left, rcond=None)[0]
-        middle, rate = product(from_vector(torch.tensor(shift)), middle), rate + more
-    first = product(from_vector(torch.tensor(rate * t[0])), middle)
-    return first.numpy(), rate
+        middle, spin = product(from_vector(torch.tensor(shift)), middle), spin + more
+    first = product(from_vector(torch.tensor(spin * t[0])), middle)
+    return first.numpy(), spin
 
 
 def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
     """rule: "flight", least squares over the flight before the first contact (``tolerance`` as in flight_frames), or
-    "sample", the first one, whose velocities must have been measured."""
+    "sample", the first one, whose velocities must have been measured. A clip without orientations, of a marker in the
+    middle of a ball, starts upright and does not turn."""
     if rule not in ("flight", "sample"):
         raise InputError(f"start.rule: got {rule!r}; expected 'flight' or 'sample'")
-    for clip in clips:
-        if clip.orientation is None:
-            raise InputError(f"clip {clip.name!r}: a rollout starts with an orientation, and none was recorded")
     counts = [flight_frames(clip, tolerance) if rule == "flight" else 1 for clip in clips]
     most = max(2, *counts)
     place, arm = np.zeros((len(clips), most, 3)), np.zeros((len(clips), most, 4))
@@ -89,17 +88,19 @@ def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e
     turn, spin = np.zeros((len(clips), 4)), np.zeros((len(clips), 3))
     arm[..., 0] = 1.0
     for i, (clip, n) in enumerate(zip(clips, counts, strict=True)):
-        assert clip.orientation is not None
+        seen = UPRIGHT * np.ones((n, 1)) if clip.orientation is None else clip.orientation[:n]
         if rule == "flight":
             t = np.arange(n) / clip.rate
-            place[i, :n], arm[i, :n] = clip.position[:n], clip.orientation[:n]
+            place[i, :n], arm[i, :n] = clip.position[:n], seen
             here[i, :, :n], fall[i, :n] = np.linalg.pinv(np.stack([np.ones(n), t], axis=1)), 0.5 * t * t
-            turn[i], spin[i] = turning_start(clip, n)
+            turn[i], spin[i] = turning_start(seen, clip.rate)
             continue
-        if clip.velocity is None or clip.angular_velocity is None:
+        turned = clip.orientation is not None and clip.angular_velocity is None
+        if clip.velocity is None or turned:
             raise InputError(f"clip {clip.name!r}: start.rule 'sample' needs velocity and angular_velocity columns")
         # The second frame is a moment on at the sample's velocities, so that one formula serves both rules.
-        turn[i], spin[i] = clip.orientation[0], clip.angular_velocity[0]
+        turn[i] = seen[0]
+        spin[i] = 0.0 if clip.angular_velocity is None else clip.angular_velocity[0]
         next_turn = product(from_vector(torch.tensor(MOMENT * spin[i])), torch.tensor(turn[i])).numpy()
         place[i, :2] = clip.position[0], clip.position[0] + MOMENT * clip.velocity[0]
         arm[i, :2] = turn[i], next_turn
