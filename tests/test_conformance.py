@@ -40,6 +40,7 @@ def takes_long(name):
     return (
         name in LONG
         or name.endswith("integrators.runs[rk4]")
+        or name.startswith("air-")  # its adjoint has a test of its own
         or (name.startswith(("box-", "capsule-", "height_field-", "mesh-")) and ("cloth" in name or "rigid" in name))
     )
 

@@ -186,4 +186,4 @@ def test_the_projects_own_optimisers_are_registered(toy_registry):
     assert toy_registry.get_optimiser("adam") is Adam
     assert set(toy_registry.optimisers()) == {"adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"}
     assert toy_registry.video_readers() == ("folder", "video")
-    assert toy_registry.cameras() == ("orbit",)
+    assert toy_registry.cameras() == ("free", "orbit")

@@ -1,6 +1,6 @@
-"""Drag of one node in moving air, lift and decay of its spin, and the adjoints.
+"""Drag of a body in moving air, lift and what brakes its rotation, and the adjoint.
 
-With w = v - wind and the angular velocity o of a body, all in the world's axes:
+With w = v - wind and the angular velocity o of the body, all in the world's axes:
 
     f = -c1 w - c2 |w| w + s o x w        torque = -d o
 """
@@ -25,38 +25,19 @@ def drag_adjoint(w, c1, c2, a):
 
 
 @device
-def particle_air(i, clock, q, u, linear, quadratic, wind):
-    """The drag of a particle."""
-    return drag(sub3(ld3(u, i), ld3(wind, i)), linear[i], quadratic[i])
-
-
-@device
-def particle_air_adjoint(i, clock, q, u, linear, quadratic, wind, adj_f, adj_linear, adj_quadratic, adj_wind):
-    """Adjoint of particle_air; adj_wind = -adj_w."""
-    zero = q.dtype.type(0)
-    a_w, a_linear, a_quadratic = drag_adjoint(
-        sub3(ld3(u, i), ld3(wind, i)), linear[i], quadratic[i], ld3(adj_f, i)
-    )
-    adj_linear[i] += a_linear
-    adj_quadratic[i] += a_quadratic
-    st3(adj_wind, i, sub3(ld3(adj_wind, i), a_w))
-    return (zero, zero, zero), a_w
-
-
-@device
-def body_air(i, clock, q, u, linear, quadratic, lift, spin, wind):
-    """Drag and Magnus lift of a body, and the torque that brakes its spin."""
+def body_air(i, clock, q, u, linear, quadratic, lift, angular, wind):
+    """Drag and Magnus lift of a body, and the torque that brakes its rotation."""
     v, o = ld6(u, i)
     w = sub3(v, ld3(wind, i))
     f = add3(drag(w, linear[i], quadratic[i]), mul3(cross3(o, w), lift[i]))
-    t = mul3(o, -spin[i])
+    t = mul3(o, -angular[i])
     return f[0], f[1], f[2], t[0], t[1], t[2]
 
 
 @device
 def body_air_adjoint(
-    i, clock, q, u, linear, quadratic, lift, spin, wind,
-    adj_f, adj_linear, adj_quadratic, adj_lift, adj_spin, adj_wind,
+    i, clock, q, u, linear, quadratic, lift, angular, wind,
+    adj_f, adj_linear, adj_quadratic, adj_lift, adj_angular, adj_wind,
 ):
     """With a and b the cotangents of force and torque: adj_w = (drag's) + s a x o, adj_o = s w x a - d b,
     adj_s = a.(o x w), adj_d = -o.b, adj_wind = -adj_w."""
@@ -66,10 +47,10 @@ def body_air_adjoint(
     a, b = ld6(adj_f, i)
     a_w, a_linear, a_quadratic = drag_adjoint(w, linear[i], quadratic[i], a)
     a_w = add3(a_w, mul3(cross3(a, o), lift[i]))
-    a_o = add3(mul3(cross3(w, a), lift[i]), mul3(b, -spin[i]))
+    a_o = add3(mul3(cross3(w, a), lift[i]), mul3(b, -angular[i]))
     adj_linear[i] += a_linear
     adj_quadratic[i] += a_quadratic
     adj_lift[i] += dot3(a, cross3(o, w))
-    adj_spin[i] -= dot3(o, b)
+    adj_angular[i] -= dot3(o, b)
     st3(adj_wind, i, add3(ld3(adj_wind, i), neg3(a_w)))
     return (zero, zero, zero, zero, zero, zero, zero), (a_w[0], a_w[1], a_w[2], a_o[0], a_o[1], a_o[2])

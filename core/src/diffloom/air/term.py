@@ -1,4 +1,4 @@
-"""Air as a registered term, for particles and rigid bodies."""
+"""Air as a registered term, for rigid bodies."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ DENSITY = 1.2
 @final
 @dataclass(frozen=True)
 class Air(ForceTerm):
-    """Drag -(c1 + c2 |w|) w of each node that moves with the velocity w through the air; of bodies also Magnus lift
-    s omega x w and a torque -d omega.
+    """Drag -(c1 + c2 |w|) w of each body that moves with the velocity w through the air, Magnus lift s omega x w for
+    its angular velocity omega, and a torque -d omega.
 
     linear_drag: c1 [N s/m]. quadratic_drag: c2 [N s^2/m^2], which for a ball of radius R is drag coefficient x
-    (density / 2) pi R^2: see ``of_ball``. lift: s [N s^2/(m rad)]. spin_damping: d [N m s/rad]. wind: velocity of the
-    air [m/s].
+    (density / 2) pi R^2: see ``of_ball``. lift: s [N s^2/(m rad)]. angular_damping: d [N m s/rad]. wind: velocity of
+    the air [m/s].
     """
 
     linear_drag: float = 0.0
     quadratic_drag: float = 0.01
     lift: float = 0.0
-    spin_damping: float = 0.0
+    angular_damping: float = 0.0
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     claims: ClassVar[tuple[str, ...]] = ()
@@ -46,7 +46,7 @@ class Air(ForceTerm):
 
     @classmethod
     def example(cls, context: TermContext) -> Air:
-        """A strong wind that every node feels."""
+        """A strong wind."""
         mass = float(context.masses.detach().max())
         return cls(0.3 * mass, 0.2 * mass, 0.1 * mass, 0.02 * mass, (1.5, 0.4, -0.8))
 
@@ -57,29 +57,28 @@ class Air(ForceTerm):
             ParamSpec("linear_drag", self.linear_drag, "N s/m", "drag per speed", each, _POSITIVE),
             ParamSpec("quadratic_drag", self.quadratic_drag, "N s^2/m^2", "drag per squared speed", each, _POSITIVE),
             ParamSpec("lift", self.lift, "N s^2/(m rad)", "Magnus force per speed and angular velocity", each),
-            ParamSpec("spin_damping", self.spin_damping, "N m s/rad", "torque per angular velocity", each, _POSITIVE),
+            ParamSpec(
+                "angular_damping", self.angular_damping, "N m s/rad", "torque per angular velocity", each, _POSITIVE
+            ),
             ParamSpec("wind", self.wind, "m/s", "velocity of the air", (3,)),
         )
 
     @classmethod
     def refuses(cls, nodes: NodeSet) -> str | None:
-        if (nodes.name, nodes.dq, nodes.du) in (("particles", 3, 3), ("bodies", 7, 6)):
+        if (nodes.name, nodes.dq, nodes.du) == ("bodies", 7, 6):
             return None
-        return (
-            "air acts on particles (as in springs, cloth and fem) and on rigid bodies (as in rigid); these nodes are "
-            f"{nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
-        )
+        return f"air acts on rigid bodies (as in rigid); these nodes are {nodes.name!r}"
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
         from diffloom.air import air_kernels as kernels
 
-        count, bodies = context.count, context.nodes.name == "bodies"
-        own = ("linear_drag", "quadratic_drag", *(("lift", "spin_damping") if bodies else ()))
+        count = context.count
+        own = ("linear_drag", "quadratic_drag", "lift", "angular_damping")
         rows = tuple((key, broadcast(params[key], (count,))) for key in own)
         return NodeTerm(
             name,
-            force=kernels.body_air if bodies else kernels.particle_air,
-            adjoint=kernels.body_air_adjoint if bodies else kernels.particle_air_adjoint,
+            force=kernels.body_air,
+            adjoint=kernels.body_air_adjoint,
             params=(*rows, ("wind", broadcast(params["wind"], (count, 3)))),
             on=context.on,
         )

@@ -68,5 +68,5 @@ def diffloom_register_terms(register: Register) -> None:
     register("capsule", f"{solid}:Capsule", summary="Obstacle: a cylinder with round ends")
     register("plane", f"{solid}:Plane", summary="Obstacle: a plane besides the ground")
     register("height_field", "diffloom.contact.height_field:HeightField", summary="Obstacle: ground of given heights")
-    register("air", "diffloom.air.term:Air", summary="Drag, Magnus lift and spin decay in air that may blow")
+    register("air", "diffloom.air.term:Air", summary="Air around rigid bodies: drag, Magnus lift, what brakes rotation")
     register("mesh", "diffloom.contact.mesh_obstacle:Mesh", summary="Obstacle: a closed mesh, by signed distances")

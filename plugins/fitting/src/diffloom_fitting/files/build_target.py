@@ -129,6 +129,15 @@ def _segmenter(named: Named, folder: Path, behind: Tensor | None) -> Segmenter:
     return made
 
 
+def _behind(folder: Path, scene: Scene, target: Target, background: str, plate: Tensor | None) -> Tensor:
+    """(height, width, 3): what is shown behind the surface, the plate or median of the video, or an image."""
+    if background == "median":
+        assert target.frames is not None
+        return target.frames.median(dim=0).values if plate is None else plate
+    image = torch.from_numpy(read_image(folder / background)).to(scene.dtype) / 255.0
+    return resize(image, scene.size)
+
+
 def _plate(folder: Path, scene: Scene, table: TargetTable, part: PlateTable) -> Tensor:
     """(height, width, 3): the median of a part of the video."""
     assert table.video is not None
@@ -175,11 +184,5 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
             raise InputError(f"time_offset: got {offset:g} s; the video ends before the simulation begins")
         target = target.select(later)
     if table.background is not None:
-        assert target.frames is not None
-        if table.background == "median":
-            behind = target.frames.median(dim=0).values if plate is None else plate
-        else:
-            image = torch.from_numpy(read_image(folder / table.background)).to(scene.dtype) / 255.0
-            behind = resize(image, scene.size)
-        scene = replace(scene, background=behind)
+        scene = replace(scene, background=_behind(folder, scene, target, table.background, plate))
     return replace(target, truth=truth, goal=table.goal), scene
