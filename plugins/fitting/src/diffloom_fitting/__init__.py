@@ -16,16 +16,26 @@ from typing import TYPE_CHECKING, Any
 from diffloom.deprecation import renamed_names
 
 if TYPE_CHECKING:
+    from diffloom_fitting.control.costs import ControlCosts
+    from diffloom_fitting.control.features import Splines
+    from diffloom_fitting.control.goals import Goal, goal_target, pose_goal
+    from diffloom_fitting.control.networks import Network, network_policy
+    from diffloom_fitting.control.observations import SeesImage, SeesState
+    from diffloom_fitting.control.outcome import Reached
+    from diffloom_fitting.control.weights_file import load_policy, save_policy
     from diffloom_fitting.experiment import Experiment
     from diffloom_fitting.files import build_experiment, build_scene, load_file
     from diffloom_fitting.fits import fit, run_fit
     from diffloom_fitting.gradient_check import check_gradient
     from diffloom_fitting.losses import (
+        CentreError,
         InteriorError,
         IoU,
         Loss,
+        Moments,
         MultiScale,
         PixelError,
+        Region,
         SilhouetteError,
         StateError,
     )
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
         FitError,
         GaussNewton,
         Lbfgs,
+        LineScan,
         Optimiser,
         Progress,
         Sgd,
@@ -49,8 +60,10 @@ if TYPE_CHECKING:
     from diffloom_fitting.scene import (
         Appearance,
         CameraPlacement,
+        Observation,
         Orbit,
         Policy,
+        Rollout,
         Scene,
         Sinusoids,
         Tracked,
@@ -75,11 +88,29 @@ if TYPE_CHECKING:
     from diffloom_fitting.unknowns import Unknown
 
 _HOMES = {
+    "control.costs": ("ControlCosts",),
+    "control.features": ("Splines",),
+    "control.goals": ("Goal", "goal_target", "pose_goal"),
+    "control.networks": ("Network", "network_policy"),
+    "control.observations": ("SeesImage", "SeesState"),
+    "control.outcome": ("Reached",),
+    "control.weights_file": ("load_policy", "save_policy"),
     "experiment": ("Experiment",),
     "files": ("build_experiment", "build_scene", "load_file"),
     "fits": ("fit", "run_fit"),
     "gradient_check": ("check_gradient",),
-    "losses": ("InteriorError", "Loss", "MultiScale", "IoU", "PixelError", "SilhouetteError", "StateError"),
+    "losses": (
+        "CentreError",
+        "InteriorError",
+        "Loss",
+        "Moments",
+        "MultiScale",
+        "IoU",
+        "PixelError",
+        "Region",
+        "SilhouetteError",
+        "StateError",
+    ),
     "objective": ("Evaluation", "Objective"),
     "optimisers": (
         "Adam",
@@ -88,6 +119,7 @@ _HOMES = {
         "GaussNewton",
         "BasinHopping",
         "Lbfgs",
+        "LineScan",
         "Optimiser",
         "Progress",
         "Sgd",
@@ -100,8 +132,10 @@ _HOMES = {
     "scene": (
         "CameraPlacement",
         "Appearance",
+        "Observation",
         "Orbit",
         "Policy",
+        "Rollout",
         "Scene",
         "Sinusoids",
         "Tracked",
@@ -132,7 +166,9 @@ __all__ = [
     "Appearance",
     "BasinHopping",
     "CameraPlacement",
+    "CentreError",
     "CmaEs",
+    "ControlCosts",
     "Estimate",
     "Evaluation",
     "Experiment",
@@ -140,24 +176,35 @@ __all__ = [
     "FitError",
     "GaussNewton",
     "Gaussian",
+    "Goal",
     "ImageFolder",
     "InteriorError",
     "IoU",
     "Lbfgs",
+    "LineScan",
     "Loss",
+    "Moments",
     "MultiScale",
+    "Network",
     "Objective",
+    "Observation",
     "Optimiser",
     "Orbit",
     "PixelError",
     "Policy",
     "Progress",
+    "Reached",
+    "Region",
     "Result",
+    "Rollout",
     "Scene",
     "Schedule",
+    "SeesImage",
+    "SeesState",
     "Sgd",
     "SilhouetteError",
     "Sinusoids",
+    "Splines",
     "Stage",
     "StateError",
     "Stop",
@@ -176,10 +223,15 @@ __all__ = [
     "check_gradient",
     "first_evaluation",
     "fit",
+    "goal_target",
     "load_file",
+    "load_policy",
+    "network_policy",
+    "pose_goal",
     "read_masks",
     "read_video",
     "run_fit",
+    "save_policy",
     "synthesise",
     "synthesise_views",
     "take_step",
