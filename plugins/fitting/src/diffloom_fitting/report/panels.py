@@ -88,7 +88,8 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
             continue
         row = np.concatenate(list(enlarged(frames[index], 160)), axis=1)
         lines.append(labelled(name, row[None])[0])
-    return np.concatenate(lines, axis=0)
+    # A single frame, as of a goal, has its rows beside each other: below each other they would fill pages.
+    return np.concatenate(lines, axis=1 if len(index) == 1 else 0)
 
 
 def enlarged(frames: Frames, least: int = PANEL) -> Frames:
