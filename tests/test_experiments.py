@@ -23,6 +23,8 @@ SHAPED = ["smoke2d"]
 WORLDS = ["ball-on-cloth", "billiards", "jelly-and-brick"]
 # Run by scripts of their own.
 STUDIED = ["cube", "imperfect-ball", "imperfect-cloth", "imperfect-rigid"]
+# Driven to a goal instead of found; control_study.py runs these.
+CONTROL = ["control-cloth", "control-fem", "control-walker"]
 RENDERERS = ["softras", "dibr"]
 
 # Largest error of the reduced version, by what is sought; the full ones are in experiments/results.
@@ -43,7 +45,7 @@ REDUCED = {
 
 
 def test_every_experiment_is_named_here_and_in_the_index():
-    every = [*NAMES, *FURTHER, *SHAPED, *WORLDS, *STUDIED, "stack"]
+    every = [*NAMES, *FURTHER, *SHAPED, *WORLDS, *STUDIED, *CONTROL, "stack"]
     assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(every)
     index = (FOLDER / "README.md").read_text()
     for name in every[len(NAMES) :]:
@@ -154,3 +156,10 @@ def test_every_cue_finds_the_mass_of_a_cube():
 def test_objects_of_the_wrong_kind_are_told(row):
     found = script("imperfect_models").fitted("ball", row, 1, quick=True)
     assert found["explained"] != "green"
+@pytest.mark.parametrize("name", ["control-walker", *(pytest.param(n, marks=pytest.mark.slow) for n in CONTROL[:2])])
+def test_the_reduced_version_comes_nearer_its_goal(name):
+    study = importlib.util.spec_from_file_location("control_study", FOLDER / "control_study.py")
+    module = importlib.util.module_from_spec(study)
+    study.loader.exec_module(module)
+    found = module.run(name, 1, "pixels", "softras", quick=True)
+    assert found["errors"][-1] < 0.5 * found["errors"][0]

@@ -3,6 +3,7 @@ import pytest
 
 from diffloom.geometry.tet_ball import ball
 from diffloom.geometry.tet_checks import check_tetmesh
+from diffloom.geometry.tet_gear import gear
 from diffloom.geometry.tet_shapes import beam, box
 from diffloom.geometry.tet_surface import boundary_faces, enclosed_volume, extract_surface, vertex_normals
 from diffloom.geometry.tetmesh import TetMesh, tet_quality
@@ -30,6 +31,24 @@ def test_every_built_in_shape_is_sound_and_closed(name: str) -> None:
     assert enclosed_volume(mesh.vertices, faces) == pytest.approx(mesh.volumes.sum(), rel=1e-12)
     edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all(), "each edge of the surface has two faces"
+
+
+def test_a_gear_is_sound_and_has_teeth_and_a_hole() -> None:
+    mesh = gear()
+    assert len(mesh.tets) == 1152
+    assert check_tetmesh(mesh)[1] == ()
+    faces = boundary_faces(mesh.tets)
+    assert enclosed_volume(mesh.vertices, faces) == pytest.approx(mesh.volumes.sum(), rel=1e-12)
+    edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    pairs, counts = np.unique(edges, axis=0, return_counts=True)
+    assert (counts == 2).all()
+    assert len(np.unique(faces)) - len(pairs) + len(faces) == 0, "a ring has one hole"
+    assert np.linalg.norm(mesh.vertices[mesh.vertex_groups["tips"], :2], axis=1) == pytest.approx(1.0)
+    assert np.linalg.norm(mesh.vertices[mesh.vertex_groups["hole"], :2], axis=1) == pytest.approx(0.4)
+    assert len(mesh.tet_groups["teeth"]) == 12 * 2 * 2 * 6
+    assert len(gear(0.5, 0.2, 5, 1).tets) == 5 * 48
+    with pytest.raises(InputError, match="gear: got teeth 2"):
+        gear(teeth=2)
 
 
 def test_box_volume_and_sides() -> None:

@@ -94,6 +94,11 @@ class Result:
     goal: Reached | None = None
 
     @property
+    def steps(self) -> int:
+        """Iterations that moved: without the first of each stage, which evaluates its start."""
+        return sum(record.iteration > 0 for record in self.history)
+
+    @property
     def seconds_per_iteration(self) -> float:
         """Mean time of an iteration [s]."""
         return self.seconds / max(1, self.iterations)

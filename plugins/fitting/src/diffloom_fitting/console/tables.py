@@ -47,7 +47,7 @@ def verdict_lines(result: Result) -> list[str]:
 
 def result_lines(result: Result) -> list[str]:
     """The rest of what there is to say, one sentence a line."""
-    lines = [] if result.goal is None else [result.goal.words(result.iterations)]
+    lines = [] if result.goal is None else [result.goal.words(result.steps)]
     lines += [
         f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
         f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}"

@@ -106,7 +106,7 @@ class Loop:
         rows = []
         for at in range(begin, end, policy.every):
             steps = min(policy.every, end - at)
-            row = policy.act(values, policy.observe.see(scene, state, params, values))[0]
+            row = policy.act(values, policy.observe.observed(scene, state, params, values))[0]
             control = {name: value[at : at + steps] for name, value in given.items()}
             control[policy.drives] = row.expand(steps, *row.shape)
             inside = sorted({step - at for step in kept if at < step <= at + steps} | {steps})

@@ -35,7 +35,8 @@ class Network:
     sees: "time" (``phases`` sines of ``frequency`` [Hz]), "spline" (``knots`` over the simulation: what the weights are
     is then the control itself), "state" or "image", the last two every ``every`` steps. hidden: widths of hidden
     layers, none makes it linear. channels: of convolutions of stride 2 before them, for images of ``image_size``
-    (height, width). bias: whether layers have one. scale: largest value of the control, which is scale times a tanh.
+    (height, width). bias: whether layers have one. gain: factor on the first weights; a small one begins at rest.
+    scale: largest value of the control, which is scale times a tanh.
     """
 
     drives: str
@@ -48,6 +49,7 @@ class Network:
     channels: Sequence[int] = (8, 16)
     image_size: tuple[int, int] = (32, 32)
     bias: bool = True
+    gain: float = 1.0
     scale: float = 1.0
 
 
@@ -62,6 +64,9 @@ def network_policy(model: Model, params: Params, network: Network, span: float, 
         else:
             layers = _dense([_told(network, model, params), *network.hidden, numbers], network.bias)
     module = nn.Sequential(*layers, Rows(shape, network.scale))
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.mul_(network.gain)
     if network.sees == "time":
         return Policy(network.drives, module, Sinusoids(network.phases, network.frequency))
     if network.sees == "spline":

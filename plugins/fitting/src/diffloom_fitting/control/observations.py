@@ -24,7 +24,7 @@ class SeesState(Observation):
 
     nodes: tuple[int, ...] | None = None
 
-    def see(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         rows = slice(None) if self.nodes is None else list(self.nodes)
         parts = [part[rows].reshape(-1) for pair in state.sets.values() for part in pair]
         return torch.cat(parts)[None]
@@ -40,7 +40,7 @@ class SeesImage(Observation):
     size: tuple[int, int] | None = None
     camera: CameraPlacement | None = None
 
-    def see(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         frame = Trajectory(
             {name: q[None] for name, (q, _) in state.sets.items()},
             {name: u[None] for name, (_, u) in state.sets.items()},

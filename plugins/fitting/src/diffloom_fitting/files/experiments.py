@@ -31,7 +31,7 @@ from diffloom_fitting.priors import Even, Gaussian
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.schedules import Schedule, constant
 from diffloom_fitting.stages import Stage, Stop
-from diffloom_fitting.targets.several import with_truth
+from diffloom_fitting.targets.several import AnyTarget, with_truth
 from diffloom_fitting.targets.synthesis import true_values
 from diffloom_fitting.unknowns import Unknown, can_be_sought, resolve, seekable
 
@@ -96,7 +96,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     ]  # fmt: skip
     even = content.prior.even
     made = Experiment(
-        scene, target, unknowns, _seen_in(content, _loss(content.loss, "loss")),
+        scene, target, unknowns, _seen_in(content, _loss(_named_loss(content, target), "loss")),
         tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
@@ -182,6 +182,14 @@ def _loss(named: Named, place: str) -> Loss:
 def _costly(content: ExperimentFile) -> bool:
     """Whether controls cost anything."""
     return content.control.effort > 0.0 or content.control.smoothness > 0.0
+
+
+def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
+    """The loss that a file names, or the one that suits its goal: a mask has no colours, and a place no pixels."""
+    goal = next(iter(target.by_view().values()))
+    if "loss" in content.model_fields_set or goal.frames is not None:
+        return content.loss
+    return Named(name="centre" if goal.masks is None else "silhouette")
 
 
 def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:

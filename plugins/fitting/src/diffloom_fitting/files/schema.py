@@ -251,6 +251,7 @@ class PolicyTable(Table):
     channels: list[int] = Field([8, 16], description="of convolutions of stride 2, when it sees the image")
     image_size: tuple[int, int] = Field((32, 32), description="height and width of the image that it sees [px]")
     bias: bool = Field(True, description="whether its layers have a bias")
+    gain: Number = Field(1.0, gt=0.0, description="factor on its first weights; a small one begins at rest")
     scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
     weights: str | None = Field(None, description="file of weights to begin with, such as a run's policy.pt")
 

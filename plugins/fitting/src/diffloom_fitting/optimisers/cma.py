@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,32 +23,37 @@ LIMIT = 200
 @dataclass(frozen=True)
 class CmaEs(Optimiser):
     """One generation per iteration; the best place seen is kept. sigma: first standard deviation in the searched
-    space. population: simulations per generation, 0 chooses by the number of unknowns."""
+    space. population: simulations per generation, 0 chooses by the number of unknowns. separable: learn one width per
+    unknown and no correlations, for thousands of unknowns."""
 
     stop_window: ClassVar[int] = 20  # a generation may find nothing better
 
     sigma: float = 0.5
     population: int = 0
+    separable: bool = False
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        from cmaes import CMA
-
-        if z.numel() > LIMIT:
-            raise InputError(f"cma: got {z.numel()} unknowns; it is useful for at most {LIMIT}, use adam or lbfgs")
+        if z.numel() > LIMIT and not self.separable:
+            raise InputError(
+                f"cma: got {z.numel()} unknowns; it is useful for at most {LIMIT}, use adam or lbfgs, or separable"
+            )
         seen = objective.value(z)
         # cmaes wants two dimensions or more: a single unknown gets an idle companion.
         mean = np.zeros(max(2, z.numel()))
         mean[: z.numel()] = z.double().numpy()
-        search = CMA(mean=mean, sigma=self.sigma, seed=seed, population_size=self.population or None)
+        search = self._kind()(mean=mean, sigma=self.sigma, seed=seed, population_size=self.population or None)
         return Progress(z.detach().clone(), seen.value, None, {"search": store(search)}, 1)
+
+    def _kind(self) -> Any:
+        from cmaes import CMA, SepCMA
+
+        return SepCMA if self.separable else CMA
 
     def renew(self, objective: Objective, progress: Progress) -> Progress:
         return replace(progress, value=objective.value(progress.z).value, evaluations=progress.evaluations + 1)
 
     def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
-        from cmaes import CMA
-
-        search = restore(CMA, progress.memory["search"])
+        search = restore(self._kind(), progress.memory["search"])
         size = progress.z.numel()
         best, place, rejected = progress.value, progress.z, 0
         asked = [search.ask() for _ in range(search.population_size)]

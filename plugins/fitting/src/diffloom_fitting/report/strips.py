@@ -45,6 +45,8 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
             continue
         row = np.concatenate(list(enlarged(frames[index], CELL)), axis=1)
         lines.append(labelled(name, row[None])[0])
+    if len(index) == 1:  # a single frame, as of a goal: below each other its rows would fill pages
+        lines = [np.concatenate(lines, axis=1)]
     width = lines[0].shape[1] // len(index)
     head = np.zeros((HEAD, lines[0].shape[1], 3), dtype=np.uint8)
     for k, time in enumerate(panels.times[index]):

@@ -20,7 +20,7 @@ from diffloom_fitting.stopwatch import PARTS
 def headline(result: Result) -> str:
     """What was found, in a sentence."""
     if result.goal is not None:
-        told = result.goal.words(result.iterations)
+        told = result.goal.words(result.steps)
         return f"{told[0].upper()}{told[1:]}."
     parts = []
     for e in result.estimates[:4]:

@@ -37,7 +37,7 @@ class Observation(ABC):
     """What a closed-loop policy sees. Implementations are frozen dataclasses."""
 
     @abstractmethod
-    def see(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         """(1, ...): what is seen of ``state``, differentiable with respect to it, ``params`` and ``values``."""
 
 

@@ -1,0 +1,39 @@
+"""Closed loops of real physics and renderers: a cart with a pole, driven by what is seen of it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import diffloom_fitting as fitting
+from diffloom.interfaces import Checkpointed
+from diffloom.plugins import get_model, get_renderer
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.unknowns import resolve
+
+STATE = fitting.Network("torque", "state", every=10, hidden=(8,), scale=5.0)
+IMAGE = fitting.Network("torque", "image", every=25, channels=(4, 4), image_size=(16, 16), scale=5.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", [STATE, IMAGE], ids=["state", "image"])
+def test_gradients_of_a_driven_cart_are_those_of_finite_differences(network):
+    cart = get_model("articulated")([{"builder": "cartpole"}])
+    params = cart.params(torch.float64)
+    policy = fitting.network_policy(cart, params, network, 0.2, 0)
+    view = fitting.Orbit(distance=4, elevation=0, size=(24, 24))
+    scene = fitting.Scene(
+        cart, get_renderer("softras")(), view, params, 2e-3, 100, gradient=Checkpointed(), policy=policy
+    )
+    target = fitting.goal_target([fitting.pose_goal(scene, {}, 0.2)], scene)
+    layout = resolve([fitting.Unknown("policy")], scene)
+    objective = Objective(scene, target, fitting.PixelError(), layout)
+    z = layout.start()
+    found = objective.evaluate(z).gradient
+    assert float(found.norm()) > 1e-3
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(3):
+        along = torch.randn(z.numel(), generator=generator, dtype=z.dtype)
+        along /= along.norm()
+        ahead, behind = objective.value(z + 1e-4 * along).value, objective.value(z - 1e-4 * along).value
+        assert abs(float(found @ along) - (ahead - behind) / 2e-4) < 1e-6 * float(found.norm())
