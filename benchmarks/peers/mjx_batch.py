@@ -1,7 +1,7 @@
 """MJX with as many worlds as `benchmarks/batch.py` has scenes, on the CPU: run with a Python that has mujoco-mjx.
 
-A pendulum of 1 m (each world a mass of its own) and a cube that falls, 200 steps; processor time, the best of three runs
-after the one that compiles. A cube's contact is MuJoCo's own, with four iterations of its solver.
+A pendulum of 1 m, each world with a mass of its own, and a cube that falls, 200 steps; processor time, the best of
+three runs after the one that compiles. Contact is MuJoCo's own, with four iterations of its solver.
 """
 
 import argparse
