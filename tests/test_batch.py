@@ -79,6 +79,19 @@ def test_scenes_equal_their_own_runs(name):
 def test_a_body_touches_the_ground_of_its_own_scene():
     model = get_model("rigid")([{"shape": "box", "position": [0, 0.499, 0], "velocity": [1.0, -0.5, 0.2]}])
     assert compare(model, {"friction": 0.2}, 5, torch.float32, dt=1e-3, steps=60, save=(60,)) >= 5 * 5
+    assert compare(model, {"friction": 0.2}, 1, torch.float32, dt=1e-3, steps=60, save=(60,)) >= 5
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 2)])
+def test_batches_of_batches_touch_the_ground(shape):
+    model = get_model("rigid")([{"shape": "box", "position": [0, 0.499, 0], "velocity": [1.0, -0.5, 0.2]}])
+
+    def end(mass):
+        return simulate(model, model.params(mass=mass), dt=1e-3, steps=60, save=(60,)).q
+
+    masses = 1.0 + torch.arange(float(shape[0] * shape[1]))
+    nested = torch.vmap(torch.vmap(end))(masses.view(shape))
+    assert torch.equal(nested.flatten(0, 1), torch.stack([end(mass) for mass in masses]))
 
 
 @pytest.mark.slow
