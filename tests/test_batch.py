@@ -79,6 +79,19 @@ def test_scenes_equal_their_own_runs(name):
 def test_a_body_touches_the_ground_of_its_own_scene():
     model = get_model("rigid")([{"shape": "box", "position": [0, 0.499, 0], "velocity": [1.0, -0.5, 0.2]}])
     assert compare(model, {"friction": 0.2}, 5, torch.float32, dt=1e-3, steps=60, save=(60,)) >= 5 * 5
+    assert compare(model, {"friction": 0.2}, 1, torch.float32, dt=1e-3, steps=60, save=(60,)) >= 5
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 2)])
+def test_batches_of_batches_touch_the_ground(shape):
+    model = get_model("rigid")([{"shape": "box", "position": [0, 0.499, 0], "velocity": [1.0, -0.5, 0.2]}])
+
+    def end(mass):
+        return simulate(model, model.params(mass=mass), dt=1e-3, steps=60, save=(60,)).q
+
+    masses = 1.0 + torch.arange(float(shape[0] * shape[1]))
+    nested = torch.vmap(torch.vmap(end))(masses.view(shape))
+    assert torch.equal(nested.flatten(0, 1), torch.stack([end(mass) for mass in masses]))
 
 
 @pytest.mark.slow
@@ -120,6 +133,22 @@ def test_no_bit_depends_on_batch_size_or_threads():
                     assert torch.equal(part[1], grad[first : first + batch])
     finally:
         set_num_threads(before)
+
+
+def test_a_shared_parameter_gets_the_sum_of_all_scenes():
+    model = chain()
+    mass = torch.tensor(0.2, requires_grad=True)
+    stiffness = torch.tensor([[50.0], [80.0]])
+    how = {"dt": 1e-3, "steps": 40, "save": (40,)}
+    many = simulate(model, model.params(batch=2, mass=mass, stiffness=stiffness, rest_length=0.1), **how)
+    many.q.square().sum().backward()
+    parts = []
+    for row in stiffness:
+        own = torch.tensor(0.2, requires_grad=True)
+        simulate(model, model.params(mass=own, stiffness=row, rest_length=0.1), **how).q.square().sum().backward()
+        parts.append(own.grad)
+    assert float(parts[0]) != 0.0
+    assert torch.equal(mass.grad, parts[0] + parts[1])
 
 
 def test_vmap_takes_the_same_path():
@@ -178,6 +207,9 @@ def test_unequal_lengths_are_padded_and_masked():
     assert torch.equal(path.q[2, :4], one.q)
     (grad,) = torch.autograd.grad(path.q[:, 3:].square().sum(), stiffness)
     assert not bool(grad[0].any()) and bool(grad[1].any()), "padding has no gradient"
+    late = State(one.q[0].detach(), one.u[0].detach(), 5.0)
+    moved = simulate(model, params, dt=1e-3, steps=[2, 4, 4], state=late)
+    assert moved.mask.sum(dim=1).tolist() == [3, 5, 5]
     with pytest.raises(InputError, match="steps: got 2 numbers for a batch of 3"):
         simulate(model, params, dt=1e-3, steps=[1, 2])
 

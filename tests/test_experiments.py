@@ -156,6 +156,8 @@ def test_every_cue_finds_the_mass_of_a_cube():
 def test_objects_of_the_wrong_kind_are_told(row):
     found = script("imperfect_models").fitted("ball", row, 1, quick=True)
     assert found["explained"] != "green"
+
+
 @pytest.mark.parametrize("name", ["control-walker", *(pytest.param(n, marks=pytest.mark.slow) for n in CONTROL[:2])])
 def test_the_reduced_version_comes_nearer_its_goal(name):
     study = importlib.util.spec_from_file_location("control_study", FOLDER / "control_study.py")

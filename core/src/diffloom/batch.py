@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.dynamics.broadcasting import broadcast
-from diffloom.interfaces import Control, InputError, Model, Params, State, Surface, Trajectory
+from diffloom.interfaces import BatchError, Control, InputError, Model, Params, State, Surface, Trajectory
 from diffloom.interfaces.batch import is_per_scene
 from diffloom.interfaces.errors import whole_number
 from diffloom.transforms import mapped, told_of_scenes
@@ -30,7 +30,12 @@ def simulate_batch(
     dt, steps, every, save = times
     batch = int(params.batch or 1)
     longest, lengths = _lengths(steps, batch)
-    own = {name: per_scene(params[name], batch) for name in params.per_scene}
+    # A gradient that is shared is summed over scenes here, in a fixed order, and not wherever scenes meet.
+    own = {
+        name: value if name in params.per_scene else broadcast(value, (batch, *value.shape))
+        for name, value in params.items()
+        if name in params.per_scene or value.requires_grad
+    }
     shared = {name: value for name, value in params.items() if name not in own}
     rows, for_all = _controls(model, driven[1], longest, batch)
     states, start = _states(model, params, driven[0], batch)
@@ -51,27 +56,21 @@ def simulate_batch(
         sets = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
     q, u = ({name: pair[k] for name, pair in sets.items()} for k in (0, 1))
     path = Trajectory(q, u, found[0].times, batch)
-    return path if lengths is None else _padded(path, lengths, dt)
-
-
-def per_scene(value: Tensor, batch: int) -> Tensor:
-    """``value`` with a leading axis of scenes, in memory of its own, its gradient summed in a fixed order."""
-    return broadcast(value, (batch, *value.shape[1:]))
+    return path if lengths is None else _padded(path, lengths, dt, 0.0 if driven[0] is None else driven[0].time)
 
 
 def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | None]:
-    if isinstance(steps, int):
-        return steps, None
+    if not isinstance(steps, Sequence):
+        return whole_number("steps", steps), None
     lengths = [whole_number("steps", n) for n in steps]
     if len(lengths) != batch:
         raise InputError(f"steps: got {len(lengths)} numbers for a batch of {batch}; expected one for all or one each")
     return max(lengths), lengths
 
 
-def _padded(path: Trajectory, lengths: list[int], dt: float) -> Trajectory:
-    """Frames beyond a scene's length as its last one within it, and the mask of the others."""
-    ends = path.times[0] - path.times[0] + torch.tensor(lengths, dtype=path.times.dtype) * dt
-    mask = path.times[None, :] <= (ends + 0.5 * dt)[:, None]
+def _padded(path: Trajectory, lengths: list[int], dt: float, start: float) -> Trajectory:
+    """Frames beyond a scene's length as its last one within it, and the mask of the others. start: time [s]."""
+    mask = ((path.times - start) / dt).round()[None, :] <= torch.tensor(lengths)[:, None]
     if not bool(mask[:, 0].all()):
         b = int((~mask[:, 0]).nonzero()[0])
         raise InputError(f"steps: scene {b} ends after {lengths[b]} steps, before the first that is saved")
@@ -137,8 +136,9 @@ def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surfa
     def one(_: Tensor, given: dict[str, Tensor], q: Any, u: Any) -> Any:
         values = Params({**shared, **given}, params.dtype, params.checked)
         surface = model.surface(Trajectory(q, u, trajectory.times), values)
-        if surface.texture is not None and mapped(surface.texture.image):
-            raise InputError("batch_surface: the texture differs from scene to scene; draw these scenes one by one")
+        image = None if surface.texture is None else surface.texture.image
+        if image is not None and (mapped(image) or image.dim() == 4):
+            raise BatchError("batch_surface: the texture differs by scene or frame; draw these scenes one by one")
         kept.append(surface)
         if surface.colours is None or not mapped(surface.colours):
             return (surface.vertices,)

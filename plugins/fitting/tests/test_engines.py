@@ -137,7 +137,7 @@ def wait_for_nodes(ray, address, count):
 
 def without_clocks(outcome):
     """An outcome but for what the clock and the process say."""
-    timed = ("seconds", "processor_seconds", "memory", "shares", "compiling", "history")
+    timed = ("seconds", "processor_seconds", "compile_seconds", "seconds_by_part", "peak_memory_bytes")
     return json.dumps({k: v for k, v in outcome.items() if k not in timed}, sort_keys=True)
 
 

@@ -12,7 +12,7 @@ from diffloom.dynamics.node_kernels import (
     values,
 )
 from diffloom.dynamics.records import Cotangents, SceneTermRecord
-from diffloom.dynamics.scene_kernels import scene_adjoint_stage, scene_stage
+from diffloom.dynamics.scene_kernels import on_scene, on_scene_adjoint
 from diffloom.kernels import generic, launch, launch_lanes, static, together
 
 
@@ -32,7 +32,7 @@ def node_stages(clock, q, u, system):
         for term in static(nodes.terms):
             for part in static(term.stages):
                 if static(isinstance(term, SceneTermRecord)):
-                    launch(part.size, scene_stage, clock, q, u, nodes, term, part)
+                    launch(part.size, on_scene, clock, q, u, nodes, term, part.each, part.body)
                 else:
                     launch(part.size, stage, clock, q, u, nodes, term, part.body)
 
@@ -43,7 +43,7 @@ def force_adjoints(clock, q, u, adj, system, grads):
         for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
             for part in static(term.adjoint_stages):
                 if static(isinstance(term, SceneTermRecord)):
-                    launch(part.size, scene_adjoint_stage, clock, q, u, adj, nodes, term, grad, part)
+                    launch(part.size, on_scene_adjoint, clock, q, u, adj, nodes, term, grad, part.each, part.body)
                 else:
                     launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
     with together:

@@ -4,7 +4,7 @@ Sums of three numbers are kept in one register, others as tuples.
 """
 
 from diffloom.dynamics.records import SceneTermRecord
-from diffloom.dynamics.scene_kernels import scene_cotangent, scene_force
+from diffloom.dynamics.scene_kernels import on_scene, on_scene_adjoint
 from diffloom.kernels import (
     fma,
     generic,
@@ -119,7 +119,7 @@ def node_force(i, clock, q, u, nodes):
 def term_force(i, clock, q, u, nodes, term):
     """Force of one term on node i."""
     if static(isinstance(term, SceneTermRecord)):
-        return scene_force(i, clock, q, u, nodes, term)
+        return on_scene(i, clock, q, u, nodes, term, term.nodes, term.force)
     own = static(nodes.number)
     if static(term.reads is None):
         return term.force(i, clock, q[own], u[own], *term.data, *term.work)
@@ -154,7 +154,7 @@ def state_cotangent(i, clock, q, u, adj, nodes, grads):
 def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
     """Cotangent of node i's state by one term, which also adds to the cotangents of its parameters."""
     if static(isinstance(term, SceneTermRecord)):
-        return scene_cotangent(i, clock, q, u, adj, nodes, term, grad)
+        return on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, term.nodes, term.adjoint)
     own = static(nodes.number)
     if static(term.reads is None):
         return term.adjoint(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)

@@ -56,7 +56,7 @@ class _Scenes(torch.autograd.Function):
     ) -> tuple[Tensors, tuple[int, ...]]:
         rows = [leading(t, dim, info.batch_size) for t, dim in zip(given, in_dims[2:], strict=True)]
         start, tensors = rows[: 2 * sets], rows[2 * sets :]
-        if scenes.of_copies is None:
+        if scenes.of_copies is None or info.batch_size == 1:
             saved = _one_by_one(scenes, sets, start, tensors)
             return saved, (0,) * len(saved)
         system, values = copies(scenes.system, tensors)
@@ -83,7 +83,7 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
         q, u = tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:])
         own = [t[b] for t in tensors]
         saved = _run(scenes, q, u, own)
-        if not transformed((*q, *u, *own)):
+        if scenes.system.scenes == 1 and not transformed((*q, *u, *own)):
             _check(scenes, b, (q, u), (saved[:sets], saved[sets:]), own)
         found.append(saved)
     return tuple(torch.stack(parts) for parts in zip(*found, strict=True))

@@ -75,9 +75,7 @@ def run(
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)
-    result = carry_out(
-        folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs
-    )
+    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs)
     if result.interrupted:
         raise SystemExit(130)
 

@@ -1,0 +1,89 @@
+"""Many scenes at once against a Python loop over the same scenes: `python benchmarks/batch.py`.
+
+Every scene has parameters of its own. Times are of the processor (wall clocks say little on a shared machine), the best
+of several runs, batch and loop by turns; the loop is timed on 64 scenes and scaled. Bits are compared in every run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from diffloom import Trajectory, get_model, simulate
+from diffloom.interfaces import Model
+
+LOOPED = 64
+Values = dict[str, torch.Tensor]
+
+
+def scenes(count: int) -> dict[str, tuple[Model, Values, float]]:
+    """Model, values of each scene and step [s], by name."""
+    pendulum = get_model("articulated")([{"builder": "pendulum", "length": 1.0}])
+    cube = get_model("rigid")([{"shape": "box", "position": [0, 0.55, 0], "velocity": [1, 0, 0]}])
+    solid = get_model("fem")("box", size=(0.4, 0.2, 0.2), cells=(5, 2, 2), split=5)
+    return {
+        "pendulum": (pendulum, {"length": torch.linspace(0.8, 1.2, count).reshape(-1, 1)}, 5e-3),
+        "rigid cube": (cube, {"mass": torch.linspace(0.5, 2.0, count).reshape(-1, 1)}, 1 / 960),
+        "fem, 100 tets": (solid, {"shear_modulus": torch.linspace(3e3, 6e3, count).reshape(-1, 1)}, 1e-3),
+    }
+
+
+def best(run: Callable[[], Any], times: int) -> float:
+    """The least processor time of ``times`` runs [s]."""
+    found = []
+    for _ in range(times):
+        began = time.process_time()
+        run()
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+def race(name: str, count: int, steps: int, backward: bool, times: int) -> str:
+    """One row of the table."""
+    model, values, dt = scenes(count)[name]
+
+    def run(**own: torch.Tensor) -> tuple[Trajectory, Values]:
+        leaves = {key: value.clone().requires_grad_(backward) for key, value in own.items()}
+        batch = None if next(iter(leaves.values())).dim() == 1 else count
+        path = simulate(model, model.params(batch=batch, **leaves), dt=dt, steps=steps, save=(steps,))
+        if backward:
+            path.q.sum().backward()
+        return path, leaves
+
+    def loop() -> None:
+        for b in range(min(count, LOOPED)):
+            run(**{key: value[b] for key, value in values.items()})
+
+    path, leaves = run(**values)
+    for b in (0, count // 2, count - 1):
+        alone, own = run(**{key: value[b] for key, value in values.items()})
+        assert torch.equal(alone.q, path.q[b])
+        assert all(not backward or torch.equal(own[key].grad, leaves[key].grad[b]) for key in own)  # type: ignore[arg-type,index]
+    together = best(lambda: run(**values), times)
+    single = best(loop, times) * count / min(count, LOOPED)
+    what = "forward and backward" if backward else "forward"
+    return (
+        f"| {name} | {what} | {1e3 * together:.0f} ms | {1e3 * single:.0f} ms | {single / together:.1f} | "
+        f"{count / together:.0f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--times", type=int, default=3)
+    given = parser.parse_args()
+    print(f"{given.count} scenes, {given.steps} steps, float32, threads as set")
+    print("| scene | pass | at once | loop | ratio | rollouts / s |\n| --- | --- | --- | --- | --- | --- |")
+    for name in scenes(1):
+        for backward in (False, True):
+            print(race(name, given.count, given.steps, backward, given.times), flush=True)
+
+
+if __name__ == "__main__":
+    main()
