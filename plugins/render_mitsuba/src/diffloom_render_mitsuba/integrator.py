@@ -45,7 +45,7 @@ def blended(si: Any, corners: Any, values: Any, first: int, count: int, width: i
     return found
 
 
-class MatchedIntegrator(mi.ad.integrators.direct_projective.DirectProjectiveIntegrator):  # type: ignore[misc]
+class MatchedIntegrator(mi.ad.integrators.direct_projective.DirectProjectiveIntegrator):  # type: ignore[misc,name-defined,unused-ignore]
     """Colour of the nearest surface, black where there is none."""
 
     shading = Shading()

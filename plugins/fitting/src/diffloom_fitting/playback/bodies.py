@@ -47,7 +47,8 @@ def body_of(
     colours: NDArray[np.uint8] | None,
 ) -> Body:  # fmt: skip
     """The body of a simulation whose states were ``saved`` as ``sampling`` says."""
-    kept = Trajectory(*(sampling.between(part).cpu() for part in (saved.q, saved.u, saved.times)))
+    q, u = ({name: sampling.between(pair[k]).cpu() for name, pair in saved.sets.items()} for k in (0, 1))
+    kept = Trajectory(q, u, sampling.between(saved.times).cpu())
     vertices = sampling.between(surface.vertices) if len(surface.vertices) > 1 else surface.vertices
     moved = vertices.detach().cpu().to(torch.float32).expand(len(times), -1, -1)
     return Body(name, times.numpy(), moved.numpy(), surface.faces.cpu().numpy(), colours, kept, params)
