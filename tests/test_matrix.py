@@ -17,7 +17,7 @@ from diffloom.simulation import simulate
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import run_fit
 from diffloom_fitting.gradient_check import check_gradient
-from diffloom_fitting.losses import SilhouetteError
+from diffloom_fitting.losses import PixelError, SilhouetteError
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.scene import Orbit, Scene
 from diffloom_fitting.stages import Stage, Stop
@@ -41,6 +41,10 @@ def settings(name):
 ALWAYS = ("semi_implicit", "backward_euler", "custom_step")
 
 
+#: Differences need double precision; what draws in single precision has tests of its own.
+EXACT = [name for name in renderers() if torch.float64 in get_renderer(name)().capabilities.dtypes]
+
+
 def triples():
     """(model, integrator, renderer) for every pair of model and integrator that is possible."""
     found = []
@@ -50,7 +54,7 @@ def triples():
         dynamics = example(model).dynamics(example(model).params(torch.float64), Control())
         for integrator in integrators():
             if get_integrator(integrator)().refuses(dynamics) is None:
-                found += [(model, integrator, renderer) for renderer in renderers()]
+                found += [(model, integrator, renderer) for renderer in EXACT]
     return found
 
 
@@ -88,13 +92,15 @@ def experiment_of(triple):
     target = synthesise(scene, {name: truth}, times)
     unknown = Unknown(name, known)
     stages = (Stage(GaussNewton(), 12, stop=Stop(change=1e-6, patience=3)),)
-    return Experiment(scene, target, [unknown], SilhouetteError(), stages)
+    # What shows by its texture alone has an outline that stands still.
+    loss = PixelError() if triple[0] == "smoke" else SilhouetteError()
+    return Experiment(scene, target, [unknown], loss, stages)
 
 
 def test_the_matrix_covers_what_is_installed():
     assert {t[0] for t in TRIPLES} == set(models())
-    assert {t[2] for t in TRIPLES} == set(renderers())
-    assert len(TRIPLES) >= len(models()) * len(renderers())
+    assert {t[2] for t in TRIPLES} == set(EXACT) >= {"softras", "dibr"}
+    assert len(TRIPLES) >= len(models()) * len(EXACT)
 
 
 @pytest.mark.parametrize("triple", MARKED)

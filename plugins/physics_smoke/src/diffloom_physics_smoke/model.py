@@ -51,7 +51,7 @@ class SmokeModel(Model):
     example_settings: ClassVar[ExampleSettings] = ExampleSettings(
         dt=0.05,
         steps=6,
-        fit="velocity",
+        fit="buoyancy",
         values={"velocity": EDDIES, "buoyancy": 0.7, "dissipation": 0.4},
         rest={"velocity": 0.0, "buoyancy": 0.0, "dissipation": 0.0},
     )
