@@ -67,7 +67,9 @@ def make(kind, draw):
     elif kind == "fem":
         jelly = get_model("fem")("box", size=(0.4, 0.3, 0.4), cells=(3, 3, 3))
         bodies = {"jelly": jelly, "brick": rigid(draw, [0.02, 0.55, 0.01], False)}
-        values = {"jelly.shear_modulus": draw.scale(1e3, 1e5), "jelly.lame_modulus": draw.scale(2e3, 1e5)}
+        # A Lame modulus below an eighth of the shear modulus is a material that pushes itself apart.
+        shear = draw.scale(1e3, 5e4)
+        values = {"jelly.shear_modulus": shear, "jelly.lame_modulus": shear * draw.scale(0.3, 10.0)}
         values |= {"jelly.position": [0.0, 0.16, 0.0], "jelly.damping": draw.scale(0.1, 10.0)}
         name = "jelly_brick"
     else:

@@ -47,5 +47,6 @@ def example_settings() -> ExampleSettings:
             {"ball_net.friction_stiffness": 0.5, "ball_net.friction": 5.0},
             {"ball_net.restitution": 0.5, "ball_net.reference_speed": 0.5},
             {"gravity": (0.0, -5.0, 1.0)},
+            {"string.length": 0.1},
         ),
     )
