@@ -184,6 +184,14 @@ def test_faults_of_a_camera_are_explained(toy_file, camera, message):
 
 def test_the_projects_own_optimisers_are_registered(toy_registry):
     assert toy_registry.get_optimiser("adam") is Adam
-    assert set(toy_registry.optimisers()) == {"adam", "cma", "gauss_newton", "basin_hopping", "lbfgs", "sgd"}
+    assert set(toy_registry.optimisers()) == {
+        "adam",
+        "cma",
+        "gauss_newton",
+        "basin_hopping",
+        "lbfgs",
+        "line_scan",
+        "sgd",
+    }
     assert toy_registry.video_readers() == ("folder", "video")
     assert toy_registry.cameras() == ("free", "orbit")

@@ -1,7 +1,7 @@
 """What diffloom-fitting offers diffloom. Names only: nothing heavy is imported until it is asked for."""
 
 from diffloom.plugins import Register, hookimpl
-from diffloom_fitting.commands import COMMANDS
+from diffloom_fitting import offers
 
 DIFFLOOM_PLUGIN_API = 2
 
@@ -9,35 +9,23 @@ DIFFLOOM_PLUGIN_API = 2
 @hookimpl
 def diffloom_register_commands(register: Register) -> None:
     """Offer the commands of the application."""
-    for name, summary in COMMANDS.items():
+    for name, summary in offers.COMMANDS.items():
         register(name, f"diffloom_fitting.commands.{name}:{name}".replace("-", "_"), summary=summary)
 
 
 @hookimpl
 def diffloom_register_losses(register: Register) -> None:
     """Offer the losses."""
-    register("mse", "diffloom_fitting.losses:PixelError", summary="Mean squared difference of pixels")
-    register("silhouette", "diffloom_fitting.losses:SilhouetteError", summary="Mean squared difference of outlines")
-    register("iou", "diffloom_fitting.losses:IoU", summary="One minus the overlap of outlines")
-    register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
-    register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
-    register("moments", "diffloom_fitting.losses:Moments", summary="Place and size of the outline, from any distance")
-    register("region", "diffloom_fitting.losses:Region", summary="Another loss on a rectangle of the image")
-    register("centre", "diffloom_fitting.losses:CentreError", summary="Squared distance of the nodes' middle")
-    register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
-    register("track", "diffloom_fitting.losses:TrackError", summary="Difference of centroid and radius in the image")
+    for name, (what, summary) in offers.LOSSES.items():
+        register(name, f"diffloom_fitting.losses:{what}", summary=summary)
 
 
 @hookimpl
 def diffloom_register_optimisers(register: Register) -> None:
     """Offer the optimisers."""
-    register("adam", "diffloom_fitting.optimisers:Adam", summary="Adam: steps of one size, whatever the gradient's")
-    register("cma", "diffloom_fitting.optimisers:CmaEs", summary="CMA-ES: a search without gradients, for a start")
-    register("gauss_newton", "diffloom_fitting.optimisers:GaussNewton", summary="Gauss-Newton with damped steps")
-    register("basin_hopping", "diffloom_fitting.optimisers:BasinHopping", summary="Basin hopping", formerly=("hops",))
-    register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
-    register("line_scan", "diffloom_fitting.optimisers:LineScan", summary="Gradient descent, the best of many lengths")
-    register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
+    for name, (what, summary) in offers.OPTIMISERS.items():
+        formerly = ("hops",) if name == "basin_hopping" else ()
+        register(name, f"diffloom_fitting.optimisers:{what}", summary=summary, formerly=formerly)
 
 
 @hookimpl
@@ -57,17 +45,14 @@ def diffloom_register_cameras(register: Register) -> None:
 @hookimpl
 def diffloom_register_segmenters(register: Register) -> None:
     """Offer the segmenters."""
-    register("plate", "diffloom_fitting.segmentation:BackgroundPlate", summary="What differs from a background plate")
-    register("colour", "diffloom_fitting.segmentation:ColourKey", summary="What has a colour")
-    register("motion", "diffloom_fitting.segmentation:Motion", summary="What differs from frames before and after")
+    for name, (what, summary) in offers.SEGMENTERS.items():
+        register(name, f"diffloom_fitting.segmentation:{what}", summary=summary)
 
 
 @hookimpl
 def diffloom_register_loggers(register: Register) -> None:
     """Offer the loggers."""
-    places = "diffloom_fitting.loggers"
-    register("csv", f"{places}.table:CsvTable", summary="A table of all iterations")
-    needs = f"{places}.logger"
-    register("tensorboard", f"{places}.tensorboard:TensorBoard", summary="Event files for TensorBoard",
-             available=f"{needs}:needs_tensorboard")  # fmt: skip
-    register("mlflow", f"{places}.mlflow:MlFlow", summary="Runs of MLflow", available=f"{needs}:needs_mlflow")
+    register("csv", "diffloom_fitting.loggers.table:CsvTable", summary="A table of all iterations")
+    for name, (what, summary) in offers.LOGGERS.items():
+        needs = f"diffloom_fitting.loggers.logger:needs_{name}"
+        register(name, f"diffloom_fitting.loggers.{name}:{what}", summary=summary, available=needs)
