@@ -8,7 +8,7 @@ from PIL import Image
 from test_files import TOY
 
 from diffloom.interfaces import InputError
-from diffloom_fitting import plugin
+from diffloom_fitting import offers
 from diffloom_fitting.commands import check_gradient, landscape, render, schema, simulate, sweep
 from diffloom_fitting.landscape import Axis, Grid
 
@@ -163,5 +163,5 @@ def test_a_sweep_compares_with_baselines(toy):
 def test_every_command_is_registered_where_it_is(toy_registry):
     from diffloom.plugins.kinds import COMMANDS
 
-    for name in plugin.COMMANDS:
+    for name in offers.COMMANDS:
         assert toy_registry.get(COMMANDS, name).name == name
