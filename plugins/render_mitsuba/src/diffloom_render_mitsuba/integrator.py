@@ -12,6 +12,8 @@ from typing import Any
 
 from .library import load
 
+mi: Any
+dr: Any
 mi, dr = load()
 
 
