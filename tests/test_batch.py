@@ -13,6 +13,8 @@ from diffloom.plugins import models
 DOUBLE = torch.float64
 #: Tables and pairs are shown scene by scene, by a program of its own that takes long to compile.
 LONG = ("cloth", "rigid")
+#: These run one scene after the other.
+ALONE = ("smoke", "world")
 
 
 def each(values, batch, step=0.01):
@@ -64,7 +66,7 @@ def compare(model, given, batch, dtype=DOUBLE, **how):
 def examples():
     for name in models():
         model = get_model(name)
-        if isinstance(model, type) and model.example_settings is not None:
+        if isinstance(model, type) and model.example_settings is not None and name not in ALONE:
             yield pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
 
 
@@ -74,6 +76,13 @@ def test_scenes_equal_their_own_runs(name):
     steps = settings.steps
     found = compare(model, dict(settings.values), 3, dt=settings.dt, steps=steps, save=(steps // 2, steps))
     assert found >= 9
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_models_that_cannot_say_so(name):
+    model, settings = get_model(name).example(), get_model(name).example_settings
+    with pytest.raises(BatchError, match="one by one"):
+        simulate(model, model.params(DOUBLE, batch=2), dt=settings.dt, steps=1)
 
 
 def test_a_body_touches_the_ground_of_its_own_scene():

@@ -87,8 +87,8 @@ def test_the_loss_is_the_mean_over_views_and_of_the_residuals_squares():
 
 def test_one_simulation_serves_all_views(monkeypatch):
     objective, runs = experiment_of(TWO).objective(), []
-    plain = Scene.simulate
-    monkeypatch.setattr(Scene, "simulate", lambda *given, **more: runs.append(1) or plain(*given, **more))
+    plain = Scene.rollout
+    monkeypatch.setattr(Scene, "rollout", lambda *given, **more: runs.append(1) or plain(*given, **more))
     objective.evaluate(torch.tensor([0.9, 2.1, 0.2], dtype=D))
     assert len(runs) == 1
 

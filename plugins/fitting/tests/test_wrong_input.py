@@ -297,7 +297,7 @@ gravity = 6.0
 start = 9.0
 """
 FILES = {
-    "no model": ('del model', "model: this is missing"),
+    "no model": ('del model', "model: give either [model] or, for several bodies that touch, [[bodies]]"),
     "no time": ('del time', "time: this is missing"),
     "model unknown": ('model.name = "toyy"', "toyy"),
     "model's setting": ("model.cout = 2", "model.cout: 'toy' has no such setting; did you mean 'count'?"),

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.transforms import leading
+from diffloom.transforms import leading, transformed
 
 Indices = NDArray[np.int64]
 
@@ -25,7 +25,7 @@ def take(values: Tensor, index: Indices) -> Tensor:
 
 def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
     """The transpose of ``take``: rows of ``values`` summed into ``count`` rows by their index."""
-    if not values.requires_grad:
+    if not values.requires_grad and not transformed((values,)):
         return _sum_rows(values, index, count)
     result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
     return result

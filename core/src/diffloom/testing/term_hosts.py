@@ -93,9 +93,11 @@ class TermSubject:
         return {name: model for name, model, system, _ in _candidates() if not self._sets(system)}
 
     def _sets(self, system: object) -> list[str]:
+        """The node sets that the term fits, large ones first: an example is placed by how far nodes lie apart."""
         if not isinstance(system, Mechanics):
             return []
-        return [on for on, nodes in system.sets.items() if self.found.refuses(nodes) is None]
+        fitting = [on for on, nodes in system.sets.items() if self.found.refuses(nodes) is None]
+        return sorted(fitting, key=lambda on: -system.sets[on].count)
 
     @property
     def host(self) -> Host:

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from diffloom_fitting.control.observations import SeesImage, SeesState
     from diffloom_fitting.control.outcome import Reached
     from diffloom_fitting.control.weights_file import load_policy, save_policy
+    from diffloom_fitting.datasets import VideoDataset
     from diffloom_fitting.experiment import Experiment
     from diffloom_fitting.files import build_experiment, build_scene, load_file
     from diffloom_fitting.fits import fit, run_fit
     from diffloom_fitting.gradient_check import check_gradient
+    from diffloom_fitting.loggers import Logger
     from diffloom_fitting.losses import (
         CentreError,
         InteriorError,

@@ -11,6 +11,7 @@ from torch import Tensor
 from diffloom.contact import ContactLaw, contact_rows, unit_normal
 from diffloom.contact.point_clusters import ContactPoints
 from diffloom.dynamics import NodeTerm, broadcast
+from diffloom.transforms import concrete
 
 
 def body_ground(
@@ -22,7 +23,8 @@ def body_ground(
     count = len(points.reach)
     given = params.get("centre_of_mass")
     centre = params["gravity"].new_zeros((count, 3)) if given is None else broadcast(given, (count, 3))
-    reach = np.where(exempt, -np.inf, points.reach + centre.detach().double().norm(dim=1).cpu().numpy())
+    off_centre = concrete(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0)
+    reach = np.where(exempt, -np.inf, points.reach + off_centre.cpu().numpy())
     force, adjoint = body_ground_contact(law.normal(), law.friction.functions())
     return NodeTerm(
         "ground",

@@ -10,7 +10,18 @@ import torch
 from torch import Tensor
 
 from diffloom.dynamics import Mechanics, NodeSet, Term
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Surface, Trajectory, join
+from diffloom.interfaces import (
+    BatchError,
+    Control,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Surface,
+    Trajectory,
+    join,
+)
 from diffloom.interfaces.params import check_names, make_params
 from diffloom.namespaces import below, spec_under
 from diffloom_physics_world.attachments import read_attachments
@@ -72,7 +83,9 @@ class World(Model):
     def axes(self) -> Mapping[str, int]:
         return {f"{body.name}.{axis}": n for body in self.bodies for axis, n in body.model.axes.items()}
 
-    def params(self, dtype: torch.dtype = torch.float32, **values: object) -> Params:
+    def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
+        if batch is not None:
+            raise BatchError("World: its scenes cannot be run at once; run them one by one")
         specs = {spec.name: spec for spec in self.specs}
         check_names("World", specs, values)
         # Here already, so that what is wrong is told under the name it was given.

@@ -19,13 +19,14 @@ def explanations(name: str) -> list[Page]:
     found = [_key_page(keys[place]) for place in dict.fromkeys(_places(name)) if place in keys][:1]
     bare = _without_kind(name)
     named = [entry for entry in entries() if entry.name == bare]
-    owner, _, member = bare.rpartition(".")
-    owners = [entry for entry in entries() if entry.name == owner]
+    # Parameters of a world's bodies have dots of their own: world.ball.mass.
+    splits = {bare.rpartition(".")[::2], bare.partition(".")[::2]}
+    owners = [(entry, member) for owner, member in sorted(splits) for entry in entries() if entry.name == owner]
     if named or owners:
         from diffloom.cli.explain.registered import entry_page, member_page
 
         found += [entry_page(entry) for entry in named]
-        found += [page for entry in owners if (page := member_page(entry, member)) is not None]
+        found += [page for entry, member in owners if (page := member_page(entry, member)) is not None]
     if not found and "." not in name:
         from diffloom.cli.explain.registered import member_page
 

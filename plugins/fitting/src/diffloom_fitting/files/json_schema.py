@@ -22,6 +22,10 @@ def json_schema() -> dict[str, Any]:
         "description": "changes by name, put in with --variant or --quick, such as [variants.quick]",
         "additionalProperties": {"type": "object"},
     }
+    # Parameters of bodies and terms: [unknowns.ball.mass] beside [unknowns.mass].
+    sought = found["properties"]["unknowns"]
+    one = sought["additionalProperties"]
+    sought["additionalProperties"] = {"anyOf": [one, {"type": "object", "additionalProperties": one}]}
     found["$defs"]["Draw"] = {
         "type": "object",
         "description": "a value drawn from the seed, such as {uniform = [2, 12]} or {choice = [...]}",

@@ -180,7 +180,7 @@ class Scene:
         control = self.control_with(values, save[-1])
         trajectory = simulate(
             self.model, params, dt=self.dt, steps=save[-1], save=tuple(save), integrator=self.integrator,
-            gradient=chosen, control=Control({name: value.to(self.device) for name, value in control.items()}),
+            gradient=chosen, control=control,
         )  # fmt: skip
         return Rollout(trajectory, params, control)
 
@@ -199,7 +199,7 @@ class Scene:
         if self.policy is not None and steps > 0:
             # All rows are made and then cut, so that a shorter horizon sees the very same controls.
             rows |= self.policy.control(values, self.dt, self.steps, self.dtype)
-        return Control({name: value[:steps] for name, value in rows.items()})
+        return Control({name: value[:steps].to(self.device) for name, value in rows.items()})
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],

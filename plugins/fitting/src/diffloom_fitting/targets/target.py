@@ -134,7 +134,7 @@ def tracked(target: Target) -> Tensor:
     """(frames, 4): a target's tracks, or those of its masks; InputError when it has neither."""
     if target.tracks is not None:
         return target.tracks
-    from diffloom_fitting.segmentation.segment import with_masks
+    from diffloom_fitting.segmentation.target_masks import with_masks
 
     try:
         mattes = target.coverage().detach().to(torch.float32).numpy()
