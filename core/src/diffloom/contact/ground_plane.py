@@ -12,7 +12,7 @@ from diffloom.contact.law import DEFAULT_LAW, ContactLaw, contact_law
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom.transforms import concrete
+from diffloom.transforms import concrete, needs_gradient
 
 
 def contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[ParamSpec, ...]:
@@ -58,7 +58,7 @@ def contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> t
 
     def column(value: Tensor) -> Tensor:
         """One for all needs no memory of its own on the way, unless its gradient is to be summed in order."""
-        return value.expand(count) if value.dim() == 0 and not value.requires_grad else broadcast(value, (count,))
+        return value.expand(count) if value.dim() == 0 and not needs_gradient(value) else broadcast(value, (count,))
 
     return (("contact", rows(law.normal_specs)), ("friction", rows(law.friction.specs)))
 
