@@ -73,11 +73,11 @@ class Program:
     ) -> Any:
         """Run a pipeline.
 
-        args: tensors or numpy arrays (used in place, never copied), records of them, numbers. Python floats take the
-            dtype of the arrays, which must all have the same.
-        target: auto, serial, parallel or cuda. auto is cuda for CUDA tensors; else parallel where it pays.
-        work: rough time of the largest pass on one core [ns], by which auto decides; unknown means serial.
-        passes: how many such passes the pipeline has. label: what is simulated or drawn, for messages.
+        Arguments are tensors or numpy arrays (used in place, never copied), records of them, and numbers. Python floats
+        take the dtype of the arrays, which must all have the same. target: auto, serial, parallel or cuda; auto is cuda
+        for CUDA tensors, else parallel where it pays. work: rough time of the largest pass on one core [ns], by which
+        auto decides; unknown means serial. passes: how many such passes the pipeline has. label: what is simulated or
+        drawn, for messages.
         """
         if target not in TARGETS:
             raise ValueError(f"{self.name}: target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
