@@ -12,8 +12,9 @@ LEAST = 1e-6
 
 
 def cauchy_stress(x: Tensor, rest: RestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
-    """(frames, tets, 3, 3) [Pa], zero at rest without activation. x: corners (frames, tets, 4, 3) [m]. activation: (1 or
-    frames, tets).
+    """(frames, tets, 3, 3) [Pa], zero at rest without activation.
+
+    x: corners (frames, tets, 4, 3) [m]. activation: (1 or frames, tets).
 
     sigma = P F^T / J with P = mu (1 - 1/(I_C + 1)) F + (lam (J - 1 - a) - 3/4 mu) cof F, and cof F F^T = J. With the
     edges Ds = [d1 d2 d3] and the metric K = V B B^T of the rest shape, F F^T = 6 w Ds K Ds^T.

@@ -58,11 +58,11 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
 
 def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Body]:
     sampling = sample_times(moments, scene.dt, scene.steps)
-    saved, params = scene.simulate(values, sampling.save, NoGradient())
-    image, _ = scene.draw(saved, params, values, ("rgba",), sampling)
-    surface = scene.model.surface(saved, params)
+    made = scene.rollout(values, sampling.save, NoGradient())
+    image, _ = scene.draw(made.trajectory, made.params, values, ("rgba",), sampling)
+    surface = scene.model.surface(made.trajectory, made.params)
     frames: Frames = image.bytes()[..., :3].numpy()
-    return frames, body_of(name, moments, sampling, saved, params, surface, surface_colours(scene, values, surface))
+    return frames, body_of(name, moments, sampling, made, surface, surface_colours(scene, values, surface))
 
 
 def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, Body]:
