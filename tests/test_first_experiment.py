@@ -37,7 +37,9 @@ def test_the_first_screen_is_a_sentence_an_image_two_commands_and_eight_lines():
     assert kinds == ["# ", "![", "```", "```", "```python", "```", "## "]
     sentence = README.split("\n\n")[1]
     assert sentence.count(". ") == 0 and sentence.endswith(".")
-    commands, python = (body for _, body in re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE))
+    commands, python = (
+        body for _, body in re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+    )
     assert [line.split("#")[0].split() for line in commands.splitlines()] == [["make", "demo"], ["make", "test"]]
     assert len([line for line in python.splitlines() if line]) <= 8
     assert max(len(line) for line in python.splitlines()) <= 104, "what is longer is cut off on a forge's page"

@@ -68,7 +68,7 @@ def test_every_choice_is_drawn(window):
     assert window.scale.visible
     assert window.bar.visible
     assert window.scale.value.startswith("stress from 0 to ")
-    assert window.scale.value.endswith(" kPa")
+    assert window.scale.value.endswith(" kPa and above")
     assert window.largest.value == "none"
     window.colouring.value = "by body"
     window.redraw()

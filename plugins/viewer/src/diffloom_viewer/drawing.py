@@ -102,7 +102,8 @@ class Drawing:
 
     def _most(self, name: str) -> float:
         """The end of the one scale of all bodies, so that they can be compared."""
-        return common_scale(field for (kind, _), field in self._fields.items() if kind == name and field is not None)
+        kept = {body: field for (kind, body), field in self._fields.items() if kind == name and field is not None}
+        return common_scale(kept)
 
     def scale(self, colouring: str) -> str:
         """What the colours mean; nothing where they are the bodies' own."""

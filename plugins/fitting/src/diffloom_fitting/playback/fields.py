@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from diffloom_fitting.playback.strain import strain
 from diffloom_fitting.scene.scene import Scene
 
 FIELDS = ("strain", "stress")
+PEAKS = 0.005  # the share of values that may lie above a scale
 STIFF = 1e-5  # strain below which nothing is strained, only rounded
 
 
@@ -27,8 +28,10 @@ class Field:
 
     @property
     def most(self) -> float:
-        """The largest value; 0 where there is none."""
-        return float(np.nanmax(self.values, initial=0.0)) if np.isfinite(self.values).any() else 0.0
+        """What all but one value in two hundred stay below: a single peak does not darken the rest. 0 where there is
+        none."""
+        known = self.values[np.isfinite(self.values)]
+        return float(np.quantile(known, 1.0 - PEAKS)) if known.size else 0.0
 
 
 def strain_field(body: Body) -> Field:
@@ -50,16 +53,18 @@ def field_of(name: str, scene: Scene, body: Body) -> Field | None:
     return strain_field(body) if name == "strain" else stress_field(scene, body)
 
 
-def common_scale(fields: Iterable[Field]) -> float:
-    """The value at the upper end of one scale for all: so their colours can be compared."""
-    return max((field.most for field in fields), default=0.0)
+def common_scale(fields: Mapping[str, Field]) -> float:
+    """The value at the upper end of one scale for all bodies, by name, so that their colours can be compared: that of
+    the fit where it has one, which a wild first guess does not darken."""
+    known = {name: field.most for name, field in fields.items()}
+    return known.get("fit", 0.0) or max(known.values(), default=0.0)
 
 
 def scale_text(name: str, most: float, unit: str) -> str:
-    """What the colours mean, such as "stress from 0 to 3.2 kPa"."""
+    """What the colours mean, such as "stress from 0 to 3.2 kPa and above"."""
     if unit == "":
-        return f"{name} from 0 to {100.0 * most:.2g} %" if most < 10.0 else f"{name} from 0 to {most:.3g}"
+        return f"{name} from 0 to {100.0 * most:.2g} % and above"
     for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if most >= factor:
-            return f"{name} from 0 to {most / factor:.3g} {prefix}{unit}"
-    return f"{name} from 0 to {most:.3g} {unit}"
+            return f"{name} from 0 to {most / factor:.3g} {prefix}{unit} and above"
+    return f"{name} from 0 to {most:.3g} {unit} and above"

@@ -90,7 +90,7 @@ def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
     low = min(float(body.vertices[..., 1].min()) for body in bodies.values())
     high = max(float(body.vertices[..., 1].max()) for body in bodies.values())
     fields = _fields(scene, bodies)
-    most = {kind: common_scale(told.values()) for kind, told in fields.items()}
+    most = {kind: common_scale(told) for kind, told in fields.items()}
     return {
         "faces": _text(bodies["fit"].faces.astype(np.uint32)),
         "bodies": [
@@ -111,7 +111,7 @@ def _fields(scene: Scene, bodies: Mapping[str, Body]) -> dict[str, dict[str, Fie
     for kind in FIELDS:
         told = {name: field_of(kind, scene, body) for name, body in bodies.items()}
         known = {name: field for name, field in told.items() if field is not None}
-        if len(known) == len(bodies) and common_scale(known.values()) > (STIFF if kind == "strain" else 0.0):
+        if len(known) == len(bodies) and common_scale(known) > (STIFF if kind == "strain" else 0.0):
             found[kind] = known
     return found
 

@@ -28,7 +28,9 @@ def loss_plot(result: Result) -> str:
     curves = []
     for (_, stage), rows in groups.items():
         # Several starts share the colours of the stages, and one line of the legend for each.
-        label = f"stage {stage + 1}: {rows[0].optimiser}" if stage not in named and len(stages) <= len(COLOURS) else None
+        label = (
+            f"stage {stage + 1}: {rows[0].optimiser}" if stage not in named and len(stages) <= len(COLOURS) else None
+        )
         named.add(stage)
         heights = [max(r.loss, floor) for r in rows]
         curves.append(Curve([r.total for r in rows], heights, COLOURS[stage % len(COLOURS)], label, dots=True))

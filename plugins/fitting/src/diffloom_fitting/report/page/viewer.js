@@ -38,7 +38,9 @@ vec3 scale(float part) {
 }
 void main() {
   vec3 n = normalize(cross(dFdx(place), dFdy(place)));
-  float light = mix(1.0, 0.42 + 0.58 * abs(dot(n, normalize(vec3(0.3, 0.5, 0.8)))), lit);
+  // Colours of a scale must be told apart: less shadow on them.
+  float shadow = mix(0.58, 0.25, heat);
+  float light = mix(1.0, 1.0 - shadow + shadow * abs(dot(n, normalize(vec3(0.3, 0.5, 0.8)))), lit);
   vec3 field = known > 0.99 ? scale(shade) : vec3(0.59);
   shown = vec4(mix(mix(ink.rgb, tint, own), field, heat) * light, ink.a);
 }`;
