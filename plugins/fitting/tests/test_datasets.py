@@ -128,3 +128,29 @@ def test_wrong_recipes_are_told(tmp_path):
         Recipe("x.toml", 1, format="avi")
     with pytest.raises(InputError, match="no dataset is there"):
         fitting.VideoDataset(tmp_path)
+
+
+def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
+    from click.testing import CliRunner
+
+    from diffloom_fitting.commands.dataset import dataset
+
+    (tmp_path / "chain.toml").write_text(EXPERIMENT)
+    words = [
+        str(tmp_path / "chain.toml"),
+        "--count",
+        "3",
+        "--out",
+        str(tmp_path / "set"),
+        "--shard",
+        "2",
+        "--format",
+        "npz",
+    ]
+    first, again = (CliRunner().invoke(dataset, words, catch_exceptions=False) for _ in range(2))
+    assert first.exit_code == again.exit_code == 0
+    assert "3 of 3 videos" in first.output and "made 3 videos" in first.output
+    assert "MiB in 2 shards" in first.output
+    assert "3 of 3 videos are there already" in again.output
+    assert "made" not in again.output
+    assert len(fitting.VideoDataset(tmp_path / "set")) == 3

@@ -47,7 +47,8 @@ def contact_forces(scene: Scene, body: Body) -> list[Arrows]:
 
 def _at(alone: Mechanics, state: State, drawn: list[str], dt: float) -> Arrows:
     """The forces of one state."""
-    whole = State(*({name: pair[k].contiguous() for name, pair in state.sets.items()} for k in (0, 1)))
+    q, u = ({name: pair[k].contiguous() for name, pair in state.sets.items()} for k in (0, 1))
+    whole = State(q, u)
     with torch.no_grad():
         forces = alone.forces(whole, dt=dt)
     force = torch.cat([forces[name][:, :3] for name in drawn]).cpu().double().numpy()

@@ -15,7 +15,7 @@ from diffloom_fitting.scene.scene import Scene
 
 FIELDS = ("strain", "stress")
 PEAKS = 0.005  # the share of values that may lie above a scale
-STIFF = 1e-5  # strain below which nothing is strained, only rounded
+STIFF = 1e-3  # strain below which a body counts as rigid: small triangles far from the origin are rounded by 1e-5
 
 
 @dataclass(frozen=True)
