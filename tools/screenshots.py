@@ -26,7 +26,7 @@ def main(run: Path) -> None:
                 name = f"report-{width}-{'dark' if dark else 'light'}"
                 shoot(page, f"{name}.png")
                 page.click("input[name=colour][value=stress]")
-                page.ask("document.querySelector('.panels').scrollIntoView({block: 'start'})")
+                page.ask("document.querySelector('.panels').scrollIntoView({block: 'start'}), scrollBy(0, 80)")
                 shoot(page, f"{name}-3d.png")
         viewer(browser, run)
 
@@ -47,9 +47,17 @@ def viewer(browser: Browser, run: Path) -> None:
         client.camera.look_at = client.camera.look_at + (1.4, 0.0, -0.9)
     # A notice of viser's about drawing without a graphics card.
     page.ask("document.querySelectorAll('[class*=Notification]').forEach(n => n.remove())")
-    time.sleep(25.0)  # drawn without a graphics card, it fades in slowly
+    settle(page)
     shoot(page, "viewer.png")
     window.close()
+
+
+def settle(page: Page, most: float = 240.0) -> None:
+    """Until nothing changes any more: drawn without a graphics card, bodies fade in slowly."""
+    before, began = b"", time.monotonic()
+    while (now := page.screenshot()) != before and time.monotonic() - began < most:
+        before = now
+        time.sleep(10.0)
 
 
 def shoot(page: Page, name: str) -> None:

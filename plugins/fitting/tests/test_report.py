@@ -119,7 +119,7 @@ def test_the_page_holds_the_stress_that_the_model_tells_and_no_strain_of_what_is
     for body in scene["bodies"]:
         shades = np.frombuffer(base64.b64decode(body["fields"]["stress"]), np.uint8)
         found[body["name"]] = shades.reshape(len(body["times"]), body["count"])
-    most = float(re.fullmatch(r"stress from 0 to ([\d.]+) kPa and above", scene["fields"]["stress"])[1])
+    most = float(re.fullmatch(r"from 0 to ([\d.]+) kPa and above", scene["fields"]["stress"])[1])
     assert found["fit"].max() == 255  # whose scale it is
     # The toy's stress is a thousand times its speed: it starts with the one in the file, and a step goes as far as the
     # speed after it.

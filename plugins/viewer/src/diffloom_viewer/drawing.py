@@ -108,7 +108,7 @@ class Drawing:
     def scale(self, colouring: str) -> str:
         """What the colours mean; nothing where they are the bodies' own."""
         units = {field.unit for (kind, _), field in self._fields.items() if kind == colouring and field is not None}
-        return scale_text(colouring, self._most(colouring), units.pop()) if units else ""
+        return scale_text(self._most(colouring), units.pop()) if units else ""
 
     def forces(self, bodies: Mapping[str, Body], frame: int) -> None:
         """Contact forces as arrows from where they act, the largest of all as long as a third of the scene."""

@@ -60,11 +60,11 @@ def common_scale(fields: Mapping[str, Field]) -> float:
     return known.get("fit", 0.0) or max(known.values(), default=0.0)
 
 
-def scale_text(name: str, most: float, unit: str) -> str:
-    """What the colours mean, such as "stress from 0 to 3.2 kPa and above"."""
+def scale_text(most: float, unit: str) -> str:
+    """What the colours mean, such as "from 0 to 3.2 kPa and above"."""
     if unit == "":
-        return f"{name} from 0 to {100.0 * most:.2g} % and above"
+        return f"from 0 to {100.0 * most:.2g} % and above"
     for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if most >= factor:
-            return f"{name} from 0 to {most / factor:.3g} {prefix}{unit} and above"
-    return f"{name} from 0 to {most:.3g} {unit} and above"
+            return f"from 0 to {most / factor:.3g} {prefix}{unit} and above"
+    return f"from 0 to {most:.3g} {unit} and above"

@@ -98,7 +98,7 @@ def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
             | {"fields": {kind: _shades(told[name], most[kind], kept) for kind, told in fields.items()}}
             for name, body in bodies.items()
         ],
-        "fields": {kind: scale_text(kind, most[kind], told["fit"].unit) for kind, told in fields.items()},
+        "fields": {kind: scale_text(most[kind], told["fit"].unit) for kind, told in fields.items()},
         "cameras": [_camera(panels.camera) for panels in seen.values()],
         # The ground of most models is at 0; what floats far above or hangs below gets a grid of its own.
         "ground": 0.0 if low > -0.5 * (high - low) and low < 2.0 * (high - low) else low,
