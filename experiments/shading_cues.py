@@ -5,7 +5,7 @@
 fits the mass of one of 14 objects (shading-cues.toml), struck off its centre, from images in one colour, with
 highlights, and with colours that differ over the surface: results/shading-cues.png and .json, and iterations until
 the error stays below 1 %. Plain gradient descent with one rate for all: how fast it is says how steep each cue makes
-the loss. The rate was chosen by the curvatures of seeds 0 to 13; from starts farther off than now, seeds 100 to 109 were
+the loss. The rate was chosen by the curvatures of seeds 0 to 13; with starts farther off, seeds 100 to 109 were
 seen too.
 """
 
