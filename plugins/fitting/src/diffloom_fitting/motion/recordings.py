@@ -82,7 +82,10 @@ class Recording:
         rows = np.asarray(data[self.rows], dtype=np.float64)
         lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
         if rows.ndim != 2 or any(n < 1 for n in lengths) or sum(lengths) != len(rows):
-            raise InputError(f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}")
+            raise InputError(
+                f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}; expected one row a "
+                "frame and clips of at least one"
+            )
         places = {kind: [int(c) for c in columns] for kind, columns in self.columns.items()}
         if max(max(c) for c in places.values()) >= rows.shape[1]:
             raise InputError(f"{path.name}: columns up to {rows.shape[1] - 1} are there; asked for {places}")
