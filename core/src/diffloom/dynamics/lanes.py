@@ -34,8 +34,8 @@ from diffloom.dynamics.terms import NodeTerm
 from diffloom.kernels import Bound, Const
 from diffloom.kernels.simd import LANE_BYTES
 
-#: Fewer scenes are run as copies: their program may be there already, and lanes of a block would be empty.
-LEAST_SCENES = 16
+#: Fewer scenes are run as copies: most lanes of their block would be empty.
+LEAST_SCENES = 4
 #: Larger scenes fill caches by themselves, eight of them at once would overflow them.
 MOST_NODES = 16
 
