@@ -104,9 +104,9 @@ class NodeTerm:
     by_node: constants and work have one row a node too, and the bodies read and write those of node i alone. Many
     scenes then run by the very code of one; any other term is shown the rows of one scene at a time.
 
-    lanes: the bodies also serve scenes side by side, one a SIMD lane. They branch on constants, times and ``anyl`` alone,
-    index arrays by i, read rows of shared parameters by ``beside(i, k)``, and have neither stages nor whole numbers in
-    ``work``.
+    lanes: the bodies also serve scenes side by side, one a SIMD lane. They branch on constants, times and ``anyl``
+    alone, index arrays by i, read rows of shared parameters by ``beside(i, k)``, and have neither stages nor whole
+    numbers in ``work``.
     """
 
     name: str

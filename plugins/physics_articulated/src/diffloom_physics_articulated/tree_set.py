@@ -37,7 +37,15 @@ def trees(layout: Layout, frame: Tensor, inertia: Tensor, armature: Tensor, grav
     )
     motion = Motion(*kernels.motion_functions(layout.balls, layout.scalars)) if layout.balls else None
     return NodeSet(
-        "trees", layout.dq, layout.du, acceleration, acceleration_adjoint, arrays, motion, lanes=True, shared=("layout",)
+        "trees",
+        layout.dq,
+        layout.du,
+        acceleration,
+        acceleration_adjoint,
+        arrays,
+        motion,
+        lanes=True,
+        shared=("layout",),
     )
 
 

@@ -156,7 +156,8 @@ def body_kicked_drift(i, kick, drift, q, u, f, inverse_mass, gravity, inertia, i
     r = quat_normalize(quat_mul(r, e))
     w = matvec33(quat_matrix(r), sym_mul(J, quat_rotate(quat_conj(e), P)))
     return (
-        where7(free, (x[0], x[1], x[2], r[0], r[1], r[2], r[3]), q), where6(free, (v[0], v[1], v[2], w[0], w[1], w[2]), u)
+        where7(free, (x[0], x[1], x[2], r[0], r[1], r[2], r[3]), q),
+        where6(free, (v[0], v[1], v[2], w[0], w[1], w[2]), u),
     )
 
 

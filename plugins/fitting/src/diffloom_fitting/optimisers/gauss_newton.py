@@ -40,9 +40,7 @@ class GaussNewton(Optimiser):
     width: float | None = None
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return replace(
-            first_evaluation(objective, z, residuals=True), memory={"damping": self.damping, "growth": 2.0}
-        )
+        return replace(first_evaluation(objective, z, residuals=True), memory={"damping": self.damping, "growth": 2.0})
 
     def renew(self, objective: Objective, progress: Progress) -> Progress:
         # A curvature of the former objective says little of this one's.
