@@ -54,7 +54,7 @@ class Effort(NamedTuple):
     seeds: int
 
 
-WHOLE = Effort(32, (100, 400, 1600), 128, 200, 30, 5)
+WHOLE = Effort(32, (50, 200, 800), 96, 100, 30, 3)
 QUICK = Effort(16, (8, 16), 8, 3, 2, 1)
 
 
@@ -203,12 +203,13 @@ def main(given: list[str] | None = None) -> None:
     chosen = parser.parse_args(given)
     effort = QUICK if chosen.quick else WHOLE
     learnt, fits = [], []
+    chosen.out.mkdir(parents=True, exist_ok=True)
     for name in chosen.experiment or EXPERIMENTS:
         fits += [searched(name, FIRST + k, effort, chosen.quick) for k in range(effort.seeds)]
         learnt += learned(name, effort, chosen.quick)
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "learned-baselines.json").write_text(json.dumps({"learned": learnt, "fits": fits}, indent=1) + "\n")
-    (chosen.out / "learned-baselines.md").write_text("# Learned baselines\n\n" + table(learnt, fits))
+        found = json.dumps({"learned": learnt, "fits": fits}, indent=1)
+        (chosen.out / "learned-baselines.json").write_text(found + "\n")
+        (chosen.out / "learned-baselines.md").write_text("# Learned baselines\n\n" + table(learnt, fits))
     print(table(learnt, fits))
 
 

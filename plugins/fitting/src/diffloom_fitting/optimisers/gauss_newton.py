@@ -64,8 +64,8 @@ class GaussNewton(Optimiser):
             half, bend = self._differences(objective, progress)
         except SimulationError as error:
             return replace(progress, done=f"a simulation beside this place failed: {error}")
-        own = 0 if progress.residuals is not None else 1
-        spent = own + progress.z.numel() * (1 if self.width is None else 2)
+        # Residuals that had to be found again do not count: a resumed fit tells the numbers of one that was not.
+        spent = progress.z.numel() * (1 if self.width is None else 2)
         progress = replace(progress, evaluations=progress.evaluations + spent)
         return self._damped(objective, progress, self._model(progress, bend, half), rate)
 
