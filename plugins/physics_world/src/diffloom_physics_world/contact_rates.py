@@ -16,7 +16,7 @@ from diffloom.contact.touching import TouchingBodies, TouchingSkin
 from diffloom.dynamics import Clock, Mechanics, NodeSet
 from diffloom.interfaces import Params, State
 from diffloom_physics_world.contact_terms import edge_length
-from diffloom_physics_world.contacts import Contact, can_touch, is_particles
+from diffloom_physics_world.contacts import Contact, can_touch, is_particles, is_rigid
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
@@ -48,7 +48,7 @@ def contact_rate(world: World, contact: Contact, params: Params, system: Mechani
         ]
         for name in contact.between
     ]
-    speed, fastest = _speed(start), 0.0
+    speed, fastest = _speed(system, start), 0.0
     names = {term.name for term in system.terms}
     for a, b in itertools.product(*sides):
         values = {name: min(a.values[name], b.values[name]) for name in a.values}
@@ -88,7 +88,8 @@ def _at_once(a: Touching, b: Touching, start: State, *, triangles: bool) -> floa
     if not triangles:
         return SEVERAL
     skin, body = (a, b) if is_particles(a.nodes) else (b, a)
-    assert isinstance(skin.nodes.touches, TouchingSkin) and isinstance(body.nodes.touches, TouchingBodies)
+    assert isinstance(skin.nodes.touches, TouchingSkin)
+    assert isinstance(body.nodes.touches, TouchingBodies)
     near = points_within(body.nodes.touches, edge_length(start[skin.key].q, skin.nodes.touches.faces))
     # Each point shares its force among three corners.
     return max(SEVERAL, 1.0 + near / 3.0)
@@ -104,9 +105,9 @@ def points_within(bodies: TouchingBodies, length: float) -> int:
     return found
 
 
-def _speed(start: State) -> float:
+def _speed(system: Mechanics, start: State) -> float:
     """A speed [m/s] at which nodes may meet: the largest at the start, with what a fall over the scene adds."""
-    places = torch.cat([q[:, :3] for q, _ in start.sets.values() if q.shape[1] in (3, 7)])
-    fall = float(places[:, 1].max() - places[:, 1].min()) if len(places) else 0.0
-    moving = max(float(u[:, :3].norm(dim=1).max()) for _, u in start.sets.values())
-    return moving + math.sqrt(2.0 * 9.81 * max(fall, 0.05))
+    placed = [start[key] for key, nodes in system.sets.items() if is_particles(nodes) or is_rigid(nodes)]
+    heights = torch.cat([state.q[:, 1] for state in placed])
+    moving = max(float(state.u[:, :3].norm(dim=1).max()) for state in placed)
+    return moving + math.sqrt(2.0 * 9.81 * max(float(heights.max() - heights.min()), 0.05))

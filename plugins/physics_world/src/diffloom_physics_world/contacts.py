@@ -119,6 +119,13 @@ def is_particles(nodes: NodeSet) -> bool:
     return nodes.name == "particles" and nodes.dq == nodes.du == 3
 
 
+def is_rigid(nodes: NodeSet) -> bool:
+    """Whether nodes are rigid bodies: a place and a unit quaternion, velocity and angular velocity. Numbers alone do
+    not tell: joints may have as many."""
+    told = isinstance(nodes.touches, TouchingBodies) or nodes.contact_points is not None or nodes.name == "bodies"
+    return told and nodes.dq == 7 and nodes.du == 6
+
+
 def has_skin(nodes: NodeSet) -> bool:
     """Whether nodes are particles with triangles."""
     return is_particles(nodes) and isinstance(nodes.touches, TouchingSkin)

@@ -83,5 +83,3 @@ def _moved(q: Tensor, d: Tensor) -> Tensor:
     turned_w = w - (half * vector).sum(dim=1, keepdim=True)
     turned = torch.cat([turned_w, vector + w * half + torch.linalg.cross(half, vector)], dim=1)
     return torch.cat([q[:, :3] + d[:, :3], turned / turned.norm(dim=1, keepdim=True)], dim=1)
-
-
