@@ -246,31 +246,3 @@ def path_hold(body):
         adj_damping[e] += dot3(a, slow)
 
     return path_force, path_force_adjoint
-
-
-@functools.cache
-def point_force(body):
-    """A given force at an end, and its adjoint."""
-    end, store, cotangent, adjoint = ENDS[body]
-
-    @device
-    def given_force(e, clock, q, u, nodes, offset, x, y, z, out):
-        """f = (x, y, z) of this step."""
-        _, _, arm = end(e, q, u, nodes, offset)
-        store(e, place_at(clock.row, e, x, y, z), arm, out)
-
-    @device
-    def given_force_adjoint(e, clock, q, u, nodes, offset, x, y, z, adj_f, adj_q, adj_u, adj_x, adj_y, adj_z):
-        """adj_f of the end; a body also turns with what acts beside its centre."""
-        _, _, arm = end(e, q, u, nodes, offset)
-        zero = q.dtype.type(0)
-        none = (zero, zero, zero)
-        f = place_at(clock.row, e, x, y, z)
-        a = cotangent(e, nodes, arm, adj_f)
-        adjoint(e, q, u, nodes, offset, arm, f, adj_f, none, none, adj_q, adj_u)
-        here = min(clock.row, x.shape[0] - 1)
-        adj_x[here, e] += a[0]
-        adj_y[here, e] += a[1]
-        adj_z[here, e] += a[2]
-
-    return given_force, given_force_adjoint

@@ -21,7 +21,7 @@ from diffloom_physics_world.contacts import is_particles, is_rigid
 _KEYS = {
     "spring": ("name", "kind", "between", "points", "stiffness", "damping", "length"),
     "hold": ("name", "kind", "between", "points", "stiffness", "damping"),
-    "path": ("name", "kind", "body", "point", "stiffness", "damping"),
+    "path": ("name", "kind", "body", "point", "stiffness", "damping", "times", "places"),
     "force": ("name", "kind", "body", "point", "force"),
 }
 _POSITIVE = (0.0, None)
@@ -58,8 +58,9 @@ class Attachment:
     """A spring or a hold between points of two bodies, or the path of one point, or a force on it.
 
     kind: "spring" has a length at rest, that at the start if not given; "hold" keeps two points together, damped in all
-    directions; "path" pulls a point along its parameter ``place``, which may have one value per step: a control, as
-    may the ``force`` [N] of a "force". Parameters are called ``name.stiffness`` and so on.
+    directions; "path" pulls a point along its parameter ``place``, which may have one value per step: a control, or on
+    straight ways between ``places`` that it passes at ``times`` [s]; "force" acts on a point, and may be a control too.
+    Parameters are called ``name.stiffness`` and so on.
     """
 
     name: str
@@ -80,7 +81,10 @@ class Attachment:
         if self.kind == "spring":
             length = "length at rest; that at the start if not given"
             own.append(ParamSpec("length", self.given.get("length"), "m", length, (), _POSITIVE))
-        if self.kind == "path":
+        if self.kind == "path" and "places" in self.given:
+            stops = self.given["places"]
+            own.append(ParamSpec("places", stops, "m", "where the point is at the given times", (len(stops), 3)))
+        elif self.kind == "path":
             where = "where the point is pulled to; where it starts if not given"
             own.append(ParamSpec("place", None, "m", where, (3,), per_step=True))
         return tuple(own)
@@ -105,7 +109,7 @@ class Attachment:
         return ElementTerm(self.name, corners, force, adjoint, offsets, tuple(numbers), simd=False)
 
     def _force(self, params: Params, control: Control) -> ElementTerm:
-        from diffloom_physics_world.attachment_kernels import point_force
+        from diffloom_physics_world.driving_kernels import point_force
 
         (end,) = self.ends
         rows = per_step("force", params, control, (3,))
@@ -116,6 +120,19 @@ class Attachment:
             on=end.set,
         )  # fmt: skip
 
+    def _tour(
+        self, params: Params, offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]]
+    ) -> ElementTerm:  # fmt: skip
+        from diffloom_physics_world.driving_kernels import tour_hold
+
+        (end,) = self.ends
+        force, adjoint = tour_hold(end.rigid)
+        times = np.array([self.given["times"]], dtype=np.float64)
+        places = ("places", params["places"].reshape(1, -1))
+        return ElementTerm(
+            self.name, end.corner, force, adjoint, (*offsets, times), (places, *numbers), simd=False, on=end.set
+        )  # fmt: skip
+
     def _path(
         self, params: Params, control: Control, start: State, offsets: tuple[NDArray[Any], ...],
         numbers: list[tuple[str, Tensor]],
@@ -123,6 +140,8 @@ class Attachment:
         from diffloom_physics_world.attachment_kernels import path_hold
 
         (end,) = self.ends
+        if "places" in self.given:
+            return self._tour(params, offsets, numbers)
         known = dict(params) if "place" in params else {"place": end.place(start)}
         rows = per_step("place", known, control, (3,))
         xyz = [(axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz")]
@@ -149,14 +168,33 @@ def read_attachments(
         for key in table:
             if key not in _KEYS[kind]:
                 raise InputError(f"{place}: got {key!r}; a {kind} has {', '.join(_KEYS[kind])}")
+        _check_stops(table, place)
         whose, points = _whose(table, kind, place)
         ends = tuple(_end(body, point, systems, place) for body, point in zip(whose, points, strict=True))
         found.append(
             Attachment(
-                name, kind, ends, {k: table[k] for k in ("stiffness", "damping", "length", "force") if k in table}
+                name,
+                kind,
+                ends,
+                {k: table[k] for k in ("stiffness", "damping", "length", "force", "times", "places") if k in table},
             )
         )
     return tuple(found)
+
+
+def _check_stops(table: Mapping[str, Any], place: str) -> None:
+    """InputError unless a path's times and places go together."""
+    if "times" not in table and "places" not in table:
+        return
+    try:
+        times, places = (np.array(table.get(key, ()), dtype=np.float64) for key in ("times", "places"))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: times and places: {error}; expected numbers") from error
+    if len(times) < 2 or places.shape != (len(times), 3) or not (np.diff(times) > 0.0).all():
+        raise InputError(
+            f"{place}: got {len(times)} times and places of shape {places.shape}; expected two or more rising times "
+            "[s] and a place [x, y, z] for each"
+        )
 
 
 def _whose(table: Mapping[str, Any], kind: str, place: str) -> tuple[list[str], list[Any]]:
