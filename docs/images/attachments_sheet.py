@@ -78,7 +78,8 @@ def curtain() -> dict[str, object]:
         **CURTAIN, "attachments": [*paths, *rings, tie, wind],
         "params": {"curtain": {"density": 0.3, "damping": 0.2, "shear_modulus": 100.0, "lame_modulus": 100.0}},
         "time": {"dt": dt, "steps": steps},
-        "camera": {"distance": 1.3, "elevation": 5, "azimuth": 15, "target": [0.05, 0.42, 0.0], "size": [132, 192], "fov": 42.0},
+        "camera": {"distance": 1.3, "elevation": 5, "azimuth": 15, "target": [0.05, 0.42, 0], "size": [132, 192],
+                   "fov": 42},
     }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def test_an_articulated_body_moves_beside_others_with_exact_gradients():
     world = scene()
     assert [contact.name for contact in world.contacts] == ["ball_net"]
     values = {"arm.mass": 0.7, "arm.joint_velocity": 1.5, "ball.mass": 0.3, "ball_net.contact_stiffness": 40.0}
-    params = world.params(DOUBLE, **{"arm.joint_angle": 0.6, "gravity": [0.0, -7.0, 0.0], **values})
+    params = world.params(DOUBLE, **{"arm.joint_position": 0.6, "gravity": [0.0, -7.0, 0.0], **values})
     assert world.suggested_dt(params) < 0.1
 
     def end(**given):

@@ -4,8 +4,9 @@ import itertools
 
 import torch
 
-from diffloom import get_model, simulate
+from diffloom import get_integrator, get_model, simulate
 from diffloom.interfaces import NoGradient
+from diffloom.kernels import num_threads, set_num_threads
 from diffloom_physics_world.model import World
 
 DOUBLE = torch.float64
@@ -44,3 +45,24 @@ def test_a_box_does_not_pass_between_the_vertices_of_a_sheet():
     path = simulate(world, params, dt=dt, steps=6000, save_every=500, gradient=NoGradient())
     lowest = path["sheet"].q[:, :, 1].min(dim=1).values
     assert float((path["ball"].q[:, 0, 1] - lowest).min()) > 0.0
+
+
+def test_any_number_of_threads_gives_the_same_bits_where_triangles_touch(monkeypatch):
+    monkeypatch.setattr("diffloom.kernels.backends.threads._available", lambda: 3)
+    world = scene({"shape": "sphere", "radius": 0.12, "position": [0.03, 0.118, -0.02], "velocity": [0.5, -1, 0]}, 8)
+    leaf = torch.tensor([0.3], dtype=DOUBLE, requires_grad=True)
+    params = world.params(DOUBLE, **SHEET, **{"ball.mass": leaf})
+    found, before = [], num_threads()
+    try:
+        for target, count in (("serial", 1), ("parallel", 1), ("parallel", 2), ("parallel", 3)):
+            set_num_threads(count)
+            scheme = get_integrator("semi_implicit")(target=target)
+            path = simulate(world, params, dt=2e-4, steps=60, save=(60,), integrator=scheme)
+            total = path["sheet"].q.square().sum() + path["ball"].u.square().sum()
+            found.append((path["sheet"].q.detach(), path["ball"].u.detach(), torch.autograd.grad(total, leaf)[0]))
+    finally:
+        set_num_threads(before)
+    assert float(found[0][1][0, 0, 3:].abs().max()) > 1e-3  # friction turns the ball
+    assert float(found[0][2]) != 0.0
+    for other in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
