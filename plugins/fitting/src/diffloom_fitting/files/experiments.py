@@ -214,6 +214,7 @@ def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
         tuple(table.shared),
         tuple(table.together),
         Stop(**table.stop.model_dump()),
+        {key: _schedule(value, 0.0) for key, value in table.params.items()},
     )
 
 

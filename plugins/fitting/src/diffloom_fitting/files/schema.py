@@ -276,6 +276,9 @@ class StageTable(Table):
         {}, description="settings by renderer that change, such as softras.sigma"
     )
     loss: Named | None = Field(None, description="instead of the experiment's")
+    params: dict[str, ScheduleTable | Number] = Field(
+        {}, description="known parameters of the model that are others in this stage, such as friction_smoothing"
+    )
     only: list[str] | None = Field(None, description="unknowns that move in this stage")
     shared: list[str] = Field([], description="unknowns whose rows take one value")
     together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
