@@ -232,8 +232,9 @@ def test_a_stage_may_see_another_known_parameter():
     assert result.history[0].renderer == {"params.drag": 3.0}
     with pytest.raises(InputError, match="'drag' is sought"):
         Experiment(scene, target, [Unknown("drag", 0.5)], stages=(eased,))
+    wrong = Stage(GaussNewton(), params={"dragg": eased.rate})
     with pytest.raises(InputError, match="nothing called 'dragg'"):
-        Experiment(scene, target, [Unknown("gravity", 9.0)], stages=(Stage(GaussNewton(), params={"dragg": eased.rate}),))
+        Experiment(scene, target, [Unknown("gravity", 9.0)], stages=(wrong,))
 
 
 def test_the_best_of_several_starts_is_kept():

@@ -1,4 +1,4 @@
-"""Friction laws of the core: Coulomb's cone, the same with its corner rounded, Stribeck's, one that knows directions."""
+"""Friction laws of the core: Coulomb's cone, the same with a round corner, Stribeck's, one that knows directions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Coulomb(FrictionLaw):
 @final
 @dataclass(frozen=True)
 class SmoothCoulomb(FrictionLaw):
-    """Coulomb with a rounded corner between sticking and sliding: k_f |v_t| (1 + r^(1/b))^(-b), r = k_f |v_t| / (mu f_n).
+    """Coulomb with a round corner between sticking and sliding: k_f |v_t| (1 + r^(1/b))^(-b), r = k_f |v_t| / (mu f_n).
 
     Under Coulomb a point that slides says nothing of k_f and one that sticks nothing of mu; here every point says
     something of both, which is what a fit needs that starts on the wrong side. ``friction_smoothing`` b = 0 is

@@ -109,8 +109,8 @@ class Experiment:
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
-            self.scene.with_params(of_model), self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences,
-            self.gaussian, self.costs,
+            self.scene.with_params(of_model), self.target, loss, self.layout, tie, self.prior, self.stopwatch,
+            self.differences, self.gaussian, self.costs,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)
