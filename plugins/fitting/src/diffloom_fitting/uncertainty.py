@@ -119,12 +119,12 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     near = (step <= base) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift = camera_shift(objective, end, parted.kept)
-    moved = displacement(objective, end)
-    total = (base.square() + left.square() + bias.square() + shift.square()).sqrt() * moved.times
+    total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
+    moved = displacement(objective, end)
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
-    deviation = _in_units(objective, z, total / end.size, undetermined)
+    deviation = _in_units(objective, z, total * moved.times / end.size, undetermined)
     inflation, drawn = max(1.0, _largest(_over(larger, single))), None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
