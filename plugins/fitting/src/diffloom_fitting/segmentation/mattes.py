@@ -56,9 +56,9 @@ class Cleaning:
         ):
             raise InputError(
                 f"cleaning: got least={self.least}, keep={self.keep}, soft={self.soft}, edge={self.edge}, "
-                f"close={self.close}, thin={self.thin}, gamma={self.gamma} and exposure={self.exposure}; expected a part of "
-                "the image below 1, at least one piece, pixels of 0 or more, a share of the radius below 1, a power of "
-                "0.2 to 5 and a part of the time between frames"
+                f"close={self.close}, thin={self.thin}, gamma={self.gamma} and exposure={self.exposure}; expected a "
+                "part of the image below 1, at least one piece, pixels of 0 or more, a share of the radius below 1, a "
+                "power of 0.2 to 5 and a part of the time between frames"
             )
 
     def pieces(self, rough: Flags) -> Flags:
