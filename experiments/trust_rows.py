@@ -45,7 +45,7 @@ def dibr() -> Found:
     scene = _ball("dibr")
     truth = {"shear_modulus": 4e3, "lame_modulus": 2e4}
     video = fitting.synthesise(scene, truth, rate=20)
-    return fitting.fit(scene, video, {"shear_modulus": 2e3, "lame_modulus": 1e4})
+    return fitting.fit(scene, video, {"shear_modulus": 3e3, "lame_modulus": 1.5e4})
 
 
 def beam() -> Found:

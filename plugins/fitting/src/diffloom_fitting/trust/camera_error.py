@@ -11,6 +11,7 @@ from torch.nn.functional import avg_pool2d, pad
 
 from diffloom.interfaces import Image
 from diffloom_fitting.objective import Objective
+from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 from diffloom_fitting.trust.linearised import Linearised
 
@@ -54,23 +55,24 @@ def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Ten
     changes = []
     for (label, target), field in zip(targets.items(), end.fields, strict=True):
         exact = objective.loss.residuals(views[label], target)
-        wider = None if target.confidence is None else objective.loss.residuals(views[label], _wider(target))
+        wider = None if target.confidence is None else objective.loss.residuals(*_wider(views[label], target))
         same = wider is None or exact is None or wider.numel() != field.numel()
         changes.append(torch.zeros(field.numel()) if same else (wider - exact).reshape(-1))  # type: ignore[operator]
     change = torch.cat([each.to(end.residuals.dtype) for each in changes])
     return torch.as_tensor((inverse @ (end.unit @ change)).abs())
 
 
-def _wider(target: Target) -> Target:
-    """The target with outlines farther out."""
-    masks, tracks = target.masks, target.tracks
-    if masks is not None:
-        across = 0.5 * (masks.roll(-1, dims=2) - masks.roll(1, dims=2))
-        down = 0.5 * (masks.roll(-1, dims=1) - masks.roll(1, dims=1))
-        masks = masks + OUTLINE * (across.square() + down.square()).sqrt()
+def _wider(view: View, target: Target) -> tuple[View, Target]:
+    """What is drawn with its outline farther out; and tracks, which are not drawn, farther in."""
+    image, tracks = view.image, target.tracks
+    if image is not None and image.silhouette is not None:
+        mask = image.silhouette
+        across = 0.5 * (mask.roll(-1, dims=2) - mask.roll(1, dims=2))
+        down = 0.5 * (mask.roll(-1, dims=1) - mask.roll(1, dims=1))
+        image = replace(image, silhouette=mask + OUTLINE * (across.square() + down.square()).sqrt())
     if tracks is not None:
-        tracks = tracks + torch.tensor([0.0, 0.0, OUTLINE, 0.0], dtype=tracks.dtype)
-    return replace(target, masks=masks, tracks=tracks)
+        tracks = tracks - torch.tensor([0.0, 0.0, OUTLINE, 0.0], dtype=tracks.dtype)
+    return replace(view, image=image), replace(target, tracks=tracks)
 
 
 def _columns(objective: Objective, end: Linearised) -> Iterator[Tensor]:
