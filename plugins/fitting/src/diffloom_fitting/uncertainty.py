@@ -14,7 +14,7 @@ from diffloom.interfaces.errors import check_choice
 from diffloom_fitting.correlated_noise import Noise, local_size
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.blocks import block_covariance, student
-from diffloom_fitting.trust.camera_error import camera_shift
+from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
 from diffloom_fitting.trust.displacement import displacement
 from diffloom_fitting.trust.linearised import Linearised, linearise
@@ -86,8 +86,8 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
     neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
     rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
-    that is left to go, and for recorded videos what errors of the camera would change; where their object is farther
-    from the drawn one than noise allows, ± grows as many times. method "blocks": at least the
+    that is left to go, and for recorded videos what errors of the camera and of outlines would change; where
+    their object is farther from the drawn one than noise allows, ± grows as many times. method "blocks": at least the
     block jackknife over windows of time, which also sees errors of the model; "laplace" widens to it where it is
     several times larger. method "posterior": the curvature's deviations give way to those of draws from the posterior,
     for noise widened as above.
@@ -119,12 +119,13 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     near = (step <= base) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift = camera_shift(objective, end, parted.kept)
-    moved = displacement(objective, end)
-    total = (base.square() + left.square() + bias.square() + shift.square()).sqrt() * moved.times
+    total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
+    total = (total.square() + outline_shift(objective, end, inverse).square()).sqrt()
+    moved = displacement(objective, end)
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
-    deviation = _in_units(objective, z, total / end.size, undetermined)
+    deviation = _in_units(objective, z, total * moved.times / end.size, undetermined)
     inflation, drawn = max(1.0, _largest(_over(larger, single))), None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]

@@ -189,6 +189,9 @@ class TargetTable(GoalTable):
     crop: tuple[int, int, int, int] | None = Field(
         None, description="top, left, height and width of the part that is used [px of the turned video]"
     )
+    gamma: float = Field(
+        1.0, ge=0.2, le=5.0, description="power of a video's numbers that light is proportional to: frames shrink in it"
+    )
     segment: Named | None = Field(
         None, description="a registered segmenter, such as plate, colour or motion, and its settings: makes masks"
     )

@@ -140,7 +140,8 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
             f"in part: blur, brightness or lag of the camera would move an unknown by {_times(found.camera_bias)}; "
             "± is widened by it",
         )
-    if found is not None and not found.images and found.noise > FINE:
+    jackknifed = found is not None and found.method == "blocks" and found.windows > 0.0
+    if found is not None and not found.images and found.noise > FINE and not jackknifed:
         return Finding(
             "amber", "in part: this loss does not say which residuals are neighbours, so ± takes them as independent"
         )
