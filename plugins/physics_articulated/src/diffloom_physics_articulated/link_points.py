@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.contact import unit_normal
 from diffloom.geometry.triangle_checks import Points
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link
@@ -50,6 +51,15 @@ class LinkPoints:
         points = blank.index_copy(0, place, own).view(layout.trees, self.width, 3)
         round_ = torch.zeros(layout.trees * self.width, dtype=dtype).index_copy(0, place, radius)
         return points, round_.view(layout.trees, self.width), self._balls(layout, own.detach(), radius.detach())
+
+    def heights(self, layout: Layout, turns: Tensor, origins: Tensor, params: Mapping[str, Tensor]) -> Tensor:
+        """(trees,) [m] of the lowest points over the ground, links with axes ``turns`` (links, 3, 3) at ``origins``."""
+        link = torch.from_numpy(self.link)
+        x = origins[link] + (turns[link] @ torch.from_numpy(self.points).to(origins.dtype)[..., None])[..., 0]
+        height = x @ unit_normal(params["ground_normal"]) - params["ground_height"]
+        height = height - torch.from_numpy(self.roundness).to(origins.dtype)
+        tree = torch.from_numpy(layout.mass_rows // layout.rows)[link]
+        return torch.full((layout.trees,), torch.inf, dtype=height.dtype).scatter_reduce(0, tree, height, "amin")
 
     def _balls(self, layout: Layout, own: Tensor, radius: Tensor) -> Tensor:
         """A little wider than the exact ones, so that rounding in float32 leaves no point out."""

@@ -24,6 +24,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
 from diffloom_physics_articulated.link import VELOCITIES, Tree
@@ -226,6 +227,36 @@ class ArticulatedModel(Model):
             return self._surface.placed(turns, origins, self._growth(params))
         size = broadcast(params["size"], (len(self.links),))
         return self._surface.placed(turns, origins, self._growth(params), size, self._points.middle)
+
+    def copies(self, count: int) -> ArticulatedModel:
+        """``count`` copies of the model's one tree that do not touch each other: many runs in one rollout."""
+        if len(self.trees) != 1:
+            raise InputError(f"copies: got a model of {len(self.trees)} trees; expected one")
+        measured.check_flies(self.trees[0])
+        return ArticulatedModel(self.trees * count, ground=self.ground, touches=self.touches, contact=self.contact)
+
+    def copied_values(self, values: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Parameters of all copies from those of one; ``mass[1]`` or ``mass[forearm]`` is one row."""
+        specs = {spec.name: spec for spec in self.specs}
+        return measured.copied_values(self.trees[0], specs, self.axes, len(self.trees), values)
+
+    def start_values(self, start: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Parameters with which copies start at measured poses and velocities, see measured.start_values."""
+        return measured.start_values(start)
+
+    def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
+        """(frames, trees, 7): place [m] and orientation w, x, y, z of each tree's first link, in a free joint."""
+        return measured.base_frames(self.layout, trajectory.q)
+
+    def joint_coordinates(self, trajectory: Trajectory) -> Tensor:
+        """(frames, trees, joints) [rad] of the joints beyond the first links."""
+        return measured.joint_coordinates(self.layout, trajectory.q)
+
+    def heights(self, params: Params) -> Tensor:
+        """(trees,) [m] of each tree's lowest touching point over the ground, at the start."""
+        q = self.initial_state(params).q[None]
+        turns, origins = (x[0] for x in link_poses(self.layout, self.joint_frames(params), q))
+        return self._points.heights(self.layout, turns, origins, params)
 
     def dof(self, link: str, number: int = 0) -> int:
         """The place of a joint's velocity ``number`` among "dofs", by the name of the link that the joint carries."""

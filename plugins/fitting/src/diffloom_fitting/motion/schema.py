@@ -61,7 +61,9 @@ class MotionUnknownTable(Table):
 
     start: Number | list[Number] = Field(description="where to begin")
     space: Literal["log", "free"] = Field("log", description="log for positive numbers")
-    along: list[Number] | None = Field(None, description="pattern that one number is multiplied with, to make a row")
+    along: list[Number] | list[list[Number]] | None = Field(
+        None, description="pattern that one number is multiplied with, to make a row; one each for several numbers"
+    )
     natural: Number = Field(1.0, gt=0.0, description="size of a natural change, in the unit or as a logarithm")
 
 
@@ -73,6 +75,7 @@ class MotionStageTable(Table):
     change: Number = Field(1e-3, gt=0.0, description="two relative changes of the loss below this end the stage")
     fixed: tuple[str, ...] = Field((), description="unknowns that stay as they are")
     width: Number = Field(1e-5, gt=0.0, description="of the Jacobian's differences, in natural changes")
+    threshold: Number | None = Field(None, gt=0.0, description="of the loss [m], in place of that of [loss]")
     flight: bool = Field(False, description="whether only the frames before a clip's first contact count")
 
 

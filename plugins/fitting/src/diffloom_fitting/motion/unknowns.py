@@ -26,14 +26,14 @@ class Shared:
     ``mass[1]`` or ``mass[forearm]`` is one row of a parameter, by number or by the name of the link.
 
     start: a number, or several. space: "log" for positive numbers, or "free". along: for a number x that stands for a
-    row, the pattern it is multiplied with, such as (1, 1, 1, 0, 0, 0) for the inertia of a cube. natural: the size of a
-    natural change, in the unit (free) or as a ratio (log).
+    row, the pattern it is multiplied with, such as (1, 1, 1, 0, 0, 0) for the inertia of a cube; for several numbers one
+    pattern each, which add up. natural: the size of a natural change, in the unit (free) or as a ratio (log).
     """
 
     name: str
     start: float | Sequence[float]
     space: str = "log"
-    along: Sequence[float] | None = None
+    along: Sequence[float] | Sequence[Sequence[float]] | None = None
     natural: float = 1.0
 
     def __post_init__(self) -> None:
@@ -42,6 +42,9 @@ class Shared:
         if self.space == "log" and bool((self.numbers <= 0.0).any()):
             raise InputError(f"unknowns.{self.name}: starts at {self.start}; in log space only positive numbers can be "
                              "sought, expected space = 'free'")  # fmt: skip
+        if self.along is not None and len(np.atleast_2d(np.asarray(self.along))) != len(self.numbers):
+            raise InputError(f"unknowns.{self.name}: got {len(self.numbers)} numbers along {self.along}; expected a "
+                             "pattern for each")  # fmt: skip
         if self.natural <= 0.0:
             raise InputError(f"unknowns.{self.name}: got natural={self.natural:g}; expected a positive size")
 
@@ -57,7 +60,7 @@ class Shared:
     def value(self, z: Tensor) -> Tensor:
         """The parameter (numbers,), or (pattern,), at ``z`` of the searched space."""
         found = (z * self.natural).exp() if self.space == "log" else z * self.natural
-        return found if self.along is None else found * found.new_tensor(list(self.along))
+        return found if self.along is None else found @ torch.atleast_2d(torch.tensor(self.along, dtype=found.dtype))
 
     def shown(self, z: Array) -> Array:
         """The numbers themselves."""
@@ -116,5 +119,5 @@ def split(shared: Sequence[Shared], z: Array) -> list[Array]:
 
 def values_at(shared: Sequence[Shared], z: Tensor) -> dict[str, Tensor]:
     """Each unknown's value at z."""
-    parts = torch.split(z, [len(unknown.numbers) for unknown in shared])
+    parts = torch.split(z, [len(unknown.numbers) for unknown in shared]) if shared else ()
     return {unknown.name: unknown.value(part) for unknown, part in zip(shared, parts, strict=True)}
