@@ -128,7 +128,15 @@ def main() -> None:
                     if way in answer:
                         best[k, f"{name} {way}"] = min(best.get((k, f"{name} {way}"), np.inf), answer[way])
                 ends[k, name] = (answer.get("end"), answer.get("slope"), answer.get("refused"))
-    columns = ("ours forward", "MuJoCo forward", "MJX forward", "Newton forward", "ours both", "MJX both", "Newton both")
+    columns = (
+        "ours forward",
+        "MuJoCo forward",
+        "MJX forward",
+        "Newton forward",
+        "ours both",
+        "MJX both",
+        "Newton both",
+    )
     print("microseconds of a step of one copy\n| tree | copies | " + " | ".join(columns) + " |")
     print("|---" * (2 + len(columns)) + "|")
     for k, (name, count) in enumerate(cells):

@@ -1,10 +1,10 @@
 """Fits of real tosses, ours and MuJoCo's system-identification toolbox: python benchmarks/sysid.py --tosses 20
 
 The cube tosses of experiments/real/real-cube.toml, the same starts (a parabola through each flight), the same residual
-(squares of place and rotation errors over the first frames), the recording's scale known, ten unknowns or more on either
-side: friction, inertia (3) and centre of mass (3) in both, and each one's own contact parameters. DIFFLOOM_REAL_DATA names
-the folder of the recording, DIFFLOOM_MUJOCO_PYTHON a Python with mujoco[sysid]. Processor time on one thread each (wall time, where nothing else runs), one after
-the other, without what compiles (ours is kept on disk).
+(squares of place and rotation errors over the first frames), the recording's scale known, ten unknowns or more on
+either side: friction, inertia (3) and centre of mass (3) in both, and each one's own contact parameters.
+DIFFLOOM_REAL_DATA names the folder of the recording, DIFFLOOM_MUJOCO_PYTHON a Python with mujoco[sysid]. Processor time
+on one thread each, which is wall time where nothing else runs, without what compiles (ours is kept on disk).
 """
 
 from __future__ import annotations

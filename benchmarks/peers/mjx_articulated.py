@@ -1,4 +1,4 @@
-"""Seconds of MJX on the CPU for the trees of benchmarks/articulated.py, forward and with gradient by each copy's masses.
+"""Seconds of MJX on the CPU for the trees of benchmarks/articulated.py, forward and with gradient by masses.
 
 Run by a Python that has mujoco-mjx; reads cases as JSON from stdin and prints one line of JSON each. Positions and
 velocities alone are carried from step to step, and each step is recomputed backwards (jax.checkpoint): keeping all of

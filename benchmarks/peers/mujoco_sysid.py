@@ -2,10 +2,10 @@
 
     python mujoco_sysid.py case.npz
 
-Run by a Python that has mujoco[sysid]. The case holds starts, targets and weights of some tosses; the residual is that of
-benchmarks/sysid.py: place and rotation error of each frame, the latter times a length. Simulated by mujoco.rollout on
-one thread, optimised by mujoco.sysid.optimize, whose Jacobian is made of finite differences. Prints one line of JSON for
-each simulation of all tosses: processor seconds since the start, and the loss; then what was found.
+Run by a Python that has mujoco[sysid]. The case holds starts, targets and weights of some tosses; the residual is that
+of benchmarks/sysid.py: place and rotation error of each frame, the latter times a length. Simulated by mujoco.rollout
+on one thread, optimised by mujoco.sysid.optimize, whose Jacobian is made of finite differences. Prints one line of JSON
+for each simulation of all tosses: processor seconds since the start, and the loss; then what was found.
 """
 
 import json

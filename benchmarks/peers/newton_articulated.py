@@ -1,8 +1,8 @@
-"""Seconds of Newton's SolverFeatherstone for the trees of benchmarks/articulated.py, forward and with gradient by masses.
+"""Seconds of Newton's SolverFeatherstone for the trees of benchmarks/articulated.py, forward and with gradient.
 
-Run by a Python that has newton and warp-lang; reads cases as JSON from stdin (links with parent, joint frame, axis, mass,
-centre, inertia, angle and rate) and prints one line of JSON each. Warp's CPU graph, its fastest way, is captured once and
-replayed; processor time, the best of three replays.
+Run by a Python that has newton and warp-lang; reads cases as JSON from stdin (links with parent, joint frame, axis,
+mass, centre, inertia, angle and rate) and prints one line of JSON each. Gradients are by the bodies' masses. Warp's CPU
+graph, its fastest way, is captured once and replayed; processor time, the best of three replays.
 """
 
 import json

@@ -29,7 +29,7 @@ PARAMETERS = (
 
 
 def walker(ground: bool = True, height: float = 0.06, **given: object) -> ArticulatedModel:
-    """A box with round edges, an arm and a hand in a ball joint, of which box and hand touch the ground at the start."""
+    """A box with round edges, an arm and a hand in a ball joint; the box touches the ground at the start."""
     body = {
         "name": "body", "joint": "free", "start": [0.0, height, 0.0], "start_orientation": [0.9, 0.05, 0.1, 0.03],
         "velocity": [0.5, -1.0, 0.2, 1.0, -0.7, 0.4], "centre_of_mass": [0.01, 0.005, -0.01],

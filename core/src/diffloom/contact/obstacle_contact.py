@@ -105,8 +105,9 @@ def refuses_obstacles(nodes: NodeSet) -> str | None:
     if isinstance(nodes.touches, TouchingLinks):
         return None
     return (
-        "an obstacle is touched by particles (as in fem, cloth and springs), by rigid bodies with contact points "
-        f"(as in rigid) and by links that touch (articulated with touches = true); these nodes are {nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
+        "an obstacle is touched by particles (as in fem, cloth and springs), by rigid bodies with contact points (as "
+        "in rigid) and by links that touch (articulated with touches = true); these nodes are "
+        f"{nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
     )
 
 

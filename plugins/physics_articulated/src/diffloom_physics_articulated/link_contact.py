@@ -97,7 +97,7 @@ class LinkContact:
         told = {name: pair.get(name, self.values.get(name)) for name in law.names}
         missing = [name for name, value in told.items() if value is None]
         if missing:
-            raise InputError(f"contact: the law {type(law).__name__} needs {', '.join(missing)}; the model's links have "
+            raise InputError(f"contact: the law {type(law).__name__} needs {', '.join(missing)}; the links have "
                              f"{', '.join(self.values)}: give them, or make the model with the same law")  # fmt: skip
         rows = contact_rows(law, {name: value for name, value in told.items() if value is not None}, links)
         return tuple(

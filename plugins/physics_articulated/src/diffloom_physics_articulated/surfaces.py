@@ -30,8 +30,8 @@ class TreeSurface:
         self, turns: Tensor, origins: Tensor, growth: Tensor, size: Tensor | None = None,
         middle: NDArray[np.float64] | None = None,
     ) -> Surface:  # fmt: skip
-        """In the world. turns (frames, links, 3, 3); origins (frames, links, 3) [m]; growth (links,) [m]; size (links,):
-        factor about the ``middle`` (links, 3) [m]."""
+        """In the world. turns (frames, links, 3, 3); origins (frames, links, 3) [m]; growth (links,) [m]; size
+        (links,): factor about the ``middle`` (links, 3) [m]."""
         dtype, link = origins.dtype, torch.from_numpy(self.link)
         own = torch.from_numpy(self.vertices).to(dtype) + torch.from_numpy(self.grows).to(dtype) * growth[link, None]
         if size is not None and middle is not None:

@@ -40,7 +40,9 @@ class Clip:
                 raise InputError(f"clip {self.name!r}: {field} has shape {value.shape}; expected ({frames}, {width})")
         joints = self.joint_position
         if joints is not None and (joints.ndim != 2 or len(joints) != frames):
-            raise InputError(f"clip {self.name!r}: joint_position has shape {joints.shape}; expected ({frames}, joints)")
+            raise InputError(
+                f"clip {self.name!r}: joint_position has shape {joints.shape}; expected ({frames}, joints)"
+            )
         if self.weight.shape != (frames,) or bool((self.weight < 0.0).any()):
             raise InputError(f"clip {self.name!r}: expected a weight of at least 0 for each of {frames} frames")
         if not self.weight[0] > 0.0:

@@ -81,8 +81,8 @@ def score_words(score: Score, width: float | None) -> str:
     middle = f"{np.degrees(np.median(score.rotation)):.2f}"
     joint = "" if score.joint is None else f", joints {score.mean_joint_degrees:.2f} degrees"
     return (
-        f"position {place}{of}, rotation {score.mean_degrees:.2f} degrees{joint}, mean over {len(score.position)} clips "
-        f"(median {middle} degrees)"
+        f"position {place}{of}, rotation {score.mean_degrees:.2f} degrees{joint}, "
+        f"mean over {len(score.position)} clips (median {middle} degrees)"
     )
 
 

@@ -26,7 +26,7 @@ SETTLING = 8  # most steps of a start that follows the flight
 class MotionStage:
     """Frames of each clip that count (None: all), at most so many steps, and when to stop: two relative changes of the
     loss in a row below ``change``. fixed: shared unknowns that stay as they are. width: of the Jacobian's differences,
-    see Setting. flight: only frames before the first contact count. threshold: of the loss [m], in place of the fit's."""
+    see Setting. flight: only frames before the first contact count. threshold: of the loss [m], not that of the fit."""
 
     frames: int | None = None
     iterations: int = 20

@@ -58,8 +58,8 @@ class Group:
     """Clips of like length that are simulated in one rollout, ``rows`` of them among all clips.
 
     position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), which add up to 1
-    over a clip; turned: whether there are orientations; joints (frames, n, joints) [rad]; flight (frames, n): 1 before a
-    clip's first contact, 0 from then on.
+    over a clip; turned: whether there are orientations; joints (frames, n, joints) [rad]; flight (frames, n): 1 before
+    a clip's first contact, 0 from then on.
     """
 
     model: Any

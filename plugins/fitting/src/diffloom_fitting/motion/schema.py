@@ -15,7 +15,8 @@ class RecordingTable(Table):
     file: str = Field(description="NPZ or CSV, beside this file or in the folder that DIFFLOOM_REAL_DATA names")
     rate: Number = Field(gt=0.0, description="frames per second")
     columns: dict[str, list[int | str]] = Field(
-        description="by kind (position, orientation, velocity, angular_velocity, joint_position, weight): numbers or names of columns"
+        description="by kind (position, orientation, velocity, angular_velocity, joint_position, weight): numbers or "
+        "names of columns"
     )
     unit: Number = Field(1.0, gt=0.0, description="metres per recorded unit of length")
     axes: Literal["world", "body"] = Field("world", description="of the angular velocity")

@@ -15,8 +15,8 @@ from diffloom_fitting.motion.problem import MotionProblem
 
 @dataclass(frozen=True)
 class Score:
-    """Of each clip: the mean over its frames of the position error [m], of the angle between the poses [rad], and of the
-    largest error of its joints [rad] where it has any."""
+    """Of each clip: the mean over its frames of the position error [m], of the angle between the poses [rad], and of
+    the largest error of its joints [rad] where it has any."""
 
     position: Array
     rotation: Array

@@ -26,7 +26,7 @@ UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 class Starts:
     """Of n clips, padded to f frames: place (n, f, 3) [recorded m] and arm (n, f, 4): the orientations that turn c;
     here (n, 2, f): what makes place and velocity at the start of them; fall (n, f): half the time squared; orientation
-    (n, 4) and angular_velocity (n, 3) at the start; joints (n, 2, joints): coordinates [rad] and rates [rad/s] there."""
+    (n, 4) and angular_velocity (n, 3) at the start; joints (n, 2, joints): coordinates [rad] and rates there."""
 
     place: Tensor
     arm: Tensor

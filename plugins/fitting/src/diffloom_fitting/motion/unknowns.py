@@ -26,7 +26,7 @@ class Shared:
     ``mass[1]`` or ``mass[forearm]`` is one row of a parameter, by number or by the name of the link.
 
     start: a number, or several. space: "log" for positive numbers, or "free". along: for a number x that stands for a
-    row, the pattern it is multiplied with, such as (1, 1, 1, 0, 0, 0) for the inertia of a cube; for several numbers one
+    row, the pattern it is multiplied with, such as (1, 1, 1, 0, 0, 0) for the inertia of a cube; for several numbers a
     pattern each, which add up. natural: the size of a natural change, in the unit (free) or as a ratio (log).
     """
 
