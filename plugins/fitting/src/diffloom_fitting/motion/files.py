@@ -18,7 +18,7 @@ from diffloom_fitting.files.overrides import override, parse_setting
 from diffloom_fitting.motion.clips import Clip
 from diffloom_fitting.motion.fits import MotionResult, MotionStage, Watch, fit_motion
 from diffloom_fitting.motion.problem import MotionProblem, Rules
-from diffloom_fitting.motion.recordings import Recording
+from diffloom_fitting.motion.recordings import JOINTS, Recording
 from diffloom_fitting.motion.schema import MotionFile
 from diffloom_fitting.motion.unknowns import Own, Shared
 
@@ -75,9 +75,12 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
     params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
     start, loss = content.start, content.loss
-    own = Own(start.free, start.noise) if start.free else None
-    rules = Rules(params, content.substeps, loss.rotation_length, start.rule, start.tolerance, own)
-    clips = Recording(**content.recording.model_dump()).read(folder)
+    recording = Recording(**content.recording.model_dump())
+    own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
+    rules = Rules(params, content.substeps, loss.rotation_length, start.rule, start.tolerance, own, loss.joint_length)
+    if start.rule == "fitted" and own is None:
+        raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
+    clips = recording.read(folder)
     fit = chosen(clips, content.clips.fit, "clips.fit")
     holdout = [] if content.clips.holdout is None else chosen(clips, content.clips.holdout, "clips.holdout")
     twice = {clip.name for clip in fit} & {clip.name for clip in holdout}

@@ -18,6 +18,8 @@ from diffloom_fitting.targets.limits import MOST_BYTES, read_arrays, refused
 
 #: What a column may be, and how many numbers it has.
 KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
+#: One column or more: the coordinates of a tree's joints, in the order of its links.
+JOINTS = "joint_position"
 DATA = "DIFFLOOM_REAL_DATA"
 
 
@@ -42,8 +44,8 @@ class Recording:
 
     def __post_init__(self) -> None:
         for kind, columns in self.columns.items():
-            if kind not in KINDS or len(columns) != KINDS.get(kind):
-                known = ", ".join(f"{name} ({count})" for name, count in KINDS.items())
+            if len(columns) != KINDS.get(kind) and (kind != JOINTS or not columns):
+                known = ", ".join((*(f"{name} ({count})" for name, count in KINDS.items()), f"{JOINTS} (one or more)"))
                 raise InputError(f"columns.{kind}: got {list(columns)}; expected so many columns each: {known}")
         if "position" not in self.columns:
             raise InputError("columns: there is no position; name its three columns")
@@ -74,7 +76,7 @@ class Recording:
             spin = rotated(torch.tensor(turn), torch.tensor(spin)).numpy()
         return Clip(
             name, self.rate, self.unit * filled["position"], turn, np.where(present, np.nan_to_num(weight), 0.0),
-            None if speed is None else self.unit * speed, spin,
+            None if speed is None else self.unit * speed, spin, filled.get(JOINTS),
         )  # fmt: skip
 
     def _npz(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
@@ -128,4 +130,4 @@ def find_data(file: str, folder: Path | None) -> Path:
 
 
 def _blank(kind: str) -> Array:
-    return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "orientation" else np.zeros(KINDS[kind])
+    return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "orientation" else np.zeros(KINDS.get(kind, 1))
