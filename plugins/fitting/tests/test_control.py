@@ -54,9 +54,10 @@ IMAGE = Network("push", "image", every=4, channels=(3, 4), image_size=(16, 16), 
 
 
 IMAGES = replace(IMAGE, frames=3, every=2)
+MOMENTS = Network("push", "image", every=4, reads="moments", hidden=(4,), image_size=(16, 12), frames=2, scale=2.0)
 
 
-@pytest.mark.parametrize("network", [STATE, IMAGE, IMAGES], ids=["state", "image", "images"])
+@pytest.mark.parametrize("network", [STATE, IMAGE, IMAGES, MOMENTS], ids=["state", "image", "images", "moments"])
 @pytest.mark.parametrize("gradient", [StoreAll(), Checkpointed()], ids=["stored", "checkpointed"])
 def test_gradients_of_closed_loops_are_those_of_finite_differences(network, gradient):
     scene = policy_scene(network, gradient=gradient)

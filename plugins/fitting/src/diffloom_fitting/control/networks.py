@@ -33,14 +33,39 @@ class Rows(nn.Module):
         return made.reshape(len(x), *self.shape)
 
 
+class ImageMoments(nn.Module):
+    """Of each channel how bright it is on the whole, where its light lies, and how it is spread: six numbers, smooth in
+    whatever moves and finer than a pixel. Two images of them tell velocities.
+
+    Places are from -1 to 1 across the longer side. floor: brightness that keeps a black channel finite.
+    """
+
+    def __init__(self, floor: float = 1e-4) -> None:
+        super().__init__()
+        self.floor = floor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(rows, channels, height, width) -> (rows, 6 channels)."""
+        height, width = x.shape[-2:]
+        longer = max(height, width)
+        across = (2.0 * torch.arange(width, dtype=x.dtype) + 1.0 - width) / longer
+        down = ((2.0 * torch.arange(height, dtype=x.dtype) + 1.0 - height) / longer)[:, None]
+        light = x.mean(dim=(-2, -1)) + self.floor
+        u, v = ((x * axis).mean(dim=(-2, -1)) / light for axis in (across, down))
+        second = [(x * axis).mean(dim=(-2, -1)) / light for axis in (across * across, across * down, down * down)]
+        spread = [second[0] - u * u, second[1] - u * v, second[2] - v * v]
+        return torch.stack([light, u, v, *spread], dim=-1).flatten(1)
+
+
 @dataclass(frozen=True)
 class Network:
     """What a file says of its policy.
 
     sees: "time" (``phases`` sines of ``frequency`` [Hz]), "spline" (``knots`` over the simulation: what the weights are
     is then the control itself), "state" or "image", the last two every ``every`` steps. hidden: widths of hidden
-    layers, none makes it linear. channels: of convolutions of stride 2 before them, for images of ``image_size``
-    (height, width), ``frames`` of them at once. bias: whether layers have one. gain: factor on the first weights; a
+    layers, none makes it linear. Images of ``image_size`` (height, width), ``frames`` of them at once, are read by
+    convolutions of stride 2 with so many ``channels``, or, with reads="moments", as brightness, place and spread of
+    each colour. bias: whether layers have one. gain: factor on the first weights; a
     small one begins at rest. scale: largest value of the control, which is scale times a tanh. only: which numbers of
     the control's row it drives, such as the cart's alone of cart and pole; the others stay 0.
     """
@@ -52,6 +77,7 @@ class Network:
     frequency: float = 1.0
     knots: int = 8
     hidden: Sequence[int] = ()
+    reads: Literal["convolutions", "moments"] = "convolutions"
     channels: Sequence[int] = (8, 16)
     image_size: tuple[int, int] = (32, 32)
     frames: int = 1
@@ -68,7 +94,10 @@ def network_policy(model: Model, params: Params, network: Network, span: float, 
     numbers = int(torch.Size(shape).numel()) if only is None else len(only)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        if network.sees == "image":
+        if network.sees == "image" and network.reads == "moments":
+            told = 6 * 4 * network.frames
+            layers = [ImageMoments(), *_dense([told, *network.hidden, numbers], network.bias)]
+        elif network.sees == "image":
             layers = _convolutions(network, numbers)
         else:
             layers = _dense([_told(network, model, params), *network.hidden, numbers], network.bias)
