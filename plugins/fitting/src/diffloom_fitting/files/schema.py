@@ -251,11 +251,18 @@ class PolicyTable(Table):
     frequency: Number = Field(1.0, gt=0.0, description="of these sines [Hz]")
     knots: int = Field(8, ge=4, description="of splines, evenly over the simulation")
     hidden: list[int] = Field([], description="widths of hidden layers; none makes it linear")
+    reads: Literal["convolutions", "moments"] = Field(
+        "convolutions", description="how it reads images: by convolutions, or as place and spread of each colour"
+    )
     channels: list[int] = Field([8, 16], description="of convolutions of stride 2, when it sees the image")
     image_size: tuple[int, int] = Field((32, 32), description="height and width of the image that it sees [px]")
+    frames: int = Field(1, ge=1, description="how many images it is shown at once; two tell how fast things move")
     bias: bool = Field(True, description="whether its layers have a bias")
     gain: Number = Field(1.0, gt=0.0, description="factor on its first weights; a small one begins at rest")
     scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
+    only: list[int] | None = Field(
+        None, description="which numbers of the control's row it drives, counted from 0; the others stay 0"
+    )
     weights: str | None = Field(None, description="file of weights to begin with, such as a run's policy.pt")
 
 
