@@ -40,10 +40,13 @@ def test_what_is_wrong_is_told_in_the_users_words():
         ({"contacts": [{"between": ["ball", "nett"]}]}, "two of the bodies ball, net"),
         ({"contacts": [{"between": ["ball", "net"], "fricton": 0.1}]}, "fricton"),
         ({"attachments": [{"between": ["ball", "net"], "points": [[0, 0, 0], 3]}]}, "a particle, 0 to 2"),
-        ({"attachments": [{"kind": "glue"}]}, "spring, hold, path"),
+        ({"attachments": [{"kind": "path", "body": "net", "times": [0, 0], "places": [[0, 0, 0]] * 2}]}, "rising"),
+        ({"attachments": [{"kind": "glue"}]}, "spring, hold, path, force"),
     ):
         with pytest.raises(InputError, match=words):
             World(bodies, **settings)
+    with pytest.raises(InputError, match="triangles"):
+        World(bodies, contacts=[{"between": ["ball", "net"], "triangles": "some"}])
     with pytest.raises(InputError, match="'ball.mass'"):
         World(bodies).params(**{"ball.mass": -1.0})
     with pytest.raises(InputError, match="two are called 'a'"):
@@ -129,7 +132,11 @@ ATTACHED = (
     {"name": "grip", "kind": "hold", "between": ["net", "ball"], "points": [2, [0.0, 0.08, 0.01]]},
     {"name": "hand", "kind": "path", "body": "ball", "point": [0.0, -0.05, 0.02]},
     {"name": "pull", "kind": "path", "body": "net", "point": 0},
-)
+    {"name": "tour", "kind": "path", "body": "ball", "point": [0.0, 0.1, 0.0], "stiffness": 40.0, "damping": 2.0,
+     "times": [-0.5, -0.1, 0.3], "places": [[1, 0, 0], [0.1, 0.2, 0.0], [0.5, 0.4, -0.3]]},
+    {"name": "jet", "kind": "force", "body": "ball", "point": [0.03, 0.0, 0.1], "force": [0.4, 1.2, -0.7]},
+    {"name": "tug", "kind": "force", "body": "net", "point": 1, "force": [0.0, 0.1, 0.2]},
+)  # fmt: skip
 
 
 def test_attachments_pull_both_ends_with_exact_gradients():
@@ -140,13 +147,13 @@ def test_attachments_pull_both_ends_with_exact_gradients():
     random = torch.Generator().manual_seed(5)
     u = {name: torch.randn(v.shape, generator=random, dtype=DOUBLE) for name, (_, v) in start.sets.items()}
     names = [f"{name}.{what}" for name in ("tie", "grip", "hand") for what in ("stiffness", "damping")]
-    names += ["tie.length", "hand.place"]
+    names += ["tie.length", "hand.place", "tour.places", "tour.damping", "jet.force", "tug.force"]
 
     def forces(**at):
         values = {name: at[name.replace(".", "__")] for name in names}
         changed = params.replace(**values)
         system = world.dynamics(changed, Control())
-        kept = tuple(term for term in system.terms if term.name in ("tie", "grip", "hand", "pull"))
+        kept = tuple(term for term in system.terms if "." not in term.name)
         state = State({n: at[f"q_{n}"] for n in u}, {n: at[f"u_{n}"] for n in u})
         return torch.cat([f.reshape(-1) for f in Mechanics(system.sets, kept).forces(state, dt=1e-3).values()])
 

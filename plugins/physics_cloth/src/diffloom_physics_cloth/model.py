@@ -47,7 +47,8 @@ class ClothModel(Model):
     mesh: a Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
     pins: vertices held in place; anchors: vertices tied to points by springs; each a group's name, a number or a list.
     springs: pairs of vertices joined by springs. ground: contact with the ground plane. self_collision: thickness [m]
-    at which the shell touches itself, or None. contact: the contact law of both. bending=False leaves hinges out.
+    at which the shell touches itself, or None; self_friction=True: it is held back as it slides along itself. contact:
+    the contact law of both. bending=False leaves hinges out.
     planar=True keeps the triangles in their plane, where one turned inside out is driven back: no bending, no air.
     thickness: of the sheet [m]; it moves nothing, and lets ``stress`` be told in Pa.
     """
@@ -81,6 +82,7 @@ class ClothModel(Model):
         springs: Sequence[Sequence[int]] = (),
         ground: bool = False,
         self_collision: float | None = None,
+        self_friction: bool = False,
         bending: bool = True,
         planar: bool = False,
         contact: object = "hunt_crossley",
@@ -93,6 +95,9 @@ class ClothModel(Model):
         self.springs = check_springs(springs, len(self.sheet.vertices))
         self.ground = ground
         self.self_collision = self_collision
+        self.self_friction = self_friction
+        if self_friction and self_collision is None:
+            raise InputError("self_friction: got True for a shell that does not touch itself; give self_collision too")
         self.contact = contact_law(contact)
         self.bending = bending and not planar and len(self.sheet.edges.hinges) > 0
         self.planar = planar
@@ -123,7 +128,11 @@ class ClothModel(Model):
             *(specs.anchor_specs() if len(self.anchors) else ()),
             *(specs.spring_specs() if len(self.springs) else ()),
             *(specs.ground_specs(self.contact) if self.ground else ()),
-            *(specs.collision_specs(self.contact) if self.self_collision is not None else ()),
+            *(
+                specs.collision_specs(self.contact, friction=self.self_friction)
+                if self.self_collision is not None
+                else ()
+            ),
         )
 
     @cached_property
@@ -217,6 +226,9 @@ class ClothModel(Model):
                 self.self_collision,
                 self.contact,
                 [params[specs.collision_name(spec.name)] for spec in self.contact.normal_specs],
+                [params[specs.collision_name(spec.name)] for spec in self.contact.friction.specs]
+                if self.self_friction
+                else None,
             )
 
     def _faces(self, params: Params, control: Control, rest: RestShape) -> Term:
