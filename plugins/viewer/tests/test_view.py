@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from diffloom_viewer.cameras import recorders
 from diffloom_viewer.command import view
+from diffloom_viewer.drawing import linear
 from diffloom_viewer.sliders import knobs, turned
 
 
@@ -45,6 +46,11 @@ def test_a_camera_sees_what_it_recorded(playback):
     assert np.linalg.det(one.rotation[0]) == pytest.approx(1.0)
     assert one.images.shape[0] == len(one.times)
     assert one.at(float(one.times[3]) + 1e-4) == 3
+
+
+def test_colours_of_a_screen_become_amounts_of_light():
+    found = linear(np.array([[0, 10, 128], [188, 255, 255]], dtype=np.uint8))
+    assert found.tolist() == [[0, 1, 55], [128, 255, 255]]  # 188 on a screen is half of the light
 
 
 def test_turning_a_slider_simulates_anew(window):

@@ -81,7 +81,7 @@ class Drawing:
                     side="double", position=(shifts[name], 0.0, 0.0),
                 )  # fmt: skip
             else:
-                mesh = trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=colours, process=False)
+                mesh = trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=linear(colours), process=False)
                 handle = self._server.scene.add_mesh_trimesh(f"/bodies/{name}", mesh, position=(shifts[name], 0.0, 0.0))
             self._handles[name] = handle
 
@@ -153,6 +153,13 @@ class Drawing:
                 image=None if one.images is None else one.images[k],
                 wxyz=viser.transforms.SO3.from_matrix(one.rotation[moved]).wxyz, position=one.eye[moved], visible=shown,
             )  # fmt: skip
+
+
+def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours of a screen as amounts of light, which is what vertex colours of glTF are: without it they look pale."""
+    part = colours.astype(np.float64) / 255.0
+    light = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return np.asarray((255.0 * light).round(), dtype=np.uint8)
 
 
 def _shifts(bodies: Mapping[str, Body], apart: bool) -> dict[str, float]:
