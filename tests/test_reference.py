@@ -66,3 +66,10 @@ def test_every_page_is_in_the_navigation():
     named = set(leaves(yaml.safe_load(text)["nav"]))
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
     assert pages <= named, f"not in mkdocs.yml: {sorted(pages - named)}"
+
+
+def test_headings_begin_with_a_letter(site):
+    """The theme looks sections up by their names, and a name that begins with a digit stops all scripts of its page."""
+    for page in site.rglob("*.html"):
+        found = re.findall(r'<h[1-6] id="(\d[^"]*)"', page.read_text())
+        assert page.name == "changes.html" or not found, f"{page.relative_to(site)}: {found}"
