@@ -72,4 +72,4 @@ def test_headings_begin_with_a_letter(site):
     """The theme looks sections up by their names, and a name that begins with a digit stops all scripts of its page."""
     for page in site.rglob("*.html"):
         found = re.findall(r'<h[1-6] id="(\d[^"]*)"', page.read_text())
-        assert page.name == "changes.html" or not found, f"{page.relative_to(site)}: {found}"
+        assert page.name == "404.html" or not found, f"{page.relative_to(site)}: {found}"
