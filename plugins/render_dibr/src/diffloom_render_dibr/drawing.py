@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -17,8 +16,7 @@ from .plan import Plan
 from .records import Features, PixelCounts, Pixels, Planes, Scratch, Shaded, Source, Surfacing, Values
 
 
-@dataclass(frozen=True)
-class Rasterised:
+class Rasterised(NamedTuple):
     """What pixels show, and what of it the adjoint needs; first_cell and cells: see raster.records.Bins."""
 
     triangles: Triangles

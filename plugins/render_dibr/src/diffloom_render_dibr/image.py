@@ -25,7 +25,7 @@ class Style(NamedTuple):
 
     colour: whether colours are wanted; else only mask and depth are. shading: 0 unlit, 1 lambert, 2 phong. kinds: of
     the lights, see raster.records. background: rgb. far: depth where nothing is shown [m], None if depth is not wanted.
-    index: whether triangles are wanted. valid: (triangles,) flags, or empty for all.
+    shown: whether triangles are wanted. valid: (triangles,) flags, or empty for all.
     """
 
     colour: bool
@@ -34,7 +34,7 @@ class Style(NamedTuple):
     kinds: Any
     background: tuple[float, float, float]
     far: float | None
-    index: bool
+    shown: bool
     valid: Any
 
     @property
@@ -67,7 +67,7 @@ class Draw(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         depth = None if style.far is None else cropped(plan, planes.depth)[..., 0]
         index = None
-        if style.index:
+        if style.shown:
             index = plan.layout.cropped(drawn.coverage.face_index)
             ctx.mark_non_differentiable(index)
         return cropped(plan, planes.colour), depth, index
@@ -112,7 +112,7 @@ def _extras(style: Style, needed: dict[str, bool]) -> Extras:
     return Extras(
         camera=any(needed[name] for name in INPUTS[1:5]),
         eye=needed["eye"] and style.shading == 2,
-        lights=any(needed[name] for name in INPUTS[8:]) and style.shading > 0,
+        lights=style.shading > 0 and any(needed[name] for name in INPUTS[8:]),
         texture=needed["image"] and style.textured,
     )
 
@@ -120,13 +120,12 @@ def _extras(style: Style, needed: dict[str, bool]) -> Extras:
 def _by_name(plan: Plan, style: Style, given: dict[str, Tensor], found: Found) -> dict[str, Any]:
     """Cotangents of INPUTS, in their shapes."""
     tensor, made = plan.arena.tensor, found.cotangents
-    points = tensor(made.world)
+    world = made.world
     named: dict[str, Any] = {"values": tensor(made.own)}
     if style.shading:
-        by_point = tensor(made.by_point)
-        named["normals"] = by_point[:, :3].reshape(given["normals"].shape)
-        points = points + by_point[:, 3:]
-    named["points"] = points.reshape(given["points"].shape)
+        named["normals"] = tensor(made.by_point[:, :3].reshape(given["normals"].shape))
+        world += made.by_point[:, 3:]
+    named["points"] = tensor(world.reshape(given["points"].shape))
     if made.camera.shape[0] > 0:
         rows = tensor(made.camera)
         if found.eye is not None:

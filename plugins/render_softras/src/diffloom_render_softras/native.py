@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(NamedTuple):
     """What is drawn: points (frames, count, 3) with their plan, and the split that made them if faces were cut."""
 
     plan: Plan

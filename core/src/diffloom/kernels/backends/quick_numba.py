@@ -2,7 +2,7 @@
 
 Each gives what numba itself would, and is taken back afterwards: what a call of a known function on known types comes
 to is remembered, registries that were loaded are not imported again, and variables of statements are listed by looking
-at types instead of asking abstract classes. Together they save about a sixth of the time that compiling takes.
+at types instead of asking abstract classes. Together they save about a fifth of the time that compiling takes.
 
 Like ``whole_program``, this stands on private parts of numba; ``core/tests/kernels/test_whole_program.py`` compares the
 machine code with and without.
@@ -11,7 +11,6 @@ machine code with and without.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,6 +28,7 @@ _LOCKS = frozenset({"numba:compiler_lock", "numba:llvm_lock"})
 MOST_CALLS = 20_000
 
 _calls: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+_defaults: dict[type, tuple[tuple[str, Any], ...]] = {}
 
 
 @contextlib.contextmanager
@@ -54,7 +54,8 @@ def _list_variables(self: Any, value: Any) -> list[Any]:
     if kind is dict:
         value = value.values()
     elif kind is not list and kind is not tuple:
-        return _listed(self, value)
+        rest: list[Any] = _listed(self, value)
+        return rest
     found: list[Any] = []
     for entry in value:
         kind = type(entry)
@@ -97,13 +98,10 @@ def _loading_once(load: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _values(self: Any) -> dict[str, Any]:
     """``TargetConfig.values``: all options."""
-    given = self._values
-    return {name: given.get(name, default) for name, default in _defaults(type(self))}
-
-
-@functools.cache
-def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, option.default) for name, option in kind.options.items())
+    given, kind = self._values, type(self)
+    if kind not in _defaults:
+        _defaults[kind] = tuple((name, option.default) for name, option in kind.options.items())
+    return {name: given.get(name, default) for name, default in _defaults[kind]}
 
 
 def _tell(happened: Any) -> None:
