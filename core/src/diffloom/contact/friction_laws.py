@@ -49,7 +49,7 @@ class Coulomb(FrictionLaw):
 
         return FrictionFunctions(
             2, kernels.coulomb_slope, kernels.coulomb_adjoint, kernels.coulomb_pair, kernels.coulomb_pair_adjoint,
-            turning=self.turning,
+            turning=self.turning, lanes=True,
         )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ class Stribeck(FrictionLaw):
 
         return FrictionFunctions(
             4, kernels.stribeck_slope, kernels.stribeck_adjoint, kernels.stribeck_pair, kernels.stribeck_pair_adjoint,
-            turning=self.turning,
+            turning=self.turning, lanes=True,
         )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ class Anisotropic(FrictionLaw):
 
         return FrictionFunctions(
             5, coulomb_slope, kernels.anisotropic_adjoint, kernels.anisotropic_pair, kernels.anisotropic_pair_adjoint,
-            anisotropic=True, turning=self.turning,
+            anisotropic=True, turning=self.turning, lanes=True,
         )  # fmt: skip
 
 

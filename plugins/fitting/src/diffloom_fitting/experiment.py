@@ -24,6 +24,7 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
+from diffloom_fitting.unknowns.short_forms import as_unknowns
 
 
 @renamed_arguments(held="holdout")
@@ -32,7 +33,8 @@ class Experiment:
     """Everything a fit needs.
 
     target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
-    kept aside, to judge the result. unknowns: what is sought. stages: one after another, each from where the last one
+    kept aside, to judge the result. unknowns: what is sought, in any form
+    that ``fit`` takes. stages: one after another, each from where the last one
     ended. starts: further starts, values by name; with ``probe`` > 0 each start gets that many iterations of the first
     stage and only the best goes on, else all are fitted and the best is kept; a start that ends with a loss below
     ``enough`` makes the others needless. prior: a further term of the loss, values by name -> scalar. seed: for every
@@ -71,6 +73,7 @@ class Experiment:
         object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
+        object.__setattr__(self, "unknowns", as_unknowns(self.unknowns))
         if not self.unknowns:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
         for target in (self.target, self.holdout):
