@@ -82,7 +82,7 @@ class Experiment:
 
     def _check_params(self, place: str, stage: Stage) -> None:
         """Raise where a stage changes what the model does not have, or what is sought."""
-        known(place, list(stage.params), [spec.name for spec in self.scene.model.specs])
+        known(place, list(stage.params), list(self.scene.params))
         for unknown in self.unknowns:
             if unknown.name in stage.params:
                 raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")
