@@ -93,7 +93,7 @@ def recorded() -> Found:
     push = {"vertex": 3, "impulse": [2.0, 1.5, -1.0], "start": 0.0, "end": 0.1}
     box = get_model("rigid")([{"shape": "box", "position": [-0.3, 0.0, 0.0]}], ground=False, pushes=[push])
     params = box.params(torch.float64, velocity=[0.2, 2.0, 0.1])
-    scene = fitting.Scene(box, get_renderer("softras")(), fitting.Orbit(4.5, 15.0, size=48), params, 1 / 120, 60)
+    scene = fitting.Scene(box, get_renderer("softras")(), fitting.Orbit(4.5, 15.0, size=(48, 48)), params, 1 / 120, 60)
     video = fitting.synthesise(scene, {"mass": 4.0}, rate=20)
     assert video.frames is not None
     with tempfile.TemporaryDirectory() as folder:
