@@ -35,7 +35,8 @@ def _stopped(finished: str | None) -> Finding | None:
 
 def converged(found: Uncertainty) -> Finding:
     """By how far the next Gauss-Newton step would go, against the uncertainty and against a natural change."""
-    if found.deviation and all(_none(value) for value in found.deviation.values()):
+    # What is still on its way cannot say what is determined.
+    if found.unrest <= 1.0 and found.deviation and all(_none(value) for value in found.deviation.values()):
         return Finding("amber", "not judged: no unknown is determined")
     if found.posterior is not None and found.posterior.trouble is not None:
         return Finding("amber", f"not judged: {found.posterior.trouble}")
