@@ -120,8 +120,7 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
         return Finding(
             "amber",
             f"in part: the object is seen {number(found.displaced, 2)} pixels from where the fit draws it, "
-            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs; ± is widened "
-            "by it",
+            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs",
         )
     if found is not None and found.windows > SEVERAL:
         return Finding(
