@@ -8,7 +8,7 @@ from torch import Tensor
 from diffloom_fitting.trust.linearised import Linearised
 
 MOST = 8  # windows
-LEAST = 4
+LEAST = 3
 
 
 def window_count(fields: list[Tensor]) -> int:

@@ -35,7 +35,8 @@ def _stopped(finished: str | None) -> Finding | None:
 
 def converged(found: Uncertainty) -> Finding:
     """By how far the next Gauss-Newton step would go, against the uncertainty and against a natural change."""
-    if found.deviation and all(_none(value) for value in found.deviation.values()):
+    # What is still on its way cannot say what is determined.
+    if found.unrest <= 1.0 and found.deviation and all(_none(value) for value in found.deviation.values()):
         return Finding("amber", "not judged: no unknown is determined")
     if found.posterior is not None and found.posterior.trouble is not None:
         return Finding("amber", f"not judged: {found.posterior.trouble}")
@@ -119,8 +120,7 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
         return Finding(
             "amber",
             f"in part: the object is seen {number(found.displaced, 2)} pixels from where the fit draws it, "
-            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs; ± is widened "
-            "by it",
+            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs",
         )
     if found is not None and found.windows > SEVERAL:
         return Finding(
