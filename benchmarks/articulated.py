@@ -1,9 +1,10 @@
-"""Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--steps 200] [--trees NAME ...]
+"""Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--steps 200]
 
-Ours in float64, forward and forward with the gradient by every copy's masses, on one thread. Beside it, with
-the Python that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no
-gradient), MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with
-gradient, by masses (Newton: by start angles). All take semi-implicit Euler steps of 1 ms of the same trees from the same start.
+Ours in float64, forward and forward with the gradient by every copy's masses, on one thread. Beside it, with the Python
+that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient),
+MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by
+masses and Newton by the angles at the start. All take semi-implicit Euler steps of 1 ms of the same trees from the same
+start.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Seconds of Newton's SolverFeatherstone for the trees of benchmarks/articulated.py, forward and with gradient.
 
-Gradients are by the joints' angles at the start: those by body_mass come back as zeros from this solver, which makes its
-inertias before the tape. Run by a Python that has newton and warp-lang; reads cases as JSON from stdin (links with parent, joint frame, axis,
-mass, centre, inertia, angle and rate) and prints one line of JSON each. Warp's CPU graph, its
-fastest way, is captured once and replayed; processor time, the best of three replays.
+Gradients are by the joints' angles at the start: those by body_mass come back as zeros from this solver, which makes
+its inertias before the tape. Run by a Python that has newton and warp-lang; reads cases as JSON from stdin (links with
+parent, joint frame, axis, mass, centre, inertia, angle and rate) and prints one line of JSON each. Warp's CPU graph,
+its fastest way, is captured once and replayed; processor time, the best of three replays.
 """
 
 import json
@@ -89,6 +89,12 @@ class Rollout:
             self.loss.zero_()
 
 
+def finite(value):
+    """The value, or None where a number in it is not finite."""
+    numbers = np.atleast_1d(value)
+    return None if numbers.dtype.kind == "f" and not np.isfinite(numbers).all() else value
+
+
 def main():
     wp.config.log_level = 30
     wp.init()
@@ -106,8 +112,7 @@ def main():
             found["by mass"] = None if mass is None else mass.numpy()[: len(case["links"])].astype(float).tolist()
         except Exception as error:  # what a peer cannot do is part of the answer
             found["refused"] = f"{type(error).__name__}: {error}"[:300]
-        print(json.dumps({k: (v if np.all(np.isfinite(np.array(v, dtype=float))) else None) if k in ("end", "slope", "by mass")
-                          and v is not None else v for k, v in found.items()}), flush=True)  # fmt: skip
+        print(json.dumps({key: finite(value) for key, value in found.items()}), flush=True)
 
 
 if __name__ == "__main__":
