@@ -59,6 +59,8 @@ class NodeSet:
     contact_points: of rigid bodies (q: place and unit quaternion, u: velocity and angular velocity), where they touch
     obstacles. Particles touch at their places.
     touches: with what the nodes touch other bodies of a world; particles without it touch at their places.
+    lanes: whether its functions also serve scenes side by side, one a SIMD lane: they must not branch on data (see
+    docs/design.md). shared: arrays that say how nodes are made and are the same in all scenes, without gradient.
     """
 
     name: str
@@ -71,6 +73,8 @@ class NodeSet:
     force_needed_by: tuple[str, ...] | None = None
     contact_points: ContactPoints | None = None
     touches: TouchingBodies | TouchingLinks | TouchingSkin | None = None
+    lanes: bool = False
+    shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from diffloom.interfaces import InputError
 from diffloom.plugins import get_model
 from diffloom_fitting.files.build import known_value
 from diffloom_fitting.files.errors import explain
+from diffloom_fitting.files.load import read_toml
 from diffloom_fitting.files.make import make, with_paths
 from diffloom_fitting.files.overrides import override, parse_setting
 from diffloom_fitting.motion.clips import Clip
@@ -26,8 +26,8 @@ from diffloom_fitting.motion.unknowns import Own, Shared
 def is_motion(path: str | Path) -> bool:
     """Whether a file is about measured motion: it has a [recording]."""
     try:
-        return "recording" in tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "recording" in read_toml(Path(path))
+    except InputError:
         return False  # whoever reads it next says what is wrong
 
 
@@ -53,7 +53,7 @@ class MotionExperiment:
 def load_motion(path: str | Path, settings: Sequence[str] = (), quick: bool = False) -> MotionExperiment:
     """Read a file. settings: changes such as "recording.file=other.npz"; quick: put its [variants.quick] in."""
     place = Path(path)
-    raw = tomllib.loads(place.read_text(encoding="utf-8"))
+    raw = read_toml(place)
     variants = raw.pop("variants", {})
     try:
         raw = override(raw, variants.get("quick", {}) if quick else {})

@@ -14,6 +14,7 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom_fitting.motion.clips import Array, Clip
 from diffloom_fitting.motion.rotations import product, rotated
+from diffloom_fitting.targets.limits import MOST_BYTES, read_arrays, refused
 
 #: What a column may be, and how many numbers it has.
 KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
@@ -60,8 +61,11 @@ class Recording:
     def read(self, folder: Path | None = None) -> list[Clip]:
         """Every clip of the file, which lies in ``folder``, or where the environment's DIFFLOOM_REAL_DATA says."""
         path = find_data(self.file, folder)
-        pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
-        clips = [self._clip(name, piece) for name, piece in pieces]
+        with refused(path.name, "an NPZ file or a table in CSV with one line a frame"):
+            if path.stat().st_size > MOST_BYTES:
+                raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
+            pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
+            clips = [self._clip(name, piece) for name, piece in pieces]
         return clips if self.level is None else [levelled(clip, self.level) for clip in clips]
 
     def _clip(self, name: str, parts: Mapping[str, Array]) -> Clip:
@@ -81,14 +85,14 @@ class Recording:
         )  # fmt: skip
 
     def _npz(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
-        with np.load(path, allow_pickle=False) as data:
-            for key in (self.rows, *(() if self.lengths is None else (self.lengths,))):
-                if key not in data:
-                    raise InputError(f"{path.name}: it has no array {key!r}; it has {', '.join(data)}")
-            rows = np.asarray(data[self.rows], dtype=np.float64)
-            lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
-        if rows.ndim != 2 or sum(lengths) != len(rows):
-            raise InputError(f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}")
+        data = read_arrays(path, path.name, (self.rows, *(() if self.lengths is None else (self.lengths,))))
+        rows = np.asarray(data[self.rows], dtype=np.float64)
+        lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
+        if rows.ndim != 2 or any(n < 1 for n in lengths) or sum(lengths) != len(rows):
+            raise InputError(
+                f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}; expected one row a "
+                "frame and clips of at least one"
+            )
         places = {kind: [int(c) for c in columns] for kind, columns in self.columns.items()}
         if max(max(c) for c in places.values()) >= rows.shape[1]:
             raise InputError(f"{path.name}: columns up to {rows.shape[1] - 1} are there; asked for {places}")
