@@ -1,9 +1,10 @@
-"""Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--rounds 2]
+"""Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--steps 200]
 
-Ours in float64, forward and forward with the gradient by every copy's masses, on one thread. Beside it, with
-the Python that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no
-gradient), MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with
-gradient. All take 200 semi-implicit Euler steps of 1 ms of the same trees from the same start.
+Ours in float64, forward and forward with the gradient by every copy's masses, on one thread. Beside it, with the Python
+that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient),
+MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by
+masses and Newton by the angles at the start. All take semi-implicit Euler steps of 1 ms of the same trees from the same
+start.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ sys.path.insert(0, str(HERE.parent / "plugins" / "physics_articulated" / "tests"
 from mjcf import mjcf  # noqa: E402
 from test_against_mujoco import SCENES  # noqa: E402
 
-STEPS, DT = 200, 1e-3
+DT = 1e-3
 TREES = ("double pendulum", "chain of 8")
 MUJOCO = """
 import json, sys, time
@@ -55,13 +56,13 @@ for case in json.load(sys.stdin):
 """
 
 
-def timed(model: ArticulatedModel, gradient: bool) -> tuple[float, float, list[float]]:
+def timed(model: ArticulatedModel, gradient: bool, steps: int = 200) -> tuple[float, float, list[float]]:
     """Processor seconds of the best of three rollouts; the sum of one copy's coordinates, and its slope by masses."""
     best = float("inf")
     for _ in range(4):  # the first compiles
         begin = time.process_time()
         mass = model.params(torch.float64)["mass"].clone().requires_grad_(gradient)
-        path = simulate(model, model.params(torch.float64, mass=mass), dt=DT, steps=STEPS, save_every=STEPS)
+        path = simulate(model, model.params(torch.float64, mass=mass), dt=DT, steps=steps, save_every=steps)
         if gradient:
             path.q[-1].sum().backward()
         best = min(best, time.process_time() - begin)
@@ -69,7 +70,7 @@ def timed(model: ArticulatedModel, gradient: bool) -> tuple[float, float, list[f
     return best, float(path.q[-1, 0].detach().sum()), slope
 
 
-def case_of(tree: Tree, count: int) -> dict[str, Any]:
+def case_of(tree: Tree, count: int, steps: int = 200) -> dict[str, Any]:
     """The tree as others read it."""
     links = [
         {
@@ -82,7 +83,7 @@ def case_of(tree: Tree, count: int) -> dict[str, Any]:
         for link in tree.links
     ]  # fmt: skip
     start = {"qpos": [link["angle"] for link in links], "qvel": [link["rate"] for link in links]}
-    return {"xml": mjcf(tree), "links": links, "count": count, "steps": STEPS, "dt": DT, **start}
+    return {"xml": mjcf(tree), "links": links, "count": count, "steps": steps, "dt": DT, **start}
 
 
 def others(cases: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -109,17 +110,19 @@ def others(cases: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2, help="times that all take their turns; the best counts")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES)
     given = parser.parse_args()
     set_num_threads(1)
-    cells = [(name, count) for name in TREES for count in (1, 1000)]
-    cases = [case_of(SCENES[name](), count) for name, count in cells]
+    cells = [(name, count) for name in given.trees for count in (1, 1000)]
+    cases = [case_of(SCENES[name](), count, given.steps) for name, count in cells]
     best: dict[tuple[int, str], float] = {}
     ends: dict[tuple[int, str], Any] = {}
     for _ in range(given.rounds):
         for k, (name, count) in enumerate(cells):
             model = ArticulatedModel([SCENES[name]()] * count)
             for gradient, way in ((False, "forward"), (True, "both")):
-                seconds, end, slope = timed(model, gradient)
+                seconds, end, slope = timed(model, gradient, given.steps)
                 best[k, f"ours {way}"] = min(best.get((k, f"ours {way}"), np.inf), seconds)
                 ends[k, "ours"] = (end, slope)
         for name, answers in others(cases).items():
@@ -140,7 +143,7 @@ def main() -> None:
     print("microseconds of a step of one copy\n| tree | copies | " + " | ".join(columns) + " |")
     print("|---" * (2 + len(columns)) + "|")
     for k, (name, count) in enumerate(cells):
-        each = 1e6 / (count * STEPS)
+        each = 1e6 / (count * given.steps)
         shown = [f"{best[k, column] * each:.2f}" if (k, column) in best else "-" for column in columns]
         print(f"| {name} | {count} | " + " | ".join(shown) + " |")
     for (k, words), end in sorted(ends.items()):

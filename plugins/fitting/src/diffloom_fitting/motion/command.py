@@ -68,7 +68,12 @@ def score_lines(experiment: MotionExperiment, result: MotionResult) -> list[str]
         f"loss {result.start_loss:.4g} -> {result.loss:.4g} m^2 in {result.iterations} steps, {result.seconds:.0f} s "
         f"({result.processor_seconds:.0f} s of one processor)"
     ]
-    for words, score in (("clips of the fit", result.fitted), ("clips kept aside", result.holdout)):
+    parts = (
+        ("clips of the fit", result.fitted),
+        ("clips kept aside", result.holdout),
+        ("clips kept aside, with the values at the start", result.before),
+    )
+    for words, score in parts:
         if score is not None:
             lines.append(f"{words}: {score_words(score, experiment.content.width)}")
     return lines
@@ -88,7 +93,7 @@ def score_words(score: Score, width: float | None) -> str:
 
 def summary(experiment: MotionExperiment, result: MotionResult) -> dict[str, Any]:
     """Everything as plain data."""
-    scores = {"fit": result.fitted, "holdout": result.holdout}
+    scores = {"fit": result.fitted, "holdout": result.holdout, "before": result.before}
     return {
         "title": experiment.content.title,
         "start_loss": result.start_loss,

@@ -77,7 +77,16 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     start, loss = content.start, content.loss
     recording = Recording(**content.recording.model_dump())
     own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
-    rules = Rules(params, content.substeps, loss.rotation_length, start.rule, start.tolerance, own, loss.joint_length)
+    rules = Rules(
+        params,
+        content.substeps,
+        loss.rotation_length,
+        start.rule,
+        start.tolerance,
+        own,
+        loss.joint_length,
+        content.clips.grounded,
+    )
     if start.rule == "fitted" and own is None:
         raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
     clips = recording.read(folder)

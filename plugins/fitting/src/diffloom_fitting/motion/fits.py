@@ -59,7 +59,8 @@ class MotionEstimate:
 @dataclass(frozen=True)
 class MotionResult:
     """A fit: its loss [m^2] at start and end over whole clips, the estimates, scores of the clips of the fit
-    and of those kept aside, and the corrections of each clip's start (clips, own)."""
+    and of those kept aside, the corrections of each clip's start (clips, own), and the score of the clips kept aside
+    with the values that the unknowns started from."""
 
     start_loss: float
     loss: float
@@ -70,6 +71,7 @@ class MotionResult:
     iterations: int
     seconds: float
     processor_seconds: float
+    before: Score | None = None
 
 
 Watch = Callable[[int, int, float, dict[str, tuple[float, ...]]], None]
@@ -113,6 +115,7 @@ def fit_motion(
         score(problem, values, torch.tensor(y) if own else None),
         None if holdout is None else judged(holdout, values), y, steps, time.perf_counter() - begin,
         time.process_time() - clock,
+        None if holdout is None else judged(holdout, values_at(shared, torch.tensor(start_vector(shared)))),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,11 +12,13 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, Params, Trajectory
 from diffloom.simulation import simulate
-from diffloom_fitting.motion.clips import Clip
+from diffloom_fitting.motion.clips import Array, Clip
 from diffloom_fitting.motion.rotations import between, from_vector, product
 from diffloom_fitting.motion.starts import LEAST_FLIGHT, Starts, flight_frames, starts_of
 from diffloom_fitting.motion.unknowns import SCALE, Own
 
+#: Frames at the end of a clip by which the ground is found.
+ENDING = 5
 #: Clips of one rollout are at most so many times as long as its shortest.
 UNEVEN = 1.5
 
@@ -41,7 +43,8 @@ class Rules:
     params: known values of the model's parameters. substeps: steps of physics a frame. rotation_length: what a radian
     counts [m], joint_length: one of a joint (None: as much). start: rule and tolerance as in starts_of; with the rule
     "fitted" tolerance [m] is the height over the ground under which a tree no longer flies. own: corrections of the
-    starts that are sought.
+    starts that are sought. grounded: whether clips of trees are moved along the ground's normal so that their lowest
+    points end on the ground, for recordings whose ground is not at one height.
     """
 
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -51,6 +54,7 @@ class Rules:
     tolerance: float = 2e-4
     own: Own | None = None
     joint_length: float | None = None
+    grounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,9 @@ class MotionProblem:
         if not hasattr(model, "copies") or not hasattr(model, "frames"):
             raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, "
                              "such as 'rigid' with one body")  # fmt: skip
-        self.model, self.clips, self.rules = model, tuple(clips), rules
+        self.model, self.rules = model, rules
+        self.clips = tuple(self._grounded(clip) if rules.grounded else clip for clip in clips)
+        clips = self.clips
         order = sorted(range(len(clips)), key=lambda i: len(clips[i]))
         rows: list[list[int]] = []
         for i in order:
@@ -116,14 +122,27 @@ class MotionProblem:
 
     def _flight(self, clip: Clip) -> int:
         """How many of a clip's first frames are before its first contact: a tree's by its height over the ground."""
-        if clip.joint_position is None or clip.orientation is None:
+        if clip.joint_position is None:
             return flight_frames(clip, self.rules.tolerance)
+        low = self._heights(clip) < self.rules.tolerance
+        return max(int(low.argmax()) if low.any() else len(clip), LEAST_FLIGHT)
+
+    def _heights(self, clip: Clip) -> Array:
+        """(frames,) of a tree's lowest point over the ground [m], as it was recorded."""
+        if clip.joint_position is None or clip.orientation is None:
+            raise InputError(f"clip {clip.name!r}: its height over the ground needs orientation and joint_position")
         seen = {"position": clip.position, "orientation": clip.orientation, "joint_position": clip.joint_position}
         model: Any = self.model.copies(len(clip))
-        known = model.copied_values(self.rules.params)
-        low = model.heights(model.params(torch.float64, **known, **model.start_values(
-            {name: torch.tensor(value) for name, value in seen.items()}))) < self.rules.tolerance  # fmt: skip
-        return max(int(low.double().argmax()) if bool(low.any()) else len(clip), LEAST_FLIGHT)
+        start = model.start_values({name: torch.tensor(value) for name, value in seen.items()})
+        params = model.params(torch.float64, **model.copied_values(self.rules.params), **start)
+        return np.asarray(model.heights(params).numpy())
+
+    def _grounded(self, clip: Clip) -> Clip:
+        """The clip moved so that the lowest point of its last frames is on the ground."""
+        normal = np.asarray(self.rules.params.get("ground_normal", (0.0, 1.0, 0.0)), dtype=np.float64)
+        normal = normal / np.linalg.norm(normal)
+        end = float(np.median(self._heights(clip)[-ENDING:]))
+        return replace(clip, position=clip.position - end * normal)
 
     def poses(
         self, group: Group, values: Mapping[str, Tensor], own: Tensor | None, frames: int | None

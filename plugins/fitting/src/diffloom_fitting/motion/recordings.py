@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.motion.clips import Array, Clip
-from diffloom_fitting.motion.rotations import rotated
+from diffloom_fitting.motion.rotations import product, rotated
 from diffloom_fitting.targets.limits import MOST_BYTES, read_arrays, refused
 
 #: What a column may be, and how many numbers it has.
@@ -30,7 +30,8 @@ class Recording:
     columns: by kind, the numbers (NPZ, from 0) or names (CSV) of its columns; ``position`` must be there. rate: frames
     per second. unit: metres per recorded unit of length. axes: of the angular velocity, "world" or "body". rows and
     lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the
-    column of a CSV that says to which clip a line belongs. Missing samples are NaN, or empty in a CSV.
+    column of a CSV that says to which clip a line belongs. level: the direction in the recording that is truly
+    upright, where its z axis is not: everything is turned so that it is z. Missing samples are NaN, or empty in a CSV.
     """
 
     file: str
@@ -41,6 +42,7 @@ class Recording:
     rows: str = "rows"
     lengths: str | None = "lengths"
     clip: str | None = None
+    level: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         for kind, columns in self.columns.items():
@@ -51,6 +53,8 @@ class Recording:
             raise InputError("columns: there is no position; name its three columns")
         if self.axes not in ("world", "body"):
             raise InputError(f"axes: got {self.axes!r}; expected 'world' or 'body' for the angular velocity")
+        if self.level is not None and (len(self.level) != 3 or not float(self.level[2]) > 0.0):
+            raise InputError(f"level: got {self.level}; expected a direction of three numbers, the last above 0")
         if self.rate <= 0.0 or self.unit <= 0.0:
             raise InputError(f"got rate={self.rate:g} and unit={self.unit:g}; expected positive numbers")
 
@@ -61,7 +65,8 @@ class Recording:
             if path.stat().st_size > MOST_BYTES:
                 raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
             pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
-            return [self._clip(name, piece) for name, piece in pieces]
+            clips = [self._clip(name, piece) for name, piece in pieces]
+        return clips if self.level is None else [levelled(clip, self.level) for clip in clips]
 
     def _clip(self, name: str, parts: Mapping[str, Array]) -> Clip:
         weight = parts["weight"][:, 0] if "weight" in parts else np.ones(len(parts["position"]))
@@ -113,6 +118,23 @@ class Recording:
             return np.array([[float(line[str(c)] or "nan") for c in columns] for line in lines])
 
         return [(name, {k: numbers(own, c) for k, c in self.columns.items()}) for name, own in groups.items()]
+
+
+def levelled(clip: Clip, up: Sequence[float]) -> Clip:
+    """The clip turned, the short way, so that the direction ``up`` is z."""
+    x, y, z = np.asarray(up, dtype=np.float64) / np.linalg.norm(up)
+    turn = torch.tensor([1.0 + z, y, -x, 0.0], dtype=torch.float64)
+    turn = turn / turn.norm()
+
+    def turned(value: Array | None) -> Array | None:
+        return None if value is None else rotated(turn, torch.tensor(value)).numpy()
+
+    seen = clip.orientation
+    return replace(
+        clip, position=rotated(turn, torch.tensor(clip.position)).numpy(), velocity=turned(clip.velocity),
+        angular_velocity=turned(clip.angular_velocity),
+        orientation=None if seen is None else product(turn.expand(len(seen), 4), torch.tensor(seen)).numpy(),
+    )  # fmt: skip
 
 
 def find_data(file: str, folder: Path | None) -> Path:

@@ -23,6 +23,9 @@ class RecordingTable(Table):
     rows: str = Field("rows", description="the array of rows in an NPZ")
     lengths: str | None = Field("lengths", description="the array of the clips' lengths in an NPZ")
     clip: str | None = Field(None, description="the column of a CSV that says to which clip a line belongs")
+    level: tuple[Number, Number, Number] | None = Field(
+        None, description="the direction that is truly upright, where the recording's z axis is not"
+    )
 
 
 class ClipsTable(Table):
@@ -30,6 +33,9 @@ class ClipsTable(Table):
 
     fit: str = Field(":", description="clips of the fit, as first:end or first:end:step")
     holdout: str | None = Field(None, description="clips kept aside and scored")
+    grounded: bool = Field(
+        False, description="whether each clip is moved along the ground's normal so that it ends on the ground (trees)"
+    )
     windows: tuple[int, int] | None = Field(
         None, description="multi-shooting: frames of a window, and from one to the next"
     )
