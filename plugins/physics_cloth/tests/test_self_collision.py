@@ -8,7 +8,7 @@ from torch.func import jvp, vjp
 from diffloom.contact import HuntCrossley
 from diffloom.dynamics import Mechanics, particles
 from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
-from diffloom.interfaces import Control, State, StoreAll
+from diffloom.interfaces import Control, InputError, State, StoreAll
 from diffloom.kernels import num_threads, set_num_threads, threads
 from diffloom_physics_cloth.meshes import irregular_grid
 from diffloom_physics_cloth.model import ClothModel
@@ -123,9 +123,38 @@ def test_any_number_of_threads_gives_the_same_bits():
         assert all(torch.equal(a, b) for a, b in zip(alone, rolled("parallel", count), strict=True))
 
 
+def rubbing(x: Tensor, u: Tensor, stiffness: Tensor, damping: Tensor, hold: Tensor, friction: Tensor) -> Tensor:
+    law = particles(torch.full((COUNT,), 0.01, dtype=x.dtype), torch.zeros(3, dtype=x.dtype))
+    values, rub = (stiffness, damping), (hold, friction)
+    return Mechanics(law, (self_collision_term(SHEET.faces, COUNT, THICK, HuntCrossley(), values, rub),)).force(x, u)
+
+
+def test_friction_keeps_force_and_torque_and_has_an_exact_adjoint():
+    inputs = (*folded(), *material(), torch.full((COUNT,), 2.0).double(), 0.3 + 0.1 * noise(COUNT, seed=4).sin())
+    found, without = rubbing(*inputs), forces(*inputs[:4])
+    assert float((found - without).abs().max()) > 0.1 * float(without.abs().max())
+    x, size = inputs[0], float(found.abs().max())
+    assert float(found.sum(dim=0).abs().max()) < 1e-13 * COUNT * size
+    assert float(torch.linalg.cross(x, found).sum(dim=0).abs().max()) < 1e-12 * COUNT * size
+    ways, b = [noise(*v.shape, seed=30 + k) for k, v in enumerate(inputs)], noise(COUNT, 3, seed=40)
+    leaves = [v.clone().requires_grad_() for v in inputs]
+    adjoint = torch.autograd.grad((rubbing(*leaves) * b).sum(), leaves)
+    step = 1e-7
+    ahead, behind = ([v + s * step * way for v, way in zip(inputs, ways, strict=True)] for s in (1.0, -1.0))
+    forward = float(((rubbing(*ahead) - rubbing(*behind)) * b).sum()) / (2.0 * step)
+    backward = sum(float((g * way).sum()) for g, way in zip(adjoint, ways, strict=True))
+    assert all(bool(g.any()) for g in adjoint)
+    assert backward == pytest.approx(forward, rel=1e-6)
+
+
 def test_off_costs_nothing():
     """No term, no parameter: the system is that of a sheet that knows nothing of it."""
     off, on = ClothModel(SHEET), ClothModel(SHEET, self_collision=0.02)
     assert {s.name for s in on.specs} - {s.name for s in off.specs} == {"collision_stiffness", "collision_dissipation"}
+    rough = ClothModel(SHEET, self_collision=0.02, self_friction=True)
+    more = {"collision_friction_stiffness", "collision_friction"}
+    assert {s.name for s in rough.specs} - {s.name for s in on.specs} == more
+    with pytest.raises(InputError, match="give self_collision too"):
+        ClothModel(SHEET, self_friction=True)
     names = [[t.name for t in model.dynamics(model.params(), Control()).terms] for model in (off, on)]
     assert names == [["faces", "hinges"], ["faces", "hinges", "self_collision"]]
