@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [
     "diffloom", "diffloom.contact", "diffloom.dynamics", "diffloom.interfaces", "diffloom.kernels", "diffloom.plugins",
     "diffloom.raster", "diffloom.testing", "diffloom_fitting", "diffloom_fitting.exports", "diffloom_fitting.playback",
-    "diffloom_fitting.testing", "diffloom_viewer",
+    "diffloom_fitting.testing", "diffloom_viewer", *(["diffloom_fitting.gym"] if find_spec("gymnasium") else []),
 ]  # fmt: skip
 
 

@@ -249,6 +249,25 @@ def test_schedules_of_blur_and_horizon():
     assert [result.history[1].horizon, result.history[-1].horizon] == [0.3, 1.0]
 
 
+def test_a_stage_may_see_another_known_parameter():
+    """The first stage, with a drag that is wrong, ends elsewhere than the second, with the right one."""
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    right = scene.with_params({"drag": float(TRUTH["drag"])})
+    eased = Stage(GaussNewton(), 12, params={"drag": Schedule(3.0, 3.0)})
+    experiment = Experiment(right, target, [Unknown("gravity", 9.0)], stages=(eased, Stage(GaussNewton(), 12)))
+    result = run_fit(experiment)
+    assert result.estimates[0].error < 1e-6
+    (first,) = [r for r in result.history if r.stage == 1 and r.iteration == 0]
+    assert abs(float(torch.as_tensor(first.values["gravity"])) / float(TRUTH["gravity"]) - 1.0) > 1e-2
+    assert result.history[0].renderer == {"params.drag": 3.0}
+    with pytest.raises(InputError, match="'drag' is sought"):
+        Experiment(scene, target, [Unknown("drag", 0.5)], stages=(eased,))
+    wrong = Stage(GaussNewton(), params={"dragg": eased.rate})
+    with pytest.raises(InputError, match="nothing called 'dragg'"):
+        Experiment(scene, target, [Unknown("gravity", 9.0)], stages=(wrong,))
+
+
 def test_the_best_of_several_starts_is_kept():
     scene = toy_scene()
     target = synthesise(scene, TRUTH)

@@ -13,7 +13,7 @@ from diffloom.interfaces import InputError
 
 if TYPE_CHECKING:
     from diffloom.contact.point_clusters import ContactPoints
-    from diffloom.contact.touching import TouchingBodies, TouchingSkin
+    from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 
 Named = tuple[str, Tensor]
 
@@ -72,7 +72,7 @@ class NodeSet:
     motion: Motion | None = None
     force_needed_by: tuple[str, ...] | None = None
     contact_points: ContactPoints | None = None
-    touches: TouchingBodies | TouchingSkin | None = None
+    touches: TouchingBodies | TouchingLinks | TouchingSkin | None = None
     lanes: bool = False
     shared: tuple[str, ...] = ()
 
