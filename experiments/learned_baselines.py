@@ -192,8 +192,10 @@ def table(learnt: list[dict[str, Any]], fits: list[dict[str, Any]]) -> str:
             spent = statistics.mean(f[key]["seconds"] for f in tried)
             lines.append(f"| | {label}, {len(tried)} videos | {errors:.2g} | {spent:.1f} s a video |")
         slope, count = needed(own, 10 * max(1e-16, statistics.median(f["ours"]["error"] for f in tried)))
-        told = f"about 1e{math.log10(count):.0f} videos" if math.isfinite(count) else "no number of videos"
-        lines.append(f"| | *extrapolated*: errors fall as videos^{slope:.2f}; within ten times ours at {told} | | |")
+        told = f"errors fall as videos^{slope:.2f}: within ten times ours at about 1e{math.log10(count):.0f} videos"
+        if slope > -0.05:
+            told = "errors do not fall with more videos at this much training; nothing is said of within ten times ours"
+        lines.append(f"| | *extrapolated*: {told} | | |")
     return "\n".join(lines) + "\n"
 
 
