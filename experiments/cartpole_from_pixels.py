@@ -69,9 +69,7 @@ def step(scene, s, force):
     params = scene.model.params(torch.float64, batch=len(s))
     rows = torch.stack([force, torch.zeros_like(force)], dim=1)[:, None].expand(-1, EVERY, -1)
     state = State(s[:, None, :2], s[:, None, 2:])
-    path = simulate(
-        scene.model, params, dt=DT, steps=EVERY, save=[EVERY], control=Control({"torque": rows}), state=state
-    )
+    path = simulate(scene.model, params, dt=DT, steps=EVERY, save=[EVERY], control=Control({"torque": rows}), state=state)
     return torch.cat([path.q[:, -1, 0], path.u[:, -1, 0]], dim=1)
 
 
