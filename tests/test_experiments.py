@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,17 @@ def test_every_cue_comes_nearer_the_mass():
 def test_objects_of_the_wrong_kind_are_told(row):
     found = script("imperfect_models").fitted("ball", row, 1, quick=True)
     assert found["explained"] != "green"
+
+
+def test_learned_baselines_run_beside_ours(tmp_path):
+    script("learned_baselines").main(["--quick", "--experiment", "rigid-mass", "--out", str(tmp_path)])
+    found = json.loads((tmp_path / "learned-baselines.json").read_text())
+    assert [r["videos"] for r in found["learned"]] == [8, 16]
+    assert all(math.isfinite(r["error"]) for r in found["learned"])
+    (tried,) = found["fits"]
+    assert tried["ours"]["error"] < 1e-6
+    assert tried["reinforce"]["simulations"] == 32 and math.isfinite(tried["reinforce"]["error"])
+    assert "within ten times ours" in (tmp_path / "learned-baselines.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["control-walker", *(pytest.param(n, marks=pytest.mark.slow) for n in CONTROL[:2])])

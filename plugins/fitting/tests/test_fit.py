@@ -133,7 +133,7 @@ def test_a_kept_curvature_saves_simulations():
 
 
 def test_gauss_newton_asks_for_nothing_twice(monkeypatch):
-    """No gradient of a step that does not lower the loss, no residuals of a place that was seen; the end is rounding."""
+    """No gradient of a step that does not lower the loss, no residuals of a place that was seen."""
     scene = toy_scene()
     experiment = Experiment(scene, synthesise(scene, TRUTH), [Unknown("gravity", 9.0), Unknown("drag", 0.4)])
     objective = experiment.objective()

@@ -62,7 +62,7 @@ def side_by_side(value: Tensor, axis: int = 0) -> Tensor:
     rest = -len(value) % lanes
     if rest:
         value = torch.cat([value, value[-1:].detach().expand(rest, *value.shape[1:])])
-    blocks = value.unflatten(0, (-1, lanes)).movedim(1, -1)
+    blocks: Tensor = value.unflatten(0, (-1, lanes)).movedim(1, -1)
     return (blocks.movedim(0, axis) if axis else blocks).contiguous()
 
 

@@ -69,13 +69,14 @@ class Experiment:
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
         for number, stage in enumerate(stages):
             instance(f"experiment.stages[{number}]", stage, Stage)
-            self._check_params(f"experiment.stages[{number}].params", stage)
         object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         object.__setattr__(self, "unknowns", as_unknowns(self.unknowns))
         if not self.unknowns:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
+        for number, stage in enumerate(self.stages):
+            self._check_params(f"experiment.stages[{number}].params", stage)
         for target in (self.target, self.holdout):
             if target is not None:
                 _check_views(self.scene, target)
