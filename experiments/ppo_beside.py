@@ -2,8 +2,8 @@
 
 python experiments/ppo_beside.py cartpole --steps 300000 --out ppo.json       # pip install stable-baselines3
 
-One environment step is one decision. PPO is given the state, where ours sees pixels: a favour, and quicker to run. Many
-carts are simulated as one batch; a single one, by ``diffloom_fitting.gym``, has the same return, which ``--check`` shows.
+One environment step is one decision. PPO is given the state, where ours sees pixels: a favour, and quicker to run.
+Many carts are simulated as one batch; a single one, by ``diffloom_fitting.gym``, has the same return: see ``--check``.
 """
 
 import argparse
