@@ -87,7 +87,7 @@ def planned(decisions, iterations, seed, starts=5):
         best = 2 * decisions // 3 + int(far[2 * decisions // 3 :].argmin())
         plans.append((float(far[best]), states[: best + 1], forces[:best]))
         spent += simulations
-        if plans[-1][0] < 0.1:
+        if plans[-1][0] < 0.02:
             break
     _, states, forces = min(plans, key=lambda plan: plan[0])
     turns = float(torch.round(states[-1, 1] / (2.0 * math.pi))) * 2.0 * math.pi
