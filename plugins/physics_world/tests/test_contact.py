@@ -39,6 +39,13 @@ def pairs():
     yield "sphere-box", {"a": rigid("sphere", [0.03, 0.1, 0.0], radius=0.1), "b": other}, {}
     yield "star-capsule", {"a": star, "b": rigid("capsule", [0.02, -0.15, 0.06], **lying)}, {}
     yield "jelly-cloth", {"a": jelly(), "b": cloth(position=[0.01, -0.055, 0.02])}, {"thickness": 0.03}
+    # A corner in the middle of a cell, too small to meet a vertex.
+    corner = rigid("box", [0.043, 0.046, 0.029], size=[0.05, 0.05, 0.05], orientation=[0.7, 0.5, 0.1, 0.45])
+    yield "corner-cloth", {"a": corner, "b": cloth()}, {"thickness": 0.015}
+    round_box = rigid("box", [0.043, 0.049, 0.029], size=[0.06, 0.05, 0.05], rounding=0.012, orientation=TILTED)
+    yield "rounded-jelly", {"a": round_box, "b": jelly()}, {"thickness": 0.03, "triangles": True}
+    other = cloth(position=[0.031, 0.012, 0.017], cells=[4, 4], size=[0.35, 0.35])
+    yield "cloth-cloth", {"a": other, "b": cloth()}, {"thickness": 0.03}
 
 
 CASES = list(pairs())

@@ -7,7 +7,7 @@ import torch
 
 from diffloom import get_integrator, get_model, simulate
 from diffloom.dynamics import Mechanics
-from diffloom.interfaces import Control, InputError, NoGradient, State
+from diffloom.interfaces import Control, InputError, NoGradient, State, Trajectory
 from diffloom.kernels import num_threads, set_num_threads
 from diffloom.testing.gradients import check_gradient
 from diffloom_physics_world.model import World
@@ -40,10 +40,13 @@ def test_what_is_wrong_is_told_in_the_users_words():
         ({"contacts": [{"between": ["ball", "nett"]}]}, "two of the bodies ball, net"),
         ({"contacts": [{"between": ["ball", "net"], "fricton": 0.1}]}, "fricton"),
         ({"attachments": [{"between": ["ball", "net"], "points": [[0, 0, 0], 3]}]}, "a particle, 0 to 2"),
-        ({"attachments": [{"kind": "glue"}]}, "spring, hold, path"),
+        ({"attachments": [{"kind": "path", "body": "net", "times": [0, 0], "places": [[0, 0, 0]] * 2}]}, "rising"),
+        ({"attachments": [{"kind": "glue"}]}, "spring, hold, path, force"),
     ):
         with pytest.raises(InputError, match=words):
             World(bodies, **settings)
+    with pytest.raises(InputError, match="triangles"):
+        World(bodies, contacts=[{"between": ["ball", "net"], "triangles": "some"}])
     with pytest.raises(InputError, match="'ball.mass'"):
         World(bodies).params(**{"ball.mass": -1.0})
     with pytest.raises(InputError, match="two are called 'a'"):
@@ -129,7 +132,11 @@ ATTACHED = (
     {"name": "grip", "kind": "hold", "between": ["net", "ball"], "points": [2, [0.0, 0.08, 0.01]]},
     {"name": "hand", "kind": "path", "body": "ball", "point": [0.0, -0.05, 0.02]},
     {"name": "pull", "kind": "path", "body": "net", "point": 0},
-)
+    {"name": "tour", "kind": "path", "body": "ball", "point": [0.0, 0.1, 0.0], "stiffness": 40.0, "damping": 2.0,
+     "times": [-0.5, -0.1, 0.3], "places": [[1, 0, 0], [0.1, 0.2, 0.0], [0.5, 0.4, -0.3]]},
+    {"name": "jet", "kind": "force", "body": "ball", "point": [0.03, 0.0, 0.1], "force": [0.4, 1.2, -0.7]},
+    {"name": "tug", "kind": "force", "body": "net", "point": 1, "force": [0.0, 0.1, 0.2]},
+)  # fmt: skip
 
 
 def test_attachments_pull_both_ends_with_exact_gradients():
@@ -140,13 +147,13 @@ def test_attachments_pull_both_ends_with_exact_gradients():
     random = torch.Generator().manual_seed(5)
     u = {name: torch.randn(v.shape, generator=random, dtype=DOUBLE) for name, (_, v) in start.sets.items()}
     names = [f"{name}.{what}" for name in ("tie", "grip", "hand") for what in ("stiffness", "damping")]
-    names += ["tie.length", "hand.place"]
+    names += ["tie.length", "hand.place", "tour.places", "tour.damping", "jet.force", "tug.force"]
 
     def forces(**at):
         values = {name: at[name.replace(".", "__")] for name in names}
         changed = params.replace(**values)
         system = world.dynamics(changed, Control())
-        kept = tuple(term for term in system.terms if term.name in ("tie", "grip", "hand", "pull"))
+        kept = tuple(term for term in system.terms if "." not in term.name)
         state = State({n: at[f"q_{n}"] for n in u}, {n: at[f"u_{n}"] for n in u})
         return torch.cat([f.reshape(-1) for f in Mechanics(system.sets, kept).forces(state, dt=1e-3).values()])
 
@@ -165,3 +172,28 @@ def test_a_body_follows_its_path():
     path = simulate(world, params, dt=dt, steps=steps, save=(steps,), control=Control({"hand.place": place}))
     held = world.attachments[0].ends[0].place(path[0])
     assert held.tolist() == pytest.approx(place[-1].tolist(), abs=2e-3)
+
+
+def stress_at_start(bodies, **values):
+    world = World(bodies, contacts=False)
+    params = world.params(DOUBLE, **values)
+    start = world.initial_state(params)
+    q, u = ({name: pair[k][None] for name, pair in start.sets.items()} for k in (0, 1))
+    path = Trajectory(q, u, torch.zeros(1, dtype=DOUBLE))
+    return world.stress(path, params), world.surface(path, params).vertices.shape[1]
+
+
+def test_stress_is_that_of_the_bodies_which_have_one():
+    sheet = get_model("cloth")({"shape": "grid", "cells": [2, 2], "size": [0.4, 0.4]})
+    solid = get_model("fem")("box", size=(0.2, 0.2, 0.2), cells=(1, 1, 1))
+    wide = {"sheet.start_shape": 1.2 * torch.from_numpy(sheet.sheet.vertices)}
+    found, count = stress_at_start({"ball": ball(), "sheet": sheet}, **wide)
+    assert found.unit == "N/m"
+    assert found.values.shape == (1, count)
+    assert int(found.values.isnan().sum()) == count - 9
+    assert float(found.values[found.values.isfinite()].min()) > 1.0
+    # Beside a solid, whose stress is a pressure, a sheet of unknown thickness cannot be compared.
+    found, count = stress_at_start({"sheet": sheet, "solid": solid}, **wide)
+    assert found.unit == "Pa"
+    assert int(found.values.isnan().sum()) == 9
+    assert stress_at_start({"ball": ball()})[0] is None

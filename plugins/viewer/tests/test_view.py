@@ -64,6 +64,15 @@ def test_every_choice_is_drawn(window):
         for colour in window.colouring.options:
             window.layout.value, window.colouring.value, window.forces.value = layout, colour, True
             window.redraw()
+    assert window.colouring.options == ("by body", "appearance", "strain", "stress")
+    assert window.scale.visible
+    assert window.bar.visible
+    assert window.scale.value.startswith("stress from 0 to ")
+    assert window.scale.value.endswith(" kPa and above")
+    assert window.largest.value == "none"
+    window.colouring.value = "by body"
+    window.redraw()
+    assert not window.scale.visible
     assert window.time == pytest.approx(0.5 * float(window._times[-1]))
     assert window.clock_text.value.startswith(f"{window.time:.4g}")
 
@@ -87,6 +96,12 @@ def test_clicking_through_the_page(window):
         label = "[...document.querySelectorAll('label')].find(l => l.textContent.includes('contact forces')).htmlFor"
         page.ask(f"document.getElementById({label}).click()")
         until(lambda: window.forces.value)
+        # Colours are a list that opens.
+        page.ask("[...document.querySelectorAll('input')].find(i => i.value === 'by body').click()")
+        page.wait("[...document.querySelectorAll('[role=option]')].some(o => o.textContent === 'stress')")
+        page.ask("[...document.querySelectorAll('[role=option]')].find(o => o.textContent === 'stress').click()")
+        until(lambda: window.colouring.value == "stress" and window.scale.visible)
+        page.wait("[...document.querySelectorAll('input')].some(i => i.value.startsWith('stress from 0 to'))")
         assert page.faults() == []
 
 

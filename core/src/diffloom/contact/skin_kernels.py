@@ -7,15 +7,15 @@ two threads write to one place, and the order of every sum is fixed.
 Vertices (x, u) and triangles (y, v, faces) belong to one shell or to two bodies. middles: centres of the triangles, in
 the last row the reach of a contact. cells, starts, order: those of cell_kernels, vertices before triangles in each.
 pushes (9 m, 3) of m triangles: row r < 3 m is the force on corner r; rows 3 m + 2 r and the next its cotangents of y
-and v. slots: for node i, rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]].
+and v. k_n, k_t: contact parameters of the vertices. slots: for node i, rows 3 face + corner that belong to it, at
+slots[slots[i]] to slots[slots[i + 1]].
 """
 
 import functools
 
 from diffloom.contact.cell_kernels import bucket, cell_count, cells_around, in_cell, next_cell
-from diffloom.contact.kernels import ADD, LOAD
 from diffloom.contact.touch_kernels import touch
-from diffloom.kernels import add3, device, dot3, ld3, mul3, st3, sub3
+from diffloom.kernels import add3, device, dot3, ld3, st3, sub3
 
 
 @device
@@ -44,16 +44,16 @@ def gathered_cotangents(i, slots, pushes, count, a_x, a_u):
 
 
 @functools.cache
-def skin_contact(normal_law, may_meet):
-    """push_corners, push_vertex and their adjoints under a NormalFunctions (see diffloom.contact.law).
+def skin_contact(normal_law, may_meet, friction_law=None):
+    """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions (see
+    diffloom.contact.law); without the latter nothing is held back, and k_t and adj_k_t are not used.
 
     may_meet(i, j0, j1, j2, members): whether vertex i may touch the triangle of these corners at all.
     """
-    touch_force, touch_force_adjoint = touch(normal_law)
-    load, add = LOAD[normal_law.width], ADD[normal_law.width]
+    touch_force, touch_force_adjoint, add = touch(normal_law, friction_law)
 
     @device
-    def push_corners(f, clock, x, u, y, v, faces, members, thickness, k_n, middles, cells, starts, order, pushes):
+    def push_corners(f, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, pushes):
         """Forces on the corners of triangle f from all vertices that touch it."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
@@ -75,16 +75,16 @@ def skin_contact(normal_law, may_meet):
             for s in range(starts[0, b], starts[0, b + 1]):
                 i = order[s]
                 if in_cell(cells, i, cell) and may_meet(i, j0, j1, j2, members) and near(ld3(x, i), m, r):
-                    g, w = touch_force(clock, x, u, i, y, v, j0, j1, j2, thickness[0], load(k_n, i))
-                    s0 = sub3(s0, mul3(g, w[0]))
-                    s1 = sub3(s1, mul3(g, w[1]))
-                    s2 = sub3(s2, mul3(g, w[2]))
+                    _, taken = touch_force(clock, x, u, i, y, v, j0, j1, j2, thickness[0], k_n, k_t)
+                    s0 = sub3(s0, taken[0])
+                    s1 = sub3(s1, taken[1])
+                    s2 = sub3(s2, taken[2])
         st3(pushes, 3 * f, s0)
         st3(pushes, 3 * f + 1, s1)
         st3(pushes, 3 * f + 2, s2)
 
     @device
-    def push_vertex(i, clock, x, u, y, v, faces, members, thickness, k_n, middles, cells, starts, order, total):
+    def push_vertex(i, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, total):
         """``total`` with the forces on vertex i from all triangles it touches."""
         p = ld3(x, i)
         first = cells.shape[0] - faces.shape[0]
@@ -103,13 +103,14 @@ def skin_contact(normal_law, may_meet):
                     j1 = faces[f, 1]
                     j2 = faces[f, 2]
                     if may_meet(i, j0, j1, j2, members):
-                        g, _ = touch_force(clock, x, u, i, y, v, j0, j1, j2, thickness[0], load(k_n, i))
+                        g, _ = touch_force(clock, x, u, i, y, v, j0, j1, j2, thickness[0], k_n, k_t)
                         total = add3(total, g)
         return total
 
     @device
     def push_corners_adjoint(
-        f, clock, x, u, y, v, faces, members, thickness, k_n, middles, cells, starts, order, pushes, adj_x, adj_y
+        f, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, pushes, adj_x,
+        adj_y,
     ):
         """The corners' part of the transpose. adj_x, adj_y: cotangents of the forces on both."""
         R = x.dtype.type
@@ -135,15 +136,15 @@ def skin_contact(normal_law, may_meet):
             for s in range(starts[0, b], starts[0, b + 1]):
                 i = order[s]
                 if in_cell(cells, i, cell) and may_meet(i, j0, j1, j2, members) and near(ld3(x, i), c, r):
-                    w, m, gap, A, B, _ = touch_force_adjoint(
-                        clock, x, u, i, y, v, j0, j1, j2, thickness[0], load(k_n, i), adj_x, adj_y
+                    _, a_y, a_v, _, _ = touch_force_adjoint(
+                        clock, x, u, i, y, v, j0, j1, j2, thickness[0], k_n, k_t, adj_x, adj_y
                     )
-                    x0 = add3(x0, sub3(mul3(gap, m[0]), mul3(A, w[0])))
-                    x1 = add3(x1, sub3(mul3(gap, m[1]), mul3(A, w[1])))
-                    x2 = add3(x2, sub3(mul3(gap, m[2]), mul3(A, w[2])))
-                    u0 = sub3(u0, mul3(B, w[0]))
-                    u1 = sub3(u1, mul3(B, w[1]))
-                    u2 = sub3(u2, mul3(B, w[2]))
+                    x0 = add3(x0, a_y[0])
+                    x1 = add3(x1, a_y[1])
+                    x2 = add3(x2, a_y[2])
+                    u0 = add3(u0, a_v[0])
+                    u1 = add3(u1, a_v[1])
+                    u2 = add3(u2, a_v[2])
         row = 3 * faces.shape[0] + 6 * f
         st3(pushes, row, x0)
         st3(pushes, row + 1, u0)
@@ -154,8 +155,8 @@ def skin_contact(normal_law, may_meet):
 
     @device
     def push_vertex_adjoint(
-        i, clock, x, u, y, v, faces, members, thickness, k_n, middles, cells, starts, order, adj_x, adj_y, adj_k_n,
-        a_x, a_u,
+        i, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, adj_x, adj_y,
+        adj_k_n, adj_k_t, a_x, a_u,
     ):
         """The vertex's part of the transpose, added to ``a_x``, ``a_u`` and adj_k_n."""
         p = ld3(x, i)
@@ -175,12 +176,12 @@ def skin_contact(normal_law, may_meet):
                     j1 = faces[f, 1]
                     j2 = faces[f, 2]
                     if may_meet(i, j0, j1, j2, members):
-                        _, _, _, A, B, a_k = touch_force_adjoint(
-                            clock, x, u, i, y, v, j0, j1, j2, thickness[0], load(k_n, i), adj_x, adj_y
+                        own, _, _, a_kn, a_kt = touch_force_adjoint(
+                            clock, x, u, i, y, v, j0, j1, j2, thickness[0], k_n, k_t, adj_x, adj_y
                         )
-                        a_x = add3(a_x, A)
-                        a_u = add3(a_u, B)
-                        add(adj_k_n, i, a_k)
+                        a_x = add3(a_x, own[0])
+                        a_u = add3(a_u, own[1])
+                        add(adj_k_n, adj_k_t, i, a_kn, a_kt)
         return a_x, a_u
 
     return push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint

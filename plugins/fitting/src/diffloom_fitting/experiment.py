@@ -11,14 +11,14 @@ from torch import Tensor
 from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss
-from diffloom_fitting.accepting import instance
+from diffloom_fitting.accepting import instance, known
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.stages import LOSS, Stage
+from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
@@ -69,6 +69,7 @@ class Experiment:
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
         for number, stage in enumerate(stages):
             instance(f"experiment.stages[{number}]", stage, Stage)
+            self._check_params(f"experiment.stages[{number}].params", stage)
         object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
@@ -78,6 +79,13 @@ class Experiment:
         for target in (self.target, self.holdout):
             if target is not None:
                 _check_views(self.scene, target)
+
+    def _check_params(self, place: str, stage: Stage) -> None:
+        """Raise where a stage changes what the model does not have, or what is sought."""
+        known(place, list(stage.params), [spec.name for spec in self.scene.model.specs])
+        for unknown in self.unknowns:
+            if unknown.name in stage.params:
+                raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")
 
     @cached_property
     def layout(self) -> Layout:
@@ -100,14 +108,14 @@ class Experiment:
         """What a stage minimises at one of its iterations."""
         horizon, changes = stage.settings(iteration)
         loss = stage.loss or self.loss
-        of_loss = {name.removeprefix(LOSS): value for name, value in changes.items() if name.startswith(LOSS)}
+        of_loss, of_model = (_named_from(prefix, changes) for prefix in (LOSS, PARAMS))
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
-            self.scene, self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences,
-            self.gaussian, self.costs,
+            self.scene.with_params(of_model), self.target, loss, self.layout, tie, self.prior, self.stopwatch,
+            self.differences, self.gaussian, self.costs,
         )  # fmt: skip
-        of_renderer = {name: value for name, value in changes.items() if not name.startswith(LOSS)}
+        of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)
 
     def last_objective(self) -> Objective:
@@ -151,6 +159,10 @@ def _check_times(scene: Scene, label: str, target: Target) -> None:
             f"{last:g} s of the simulation, which covers 0 s to {span:g} s; simulate longer, use fewer frames or "
             "another offset"
         )
+
+
+def _named_from(prefix: str, changes: Mapping[str, float]) -> dict[str, float]:
+    return {name.removeprefix(prefix): value for name, value in changes.items() if name.startswith(prefix)}
 
 
 def _named(views: Iterable[str]) -> str:

@@ -22,23 +22,30 @@ def self_collision_term(
     thickness: float,
     law: ContactLaw,
     values: Sequence[Tensor],
+    friction: Sequence[Tensor] | None = None,
 ) -> NodeTerm:
-    """Vertices against all triangles but their own: the normal force of a contact law when closer than ``thickness``
-    [m].
+    """Vertices against all triangles but their own: the force of a contact law when closer than ``thickness`` [m].
 
-    values: the parameters of the normal law, scalars or one per vertex each. The two sides of a triangle are not told
+    values: the parameters of the normal law, scalars or one per vertex each; friction: those of the friction law, None
+    where nothing holds back what slides. The two sides of a triangle are not told
     apart: a vertex must not cross it, that is come nearer by ``thickness``, within one step.
     """
     from diffloom_physics_cloth.self_collision_kernels import self_contact, sort_sheet
 
-    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = self_contact(law.normal())
+    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = self_contact(
+        law.normal(), None if friction is None else law.friction.functions()
+    )
     count, buckets = len(faces), power_of_two(max(len(faces), particles))
+
+    def rows(columns: Sequence[Tensor]) -> Tensor:
+        return torch.stack([broadcast(value, (particles,)) for value in columns], dim=1)
+
     return NodeTerm(
         "self_collision",
         force=push_vertex,
         adjoint=push_vertex_adjoint,
         constants=(faces.astype(np.int32), corner_slots(faces, particles), np.array([thickness])),
-        params=(("contact", torch.stack([broadcast(value, (particles,)) for value in values], dim=1)),),
+        params=(("contact", rows(values)), ("friction", rows(friction or [torch.zeros_like(values[0])]))),
         work=(
             ((count + 1, 3), "float"),
             ((particles + count, 3), "int"),

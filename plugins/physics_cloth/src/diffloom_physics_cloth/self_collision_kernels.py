@@ -18,7 +18,7 @@ def not_a_corner(i, j0, j1, j2, members):
 
 
 @device
-def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
+def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
     """First stage of self-collision: balls around the triangles, and both sorts."""
     R = x.dtype.type
     count = faces.shape[0]
@@ -29,42 +29,45 @@ def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, balls, cells, start
 
 
 @functools.cache
-def self_contact(normal_law):
-    """push_corners, push_vertex and their adjoints under a NormalFunctions (see diffloom.contact.law)."""
-    corners, vertex, corners_adjoint, vertex_adjoint = skin_contact(normal_law, not_a_corner)
+def self_contact(normal_law, friction_law):
+    """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions, or None for no
+    friction (see diffloom.contact.law)."""
+    corners, vertex, corners_adjoint, vertex_adjoint = skin_contact(normal_law, not_a_corner, friction_law)
 
     @device
-    def push_corners(f, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
+    def push_corners(f, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
         """Stage: forces on the corners of triangle f from all vertices that touch it."""
-        corners(f, clock, x, u, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes)
+        corners(f, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes)
 
     @device
-    def push_vertex(i, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes):
+    def push_vertex(i, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
         """Force on vertex i from all triangles it touches, and from all vertices that touch its own triangles."""
         R = x.dtype.type
         total = gathered_pushes(i, slots, pushes, (R(0), R(0), R(0)))
-        return vertex(i, clock, x, u, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, total)
+        return vertex(i, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, total)
 
     @device
     def push_corners_adjoint(
-        f, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes, adj_f, adj_k_n
+        f, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes, adj_f, adj_k_n,
+        adj_k_t,
     ):
         """Stage: the corners' part of the transpose."""
         corners_adjoint(
-            f, clock, x, u, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes, adj_f, adj_f
+            f, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes, adj_f, adj_f
         )
 
     @device
     def push_vertex_adjoint(
-        i, clock, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, pushes, adj_f, adj_k_n
+        i, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes, adj_f, adj_k_n,
+        adj_k_t,
     ):
         """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
         a_x, a_u = gathered_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
         return vertex_adjoint(
-            i, clock, x, u, x, u, faces, slots, thickness, k_n, balls, cells, starts, order, adj_f, adj_f, adj_k_n,
-            a_x, a_u,
+            i, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, adj_f, adj_f,
+            adj_k_n, adj_k_t, a_x, a_u,
         )
 
     return push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint

@@ -97,13 +97,13 @@ def ground_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
 
 
 def collision_name(name: str) -> str:
-    """What a parameter of the normal law is called for contact of the shell with itself."""
-    return name.replace("contact_", "collision_", 1)
+    """What a parameter of a law is called for contact of the shell with itself."""
+    return name.replace("contact_", "collision_", 1) if name.startswith("contact_") else f"collision_{name}"
 
 
-def collision_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
-    """Contact of the shell with itself; one value per particle that touches."""
-    values = {"contact_stiffness": 500.0, "contact_damping": 0.1}
+def collision_specs(law: ContactLaw, *, friction: bool) -> tuple[ParamSpec, ...]:
+    """Contact of the shell with itself, with or without friction; one value per particle that touches."""
+    values = {"contact_stiffness": 500.0, "contact_damping": 0.1, "friction_stiffness": 0.5}
     return tuple(
         replace(
             spec,
@@ -113,5 +113,5 @@ def collision_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
             shape=("particles",),
             not_to_be_confused=tuple((collision_name(other), why) for other, why in spec.not_to_be_confused),
         )
-        for spec in law.normal_specs
+        for spec in (law.specs if friction else law.normal_specs)
     )

@@ -1,4 +1,4 @@
-"""What holds bodies of a world together, or moves them: springs, holds and paths."""
+"""What holds bodies of a world together, or moves them: springs, holds, paths and forces."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from diffloom.dynamics import ElementTerm, Mechanics, broadcast, per_step
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.namespaces import check_name
 from diffloom_physics_world.bodies import Body
+from diffloom_physics_world.contacts import is_particles, is_rigid
 
 _KEYS = {
     "spring": ("name", "kind", "between", "points", "stiffness", "damping", "length"),
     "hold": ("name", "kind", "between", "points", "stiffness", "damping"),
-    "path": ("name", "kind", "body", "point", "stiffness", "damping"),
+    "path": ("name", "kind", "body", "point", "stiffness", "damping", "times", "places"),
+    "force": ("name", "kind", "body", "point", "force"),
 }
 _POSITIVE = (0.0, None)
 
@@ -53,10 +55,11 @@ class End:
 
 @dataclass(frozen=True)
 class Attachment:
-    """A spring or a hold between points of two bodies, or the path of one point.
+    """A spring or a hold between points of two bodies, or the path of one point, or a force on it.
 
     kind: "spring" has a length at rest, that at the start if not given; "hold" keeps two points together, damped in all
-    directions; "path" pulls a point along its parameter ``place``, which may have one value per step: a control.
+    directions; "path" pulls a point along its parameter ``place``, which may have one value per step: a control, or on
+    straight ways between ``places`` that it passes at ``times`` [s]; "force" acts on a point, and may be a control too.
     Parameters are called ``name.stiffness`` and so on.
     """
 
@@ -68,6 +71,9 @@ class Attachment:
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
         """Its parameters, by their own names."""
+        if self.kind == "force":
+            start = self.given.get("force", (0.0, 0.0, 0.0))
+            return (ParamSpec("force", start, "N", "on the point, along the world's axes", (3,), per_step=True),)
         own = [
             ParamSpec("stiffness", self.given.get("stiffness", 100.0), "N/m", "pull per distance", (), _POSITIVE),
             ParamSpec("damping", self.given.get("damping", 1.0), "N s/m", "pull per speed", (), _POSITIVE),
@@ -75,13 +81,18 @@ class Attachment:
         if self.kind == "spring":
             length = "length at rest; that at the start if not given"
             own.append(ParamSpec("length", self.given.get("length"), "m", length, (), _POSITIVE))
-        if self.kind == "path":
+        if self.kind == "path" and "places" in self.given:
+            stops = self.given["places"]
+            own.append(ParamSpec("places", stops, "m", "where the point is at the given times", (len(stops), 3)))
+        elif self.kind == "path":
             where = "where the point is pulled to; where it starts if not given"
             own.append(ParamSpec("place", None, "m", where, (3,), per_step=True))
         return tuple(own)
 
     def term(self, params: Params, control: Control, start: State) -> ElementTerm:
         """Its force. params, control: its own, by their own names."""
+        if self.kind == "force":
+            return self._force(params, control)
         numbers = [(name, broadcast(params[name], (1,))) for name in ("stiffness", "damping")]
         offsets = tuple(np.array([end.offset]) for end in self.ends)
         if self.kind == "path":
@@ -97,6 +108,31 @@ class Attachment:
         corners = {first.set: first.corner, second.set: second.corner}
         return ElementTerm(self.name, corners, force, adjoint, offsets, tuple(numbers), simd=False)
 
+    def _force(self, params: Params, control: Control) -> ElementTerm:
+        from diffloom_physics_world.driving_kernels import point_force
+
+        (end,) = self.ends
+        rows = per_step("force", params, control, (3,))
+        xyz = tuple((axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz"))
+        force, adjoint = point_force(end.rigid)
+        return ElementTerm(
+            self.name, end.corner, force, adjoint, (np.array([end.offset]),), xyz, per_step=("x", "y", "z"), simd=False,
+            on=end.set,
+        )  # fmt: skip
+
+    def _tour(
+        self, params: Params, offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]]
+    ) -> ElementTerm:  # fmt: skip
+        from diffloom_physics_world.driving_kernels import tour_hold
+
+        (end,) = self.ends
+        force, adjoint = tour_hold(end.rigid)
+        times = np.array([self.given["times"]], dtype=np.float64)
+        places = ("places", params["places"].reshape(1, -1))
+        return ElementTerm(
+            self.name, end.corner, force, adjoint, (*offsets, times), (places, *numbers), simd=False, on=end.set
+        )  # fmt: skip
+
     def _path(
         self, params: Params, control: Control, start: State, offsets: tuple[NDArray[Any], ...],
         numbers: list[tuple[str, Tensor]],
@@ -104,6 +140,8 @@ class Attachment:
         from diffloom_physics_world.attachment_kernels import path_hold
 
         (end,) = self.ends
+        if "places" in self.given:
+            return self._tour(params, offsets, numbers)
         known = dict(params) if "place" in params else {"place": end.place(start)}
         rows = per_step("place", known, control, (3,))
         xyz = [(axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz")]
@@ -130,17 +168,38 @@ def read_attachments(
         for key in table:
             if key not in _KEYS[kind]:
                 raise InputError(f"{place}: got {key!r}; a {kind} has {', '.join(_KEYS[kind])}")
+        _check_stops(table, place)
         whose, points = _whose(table, kind, place)
         ends = tuple(_end(body, point, systems, place) for body, point in zip(whose, points, strict=True))
         found.append(
-            Attachment(name, kind, ends, {k: table[k] for k in ("stiffness", "damping", "length") if k in table})
+            Attachment(
+                name,
+                kind,
+                ends,
+                {k: table[k] for k in ("stiffness", "damping", "length", "force", "times", "places") if k in table},
+            )
         )
     return tuple(found)
 
 
+def _check_stops(table: Mapping[str, Any], place: str) -> None:
+    """InputError unless a path's times and places go together."""
+    if "times" not in table and "places" not in table:
+        return
+    try:
+        times, places = (np.array(table.get(key, ()), dtype=np.float64) for key in ("times", "places"))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: times and places: {error}; expected numbers") from error
+    if len(times) < 2 or places.shape != (len(times), 3) or not (np.diff(times) > 0.0).all():
+        raise InputError(
+            f"{place}: got {len(times)} times and places of shape {places.shape}; expected two or more rising times "
+            "[s] and a place [x, y, z] for each"
+        )
+
+
 def _whose(table: Mapping[str, Any], kind: str, place: str) -> tuple[list[str], list[Any]]:
     """The bodies of an attachment and the points on them."""
-    if kind == "path":
+    if kind in ("path", "force"):
         return [table.get("body", "")], [table.get("point", 0)]
     pair, points = table.get("between"), table.get("points")
     if not isinstance(pair, (list, tuple)) or len(set(pair)) != 2:
@@ -158,12 +217,15 @@ def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str)
     if not isinstance(body, str) or body not in systems:
         raise InputError(f"{place}: got the body {body!r}; expected one of {', '.join(systems)}")
     name, nodes = next(iter(systems[body].sets.items()))
-    if nodes.dq == 3 and nodes.du == 3:
+    if is_particles(nodes):
         if isinstance(point, bool) or not isinstance(point, int) or not 0 <= point < nodes.count:
             raise InputError(f"{place}: got {point!r} of {body!r}; expected a particle, 0 to {nodes.count - 1}")
         return End(name, point, (0.0, 0.0, 0.0), rigid=False)
-    if nodes.dq != 7 or nodes.du != 6:
-        raise InputError(f"{place}: {body!r} has neither particles nor rigid bodies to attach to")
+    if not is_rigid(nodes):
+        raise InputError(
+            f"{place}: {body!r} has neither particles nor rigid bodies to attach to; links of articulated bodies "
+            "cannot be held yet: attach to a body of the model 'rigid' in their place"
+        )
     number, own = (point.get("body", 0), point.get("point")) if isinstance(point, Mapping) else (0, point)
     values = tuple(float(v) for v in own) if isinstance(own, (list, tuple)) else (0.0,) * (3 if own == 0 else 0)
     if (

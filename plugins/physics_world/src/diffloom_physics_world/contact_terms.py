@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 from diffloom.contact import ContactLaw, contact_rows
 from diffloom.contact.corner_rows import corner_slots, power_of_two
 from diffloom.contact.touching import TouchingBodies, TouchingSkin
-from diffloom.dynamics import NodeSet, NodeTerm, Stage
+from diffloom.dynamics import NodeSet, NodeTerm, Stage, broadcast
 from diffloom.dynamics.node_sets import Named
 from diffloom_physics_world.contacts import has_skin, is_particles
 
@@ -65,8 +66,11 @@ def contact_terms(name: str, law: ContactLaw, a: Side, b: Side, thickness: float
 def _rows(law: ContactLaw, own: Side, other: Side) -> tuple[Named, ...]:
     """Own contact parameters, and those of the other side, whose gradient is that of its own term."""
     mine = contact_rows(law, own.values, own.nodes.count)
-    theirs = contact_rows(law, other.values, other.nodes.count)
-    return (*mine, *((f"other_{key}", value.detach()) for key, value in theirs))
+    return (*mine, *_of_other(contact_rows(law, other.values, other.nodes.count)))
+
+
+def _of_other(rows: Sequence[Named]) -> list[Named]:
+    return [(f"other_{key}", value.detach()) for key, value in rows]
 
 
 OTHERS = ("other_contact", "other_friction")
@@ -95,6 +99,39 @@ def _particles_bodies(
     )  # fmt: skip
 
 
+def triangle_terms(
+    name: str, law: ContactLaw, skin: Side, bodies: Side, thickness: NDArray[np.float64]
+) -> Sequence[NodeTerm]:
+    """The points of rigid bodies against the triangles of particles, a term on each. thickness: (bodies,) [m]."""
+    from diffloom_physics_world.body_triangle_kernels import body_triangle
+
+    on_particles, on_bodies = body_triangle(law.normal(), law.friction.functions())
+    measure, push_corners, force, push_corners_adjoint, adjoint = on_particles
+    faces, count = skin.faces, len(skin.faces)
+    # A triangle has the mean of its corners' parameters.
+    corners = torch.from_numpy(faces.astype(np.int64))
+    mean = {key: broadcast(value, (skin.nodes.count,))[corners].mean(dim=1) for key, value in skin.values.items()}
+    mine = contact_rows(law, mean, count)
+    own = contact_rows(law, bodies.values, bodies.nodes.count)
+    points = bodies.bodies.points.arrays
+    balls: tuple[tuple[int, int], Literal["float"]] = ((count, 4), "float")
+    return (
+        NodeTerm(
+            f"{name}.{skin.name}.triangles", force, adjoint,
+            (faces, corner_slots(faces, skin.nodes.count), thickness, *points),
+            (*mine, *_of_other(own)), work=(balls, ((9 * count, 3), "float")),
+            stages=(Stage(count, measure), Stage(count, push_corners)),
+            adjoint_stages=(Stage(count, push_corners_adjoint),),
+            on=skin.name, only=skin.members, reads=bodies.name, shared=("contact", "friction", *OTHERS),
+        ),
+        NodeTerm(
+            f"{name}.{bodies.name}.triangles", on_bodies[1], on_bodies[2], (faces, thickness, *points),
+            (*own, *_of_other(mine)), work=(balls,), stages=(Stage(count, on_bodies[0]),),
+            on=bodies.name, reads=skin.name, shared=OTHERS,
+        ),
+    )  # fmt: skip
+
+
 def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:
     from diffloom_physics_world.body_body_kernels import body_body
 
@@ -112,9 +149,7 @@ def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:
 def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float) -> NodeTerm:
     from diffloom_physics_world.skin_kernels import skins, sort_other
 
-    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal())
-    (_, mine), _ = contact_rows(law, own.values, own.nodes.count)
-    (_, theirs), _ = contact_rows(law, other.values, other.nodes.count)
+    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal(), law.friction.functions())
     faces, faces_o, count_o = own.faces, other.faces, other.nodes.count
     buckets = power_of_two(max(len(faces_o), count_o))
     return NodeTerm(
@@ -125,7 +160,7 @@ def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float)
             faces, faces_o, corner_slots(faces, own.nodes.count), other.members.astype(np.int32),
             np.array([thickness]),
         ),
-        params=(("contact", mine), ("other_contact", theirs.detach())),
+        params=_rows(law, own, other),
         work=(
             ((len(faces) + 1, 3), "float"),
             ((len(faces_o) + 1, 3), "float"),
@@ -139,8 +174,15 @@ def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float)
         on=own.name,
         only=own.members,
         reads=other.name,
-        shared=("other_contact",),
+        shared=OTHERS,
     )  # fmt: skip
+
+
+def is_sheet(faces: NDArray[np.int32]) -> bool:
+    """Whether triangles have a rim: no inside, unlike the skin of a solid."""
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    _, counts = np.unique(edges, axis=0, return_counts=True)
+    return bool((counts == 1).any())
 
 
 def edge_length(nodes: Tensor, faces: NDArray[np.int32]) -> float:

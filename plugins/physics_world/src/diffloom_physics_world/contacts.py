@@ -18,7 +18,7 @@ from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
 from diffloom.namespaces import check_name
 from diffloom_physics_world.bodies import Body
 
-_SETTINGS = ("between", "name", "touch", "law", "thickness")
+_SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,15 @@ class Contact:
     """Two bodies that touch.
 
     given: values of contact parameters; those not given follow from the bodies' own. thickness [m]: how far before its
-    surface a particle touches; None for 0 against rigid bodies and a tenth of an edge between particles.
+    surface a body touches; None for 0 of particles against rigid bodies and a tenth of an edge of triangles. triangles:
+    whether points of rigid bodies touch the triangles of particles; None for yes where these are a sheet.
     """
 
     name: str
     between: tuple[str, str]
     law: ContactLaw
     thickness: float | None = None
+    triangles: bool | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -99,7 +101,12 @@ def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Co
     thickness = table.get("thickness")
     if thickness is not None and not (isinstance(thickness, (int, float)) and 0.0 <= thickness < float("inf")):
         raise InputError(f"contacts between {pair[0]} and {pair[1]}: thickness: got {thickness!r}; expected a length")
-    return Contact(table.get("name", f"{pair[0]}_{pair[1]}"), pair, own, thickness, values)
+    triangles = table.get("triangles")
+    if triangles not in (None, True, False):
+        raise InputError(
+            f"contacts between {pair[0]} and {pair[1]}: triangles: got {triangles!r}; expected true or false"
+        )
+    return Contact(table.get("name", f"{pair[0]}_{pair[1]}"), pair, own, thickness, triangles, values)
 
 
 def can_touch(nodes: NodeSet) -> bool:
@@ -110,6 +117,13 @@ def can_touch(nodes: NodeSet) -> bool:
 def is_particles(nodes: NodeSet) -> bool:
     """Whether nodes are point masses."""
     return nodes.name == "particles" and nodes.dq == nodes.du == 3
+
+
+def is_rigid(nodes: NodeSet) -> bool:
+    """Whether nodes are rigid bodies: a place and a unit quaternion, velocity and angular velocity. Numbers alone do
+    not tell: joints may have as many."""
+    told = isinstance(nodes.touches, TouchingBodies) or nodes.contact_points is not None or nodes.name == "bodies"
+    return told and nodes.dq == 7 and nodes.du == 6
 
 
 def has_skin(nodes: NodeSet) -> bool:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,15 +19,17 @@ from diffloom.interfaces import (
     Params,
     ParamSpec,
     State,
+    Stress,
     Surface,
     Trajectory,
     join,
+    join_stresses,
 )
 from diffloom.interfaces.params import check_names, make_params
 from diffloom.namespaces import below, spec_under
 from diffloom_physics_world.attachments import read_attachments
 from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
-from diffloom_physics_world.contact_terms import Side, contact_terms, edge_length, meets
+from diffloom_physics_world.contact_terms import Side, contact_terms, edge_length, is_sheet, meets, triangle_terms
 from diffloom_physics_world.contacts import Contact, can_touch, is_particles, read_contacts, side_values
 from diffloom_physics_world.example import EXAMPLE_ATTACHMENTS, example_bodies, example_settings
 from diffloom_physics_world.stability import suggested_step
@@ -42,8 +45,8 @@ class World(Model):
     bodies: models by name, such as {"ball": get_model("rigid")(...), "sheet": get_model("cloth")(...)}; or tables with
     the keys name, model (a registered name, or a table of it with settings), colour and texture. The parameters of
     each are called ``name.<parameter>``, its node sets by its name. contacts: all bodies that can touch each other do;
-    tables with the key ``between`` say otherwise of two (``touch``, ``law``, ``thickness`` and values of parameters),
-    False of all. contact: the contact law. attachments: what holds bodies together, see Attachment.
+    tables with the key ``between`` say otherwise of two (``touch``, ``law``, ``thickness``, ``triangles`` and values of
+    parameters), False of all. contact: the contact law. attachments: what holds bodies together, see Attachment.
     The parameter ``gravity``, when given, is that of every body.
     """
 
@@ -148,6 +151,21 @@ class World(Model):
                 lengths = [edge_length(start[side.name].q, side.faces) for side in sides if both]
                 thickness = THICKNESS * min(lengths) if both else 0.0
             yield from contact_terms(contact.name, contact.law, sides[0], sides[1], thickness)
+            if not both:
+                yield from self._triangles(contact, sides, start)
+
+    def _triangles(self, contact: Contact, sides: Sequence[Side], start: State) -> Iterable[Term]:
+        """Points of rigid bodies against triangles. A point needs a skin that it does not cross in a step; a ball that
+        is large beside the triangles is one itself."""
+        skin = next((side for side in sides if len(side.faces)), None)
+        if skin is None or contact.triangles is False or not (contact.triangles or is_sheet(skin.faces)):
+            return
+        (other,) = (side for side in sides if side is not skin)
+        roundness = other.bodies.points.roundness
+        thickness = np.maximum(THICKNESS * edge_length(start[skin.name].q, skin.faces) - roundness, 0.0)
+        if contact.thickness is not None:
+            thickness = np.full(len(roundness), contact.thickness)
+        yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
 
     def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
         return [(name, nodes) for name, nodes in sets_of(self._by_name[body], sets).items() if can_touch(nodes)]
@@ -162,6 +180,15 @@ class World(Model):
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return join([body.surface(trajectory, body.params(params, params.dtype)) for body in self.bodies])
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
+        """Of the bodies that have one; bodies with another unit than pressure count only where no body has pressure."""
+        found, counts = [], []
+        for body in self.bodies:
+            own, part = body.params(params, params.dtype), body.part_of(trajectory)
+            found.append(body.model.stress(part, own, Control(below(body.name, control or {}))))
+            counts.append(int(body.model.surface(part, own).vertices.shape[1]))
+        return join_stresses(found, counts, len(trajectory))
 
     def suggested_dt(self, params: Params | None = None) -> float:
         """A step length [s] that explicit integrators follow: of the elasticity of all bodies where they start, and of

@@ -27,7 +27,7 @@ def always(i, j0, j1, j2, members):
 
 @device
 def sort_other(
-    _, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_n_o,
+    _, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
     middles, middles_o, cells, starts, order, pushes,
 ):
     """First stage: balls around the triangles of both; the other's vertices and triangles in cells as wide as what they
@@ -44,56 +44,59 @@ def sort_other(
 
 
 @functools.cache
-def skins(normal_law):
-    """push_corners, push_vertex and their adjoints under a NormalFunctions (see diffloom.contact.law)."""
-    corners, _, corners_adjoint, _ = skin_contact(normal_law, is_member)
-    _, vertex, _, vertex_adjoint = skin_contact(normal_law, always)
+def skins(normal_law, friction_law):
+    """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions (see
+    diffloom.contact.law)."""
+    corners, _, corners_adjoint, _ = skin_contact(normal_law, is_member, friction_law)
+    _, vertex, _, vertex_adjoint = skin_contact(normal_law, always, friction_law)
 
     @device
     def push_corners(
-        f, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_n_o,
+        f, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
         middles, middles_o, cells, starts, order, pushes,
     ):
         """Stage: forces on the corners of triangle f from all vertices of the other that touch it."""
         corners(
-            f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, middles, cells, starts, order, pushes
+            f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, k_t_o, middles, cells, starts, order,
+            pushes,
         )
 
     @device
     def push_vertex(
-        i, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_n_o,
+        i, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
         middles, middles_o, cells, starts, order, pushes,
     ):
         """Force on vertex i from the other's triangles, and what its own triangles left for it."""
         R = x.dtype.type
         total = gathered_pushes(i, slots, pushes, (R(0), R(0), R(0)))
         return vertex(
-            i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, middles_o, cells, starts, order, total
+            i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, k_t, middles_o, cells, starts, order,
+            total,
         )
 
     @device
     def push_corners_adjoint(
-        f, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_n_o,
-        middles, middles_o, cells, starts, order, pushes, adj_f, adj_o, adj_k_n, adj_k_n_o,
+        f, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
+        middles, middles_o, cells, starts, order, pushes, adj_f, adj_o, adj_k_n, adj_k_t, adj_k_n_o, adj_k_t_o,
     ):
         """Stage: the corners' part of the transpose."""
         corners_adjoint(
-            f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, middles, cells, starts, order, pushes,
-            adj_o, adj_f,
+            f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, k_t_o, middles, cells, starts, order,
+            pushes, adj_o, adj_f,
         )
 
     @device
     def push_vertex_adjoint(
-        i, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_n_o,
-        middles, middles_o, cells, starts, order, pushes, adj_f, adj_o, adj_k_n, adj_k_n_o,
+        i, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
+        middles, middles_o, cells, starts, order, pushes, adj_f, adj_o, adj_k_n, adj_k_t, adj_k_n_o, adj_k_t_o,
     ):
         """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
         a_x, a_u = gathered_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
         return vertex_adjoint(
-            i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, middles_o, cells, starts, order,
-            adj_f, adj_o, adj_k_n, a_x, a_u,
+            i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, k_t, middles_o, cells, starts, order,
+            adj_f, adj_o, adj_k_n, adj_k_t, a_x, a_u,
         )
 
     return push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.dynamics import Mechanics
 from diffloom.interfaces import Control, Params, State
-from diffloom_physics_world.contacts import Contact, can_touch
+from diffloom_physics_world.contact_rates import contact_rate
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
@@ -83,33 +83,3 @@ def _moved(q: Tensor, d: Tensor) -> Tensor:
     turned_w = w - (half * vector).sum(dim=1, keepdim=True)
     turned = torch.cat([turned_w, vector + w * half + torch.linalg.cross(half, vector)], dim=1)
     return torch.cat([q[:, :3] + d[:, :3], turned / turned.norm(dim=1, keepdim=True)], dim=1)
-
-
-def contact_rate(world: World, contact: Contact, params: Params, system: Mechanics, start: State) -> float:
-    """The fastest rate [1/s] of one contact: of two nodes that meet, by the law, at the speed they may have."""
-    fastest = 0.0
-    sides: list[tuple[str, dict[str, float], float]] = []
-    for name in contact.between:
-        for key, nodes in system.sets.items():
-            if key.partition(".")[0] == name and can_touch(nodes):
-                rows = world.side_values_of(contact, params, key, nodes, paired=True)
-                inverse = next((v for n, v in nodes.arrays if n == "inverse_mass"), torch.zeros(1))
-                sides.append((name, {n: float(v.max()) for n, v in rows.items()}, float(inverse.max())))
-    speed = _speed(start)
-    for first, values, light in sides:
-        for second, others, heavy in sides:
-            if first < second:
-                least = {n: min(values[n], others[n]) for n in values}
-                # A node may meet several at once: a few times the mobility of two.
-                mobility = 4.0 * (light + heavy)
-                fastest = max(fastest, contact.law.rate(least, mobility, speed))
-                fastest = max(fastest, least["friction_stiffness"] * mobility)
-    return fastest
-
-
-def _speed(start: State) -> float:
-    """A speed [m/s] at which nodes may meet: the largest at the start, with what a fall over the scene adds."""
-    places = torch.cat([q[:, :3] for q, _ in start.sets.values() if q.shape[1] in (3, 7)])
-    fall = float(places[:, 1].max() - places[:, 1].min()) if len(places) else 0.0
-    moving = max(float(u[:, :3].norm(dim=1).max()) for _, u in start.sets.values())
-    return moving + math.sqrt(2.0 * 9.81 * max(fall, 0.05))

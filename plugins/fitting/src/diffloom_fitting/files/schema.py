@@ -189,6 +189,9 @@ class TargetTable(GoalTable):
     crop: tuple[int, int, int, int] | None = Field(
         None, description="top, left, height and width of the part that is used [px of the turned video]"
     )
+    gamma: float = Field(
+        1.0, ge=0.2, le=5.0, description="power of a video's numbers that light is proportional to: frames shrink in it"
+    )
     segment: Named | None = Field(
         None, description="a registered segmenter, such as plate, colour or motion, and its settings: makes masks"
     )
@@ -283,6 +286,9 @@ class StageTable(Table):
         {}, description="settings by renderer that change, such as softras.sigma"
     )
     loss: Named | None = Field(None, description="instead of the experiment's")
+    params: dict[str, ScheduleTable | Number] = Field(
+        {}, description="known parameters of the model that are others in this stage, such as friction_smoothing"
+    )
     only: list[str] | None = Field(None, description="unknowns that move in this stage")
     shared: list[str] = Field([], description="unknowns whose rows take one value")
     together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
@@ -293,6 +299,9 @@ class StartsTable(Table):
     """Several starts."""
 
     count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
+    opposite: bool = Field(
+        False, description="the second start lies across the middle of each draw's range from the first"
+    )
     scatter: float = Field(0.5, ge=0.0, description="standard deviation of the start values, in the searched space")
     probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
     enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")

@@ -79,9 +79,10 @@ def score_words(score: Score, width: float | None) -> str:
     place = f"{1e3 * score.mean_position:.2f} mm" if width is None else f"{100 * score.mean_position / width:.2f} %"
     of = "" if width is None else " of the width"
     middle = f"{np.degrees(np.median(score.rotation)):.2f}"
+    joint = "" if score.joint is None else f", joints {score.mean_joint_degrees:.2f} degrees"
     return (
-        f"position {place}{of}, rotation {score.mean_degrees:.2f} degrees, mean over {len(score.position)} clips "
-        f"(median {middle} degrees)"
+        f"position {place}{of}, rotation {score.mean_degrees:.2f} degrees{joint}, "
+        f"mean over {len(score.position)} clips (median {middle} degrees)"
     )
 
 
@@ -98,6 +99,7 @@ def summary(experiment: MotionExperiment, result: MotionResult) -> dict[str, Any
         "estimates": [asdict(estimate) for estimate in result.estimates],
         **{
             name: {"position": score.position.tolist(), "rotation": score.rotation.tolist()}
+            | ({} if score.joint is None else {"joint": score.joint.tolist()})
             for name, score in scores.items()
             if score is not None
         },

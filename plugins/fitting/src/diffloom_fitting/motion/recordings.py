@@ -14,9 +14,12 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom_fitting.motion.clips import Array, Clip
 from diffloom_fitting.motion.rotations import rotated
+from diffloom_fitting.targets.limits import MOST_BYTES, read_arrays, refused
 
 #: What a column may be, and how many numbers it has.
 KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
+#: One column or more: the coordinates of a tree's joints, in the order of its links.
+JOINTS = "joint_position"
 DATA = "DIFFLOOM_REAL_DATA"
 
 
@@ -41,8 +44,8 @@ class Recording:
 
     def __post_init__(self) -> None:
         for kind, columns in self.columns.items():
-            if kind not in KINDS or len(columns) != KINDS.get(kind):
-                known = ", ".join(f"{name} ({count})" for name, count in KINDS.items())
+            if len(columns) != KINDS.get(kind) and (kind != JOINTS or not columns):
+                known = ", ".join((*(f"{name} ({count})" for name, count in KINDS.items()), f"{JOINTS} (one or more)"))
                 raise InputError(f"columns.{kind}: got {list(columns)}; expected so many columns each: {known}")
         if "position" not in self.columns:
             raise InputError("columns: there is no position; name its three columns")
@@ -54,8 +57,11 @@ class Recording:
     def read(self, folder: Path | None = None) -> list[Clip]:
         """Every clip of the file, which lies in ``folder``, or where the environment's DIFFLOOM_REAL_DATA says."""
         path = find_data(self.file, folder)
-        pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
-        return [self._clip(name, piece) for name, piece in pieces]
+        with refused(path.name, "an NPZ file or a table in CSV with one line a frame"):
+            if path.stat().st_size > MOST_BYTES:
+                raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
+            pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
+            return [self._clip(name, piece) for name, piece in pieces]
 
     def _clip(self, name: str, parts: Mapping[str, Array]) -> Clip:
         weight = parts["weight"][:, 0] if "weight" in parts else np.ones(len(parts["position"]))
@@ -70,18 +76,18 @@ class Recording:
             spin = rotated(torch.tensor(turn), torch.tensor(spin)).numpy()
         return Clip(
             name, self.rate, self.unit * filled["position"], turn, np.where(present, np.nan_to_num(weight), 0.0),
-            None if speed is None else self.unit * speed, spin,
+            None if speed is None else self.unit * speed, spin, filled.get(JOINTS),
         )  # fmt: skip
 
     def _npz(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
-        with np.load(path, allow_pickle=False) as data:
-            for key in (self.rows, *(() if self.lengths is None else (self.lengths,))):
-                if key not in data:
-                    raise InputError(f"{path.name}: it has no array {key!r}; it has {', '.join(data)}")
-            rows = np.asarray(data[self.rows], dtype=np.float64)
-            lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
-        if rows.ndim != 2 or sum(lengths) != len(rows):
-            raise InputError(f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}")
+        data = read_arrays(path, path.name, (self.rows, *(() if self.lengths is None else (self.lengths,))))
+        rows = np.asarray(data[self.rows], dtype=np.float64)
+        lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
+        if rows.ndim != 2 or any(n < 1 for n in lengths) or sum(lengths) != len(rows):
+            raise InputError(
+                f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}; expected one row a "
+                "frame and clips of at least one"
+            )
         places = {kind: [int(c) for c in columns] for kind, columns in self.columns.items()}
         if max(max(c) for c in places.values()) >= rows.shape[1]:
             raise InputError(f"{path.name}: columns up to {rows.shape[1] - 1} are there; asked for {places}")
@@ -124,4 +130,4 @@ def find_data(file: str, folder: Path | None) -> Path:
 
 
 def _blank(kind: str) -> Array:
-    return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "orientation" else np.zeros(KINDS[kind])
+    return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "orientation" else np.zeros(KINDS.get(kind, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from diffloom.interfaces import NoGradient, SimulationError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene
+from diffloom_fitting.trust.step_growth import growth_of_changes
 
 FARTHER = 2.0  # times: a scene whose size halving changes by so much is not simulated but blown up
 
@@ -23,7 +25,11 @@ def halved(scene: Scene) -> Scene | None:
 
 
 def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor]) -> None:
-    """Raise SimulationError when the motion under steps of dt goes much farther than under dt / 2, or much less far."""
+    """Raise SimulationError when the motion under steps of dt goes much farther than under dt / 2, or much less far.
+
+    Of a model that suggests a step, such as a world, also warn when small changes grow from step to step: the motion
+    may still look right, and its gradient is lost.
+    """
     finer = halved(scene)
     if finer is None or any(name.startswith("control.") for name in values):
         return
@@ -36,6 +42,14 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor]) -> None:
         raise SimulationError(
             f"dt = {scene.dt:g} s is too long: the motion spans {reached[0]:.3g} m, and {reached[1]:.3g} m with half "
             f"that step; use a smaller dt{_suggestion(scene, values)}"
+        )
+    grows = growth_of_changes(scene, values) if hasattr(scene.model, "suggested_dt") else None
+    if grows is not None:
+        warnings.warn(
+            f"dt = {scene.dt:g} s is too long for the motion near {grows[0]:.3g} s: small changes of it flip and become "
+            f"{grows[1]:.2g} times as large with every step, and gradients say nothing; use a smaller "
+            f"dt{_suggestion(scene, values)}",
+            stacklevel=3,
         )
 
 
