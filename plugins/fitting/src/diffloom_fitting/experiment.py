@@ -33,15 +33,14 @@ class Experiment:
     """Everything a fit needs.
 
     target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
-    kept aside, to judge the result. unknowns: what is sought, in any form
-    that ``fit`` takes. stages: one after another, each from where the last one
-    ended. starts: further starts, values by name; with ``probe`` > 0 each start gets that many iterations of the first
-    stage and only the best goes on, else all are fitted and the best is kept; a start that ends with a loss below
-    ``enough`` makes the others needless. prior: a further term of the loss, values by name -> scalar. seed: for every
-    draw. differences: gradients from differences instead of the adjoint, for comparison. gaussian: what is known of
-    the unknowns beforehand. uncertainty: "laplace", from the curvature of the loss; "blocks", at least as large as the
-    block jackknife over windows of time; or "posterior", by draws from it, which takes hundreds of simulations.
-    costs: of the controls, added to the loss.
+    kept aside, to judge the result. unknowns: what is sought, in any form that ``fit`` takes. stages: one after
+    another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0 each
+    start gets that many iterations of the first stage and only the best goes on, else all are fitted and the best
+    is kept; a start that ends with a loss below ``enough`` makes the others needless. prior: a further term of the
+    loss, values by name -> scalar. seed: for every draw. differences: gradients from differences instead of the
+    adjoint, for comparison. gaussian: what is known of the unknowns beforehand. uncertainty: "laplace", from the
+    curvature of the loss; "blocks", at least as large as the block jackknife over windows of time; or "posterior",
+    by draws from it, which takes hundreds of simulations. costs: of the controls, added to the loss.
     """
 
     scene: Scene
@@ -65,6 +64,7 @@ class Experiment:
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
         instance("experiment.scene", self.scene, Scene)
+        object.__setattr__(self, "unknowns", as_unknowns(self.unknowns))
         object.__setattr__(self, "loss", instance("experiment.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
         for number, stage in enumerate(stages):
@@ -72,7 +72,6 @@ class Experiment:
         object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
-        object.__setattr__(self, "unknowns", as_unknowns(self.unknowns))
         if not self.unknowns:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
         for number, stage in enumerate(self.stages):
