@@ -23,7 +23,7 @@ SHAPED = ["smoke2d"]
 # Of several bodies.
 WORLDS = ["ball-on-cloth", "billiards", "jelly-and-brick"]
 # Run by scripts of their own.
-STUDIED = ["cube", "imperfect-ball", "imperfect-cloth", "imperfect-rigid"]
+STUDIED = ["cube", "shading-cues", "imperfect-ball", "imperfect-cloth", "imperfect-rigid"]
 # Driven to a goal instead of found; control_study.py runs these.
 CONTROL = ["control-cloth", "control-fem", "control-walker"]
 # Driven to a goal too; scripts of their own, and PPO beside them.
