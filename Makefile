@@ -8,7 +8,7 @@ PLUGINS := $(sort $(wildcard plugins/*/))
 INPUTS := constraints.txt requirements-dev.txt pyproject.toml core/pyproject.toml $(addsuffix pyproject.toml,$(PLUGINS))
 # The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
 STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
-# A worker that has to compile everything anew grows to some 6 GB, so that two need a machine of 16.
+# A worker that has to compile everything anew grows to some 3 GB, and there is more on a machine than tests.
 WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)
 BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
 

@@ -1,83 +1,153 @@
-"""Steps a second of articulated bodies, ours and MuJoCo's: python benchmarks/articulated.py
+"""Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--steps 200]
 
-Ours in float64, forward and forward with gradient, on one thread; MuJoCo's C library by its own rollouts on one thread,
-with the Python that DIFFLOOM_MUJOCO_PYTHON names. Both take semi-implicit Euler steps of the same trees.
+Ours in float64, forward and forward with the gradient by every copy's masses, on one thread. Beside it, with the Python
+that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient),
+MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by
+masses and Newton by the angles at the start. All take semi-implicit Euler steps of 1 ms of the same trees from the same
+start.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 from diffloom.kernels import set_num_threads
 from diffloom.simulation import simulate
+from diffloom_physics_articulated.link import Tree
 from diffloom_physics_articulated.model import ArticulatedModel
 
-TESTS = Path(__file__).resolve().parents[1] / "plugins" / "physics_articulated" / "tests"
-sys.path.insert(0, str(TESTS))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "plugins" / "physics_articulated" / "tests"))
 from mjcf import mjcf  # noqa: E402
 from test_against_mujoco import SCENES  # noqa: E402
 
-STEPS = 200
-OTHER = """
+DT = 1e-3
+TREES = ("double pendulum", "chain of 8")
+MUJOCO = """
 import json, sys, time
 import mujoco, numpy as np
 from mujoco import rollout
-for xml, count, steps in json.load(sys.stdin):
-    model = mujoco.MjModel.from_xml_string(xml)
-    model.opt.timestep = 1e-3
+for case in json.load(sys.stdin):
+    model = mujoco.MjModel.from_xml_string(case["xml"])
+    model.opt.timestep = case["dt"]
     data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = case["qpos"], case["qvel"]
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    start = np.zeros((count, size))
+    start = np.zeros((case["count"], size))
     mujoco.mj_getState(model, data, start[0], mujoco.mjtState.mjSTATE_FULLPHYSICS)
     start[:] = start[0]
     rollout.rollout(model, data, start[:1], nstep=2)
     best = 1e9
     for _ in range(3):
-        begin = time.perf_counter()
-        rollout.rollout(model, data, start, nstep=steps)
-        best = min(best, time.perf_counter() - begin)
-    print(best, flush=True)
+        busy = time.process_time()
+        states, _ = rollout.rollout(model, data, start, nstep=case["steps"])
+        best = min(best, time.process_time() - busy)
+    print(json.dumps({"forward": best, "end": float(states[0, -1, 1 : 1 + model.nq].sum())}), flush=True)
 """
 
 
-def timed(model: ArticulatedModel, gradient: bool) -> float:
-    """Seconds of the best of three rollouts."""
+def timed(model: ArticulatedModel, gradient: bool, steps: int = 200) -> tuple[float, float, list[float]]:
+    """Processor seconds of the best of three rollouts; the sum of one copy's coordinates, and its slope by masses."""
     best = float("inf")
     for _ in range(4):  # the first compiles
-        begin = time.perf_counter()
+        begin = time.process_time()
         mass = model.params(torch.float64)["mass"].clone().requires_grad_(gradient)
-        path = simulate(model, model.params(torch.float64, mass=mass), dt=1e-3, steps=STEPS, save_every=STEPS)
+        path = simulate(model, model.params(torch.float64, mass=mass), dt=DT, steps=steps, save_every=steps)
         if gradient:
             path.q[-1].sum().backward()
-        best = min(best, time.perf_counter() - begin)
-    return best
+        best = min(best, time.process_time() - begin)
+    slope = [] if mass.grad is None else mass.grad[: len(model.trees[0].links)].tolist()
+    return best, float(path.q[-1, 0].detach().sum()), slope
+
+
+def case_of(tree: Tree, count: int, steps: int = 200) -> dict[str, Any]:
+    """The tree as others read it."""
+    links = [
+        {
+            "name": link.name, "parent": link.parent, "mass": link.mass, "centre": link.centre.tolist(),
+            "inertia": link.inertia.tolist(), "position": link.position.tolist(), "axis": link.axes[0].tolist(),
+            "orientation": (link.orientation / np.linalg.norm(link.orientation)).tolist(),
+            "angle": float(link.coordinates[0]), "rate": float(link.values.get("velocity", np.zeros(1))[0]),
+            "armature": float(link.values.get("armature", np.zeros(1))[0]),
+        }
+        for link in tree.links
+    ]  # fmt: skip
+    start = {"qpos": [link["angle"] for link in links], "qvel": [link["rate"] for link in links]}
+    return {"xml": mjcf(tree), "links": links, "count": count, "steps": steps, "dt": DT, **start}
+
+
+def others(cases: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """What each of them took, by name; nothing for those that cannot be run."""
+    python = os.environ.get("DIFFLOOM_MUJOCO_PYTHON")
+    if not python:
+        return {}
+    runs = {
+        "MuJoCo": ["-c", MUJOCO],
+        "MJX": [str(HERE / "peers" / "mjx_articulated.py")],
+        "Newton": [str(HERE / "peers" / "newton_articulated.py")],
+    }
+    quiet = {**os.environ, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+    found = {}
+    for name, words in runs.items():
+        done = subprocess.run([python, *words], input=json.dumps(cases), capture_output=True, text=True, env=quiet)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        if done.returncode:
+            print(f"{name} ended with: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        found[name] = [json.loads(line) for line in lines] + [{}] * (len(cases) - len(lines))
+    return found
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2, help="times that all take their turns; the best counts")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES)
+    given = parser.parse_args()
     set_num_threads(1)
-    jobs, ours = [], []
-    for name in ("double pendulum", "chain of 8"):
-        for count in (1, 1000):
-            tree = SCENES[name]()
-            model = ArticulatedModel([tree] * count)
-            ours.append((name, count, timed(model, False), timed(model, True)))
-            jobs.append((mjcf(tree), count, STEPS))
-    python = os.environ.get("DIFFLOOM_MUJOCO_PYTHON")
-    found = ["0"] * len(jobs)
-    if python:
-        done = subprocess.run([python, "-c", OTHER], input=json.dumps(jobs), capture_output=True, text=True, check=True)
-        found = done.stdout.split()
-    print("| tree | copies | ours, forward [us] | with gradient [us] | MuJoCo, forward [us] |\n|---|---|---|---|---|")
-    for (name, count, forward, both), other in zip(ours, found, strict=True):
-        each = 1e6 / (count * STEPS)
-        print(f"| {name} | {count} | {forward * each:.2f} | {both * each:.2f} | {float(other) * each:.2f} |")
+    cells = [(name, count) for name in given.trees for count in (1, 1000)]
+    cases = [case_of(SCENES[name](), count, given.steps) for name, count in cells]
+    best: dict[tuple[int, str], float] = {}
+    ends: dict[tuple[int, str], Any] = {}
+    for _ in range(given.rounds):
+        for k, (name, count) in enumerate(cells):
+            model = ArticulatedModel([SCENES[name]()] * count)
+            for gradient, way in ((False, "forward"), (True, "both")):
+                seconds, end, slope = timed(model, gradient, given.steps)
+                best[k, f"ours {way}"] = min(best.get((k, f"ours {way}"), np.inf), seconds)
+                ends[k, "ours"] = (end, slope)
+        for name, answers in others(cases).items():
+            for k, answer in enumerate(answers):
+                for way in ("forward", "both"):
+                    if way in answer:
+                        best[k, f"{name} {way}"] = min(best.get((k, f"{name} {way}"), np.inf), answer[way])
+                ends[k, name] = (answer.get("end"), answer.get("slope"), answer.get("refused"))
+    columns = (
+        "ours forward",
+        "MuJoCo forward",
+        "MJX forward",
+        "Newton forward",
+        "ours both",
+        "MJX both",
+        "Newton both",
+    )
+    print("microseconds of a step of one copy\n| tree | copies | " + " | ".join(columns) + " |")
+    print("|---" * (2 + len(columns)) + "|")
+    for k, (name, count) in enumerate(cells):
+        each = 1e6 / (count * given.steps)
+        shown = [f"{best[k, column] * each:.2f}" if (k, column) in best else "-" for column in columns]
+        print(f"| {name} | {count} | " + " | ".join(shown) + " |")
+    for (k, words), end in sorted(ends.items()):
+        print(f"{cells[k]} {words}: end {end[0]}, slope by masses {end[1]} {end[2:] if end[2:] != (None,) else ''}")
 
 
 if __name__ == "__main__":

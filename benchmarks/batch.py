@@ -77,10 +77,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--scene", choices=list(scenes(1)), action="append", help="only these")
     given = parser.parse_args()
     print(f"{given.count} scenes, {given.steps} steps, float32, threads as set")
     print("| scene | pass | at once | loop | ratio | rollouts / s |\n| --- | --- | --- | --- | --- | --- |")
-    for name in scenes(1):
+    for name in given.scene or scenes(1):
         for backward in (False, True):
             print(race(name, given.count, given.steps, backward, given.times), flush=True)
 

@@ -2,14 +2,18 @@
 
     python experiments/shading_cues.py
 
-fits the mass of a cube (cube.toml) with Adam from images in one colour, with highlights, and with colours that differ
-over the surface: results/shading-cues.png and .json, and iterations until the error stays below 1 %.
+fits the mass of one of 14 objects (shading-cues.toml), struck off its centre, from images in one colour, with
+highlights, and with colours that differ over the surface: results/shading-cues.png and .json, and iterations until
+the error stays below 1 %. Plain gradient descent with one rate for all: how fast it is says how steep each cue makes
+the loss. The rate was chosen by the curvatures of seeds 0 to 13; with starts farther off, seeds 100 to 109 were
+seen too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 from pathlib import Path
 
@@ -23,9 +27,11 @@ GOAL = 0.01
 
 def errors(cue: str, seed: int, quick: bool) -> list[float]:
     """Relative error of the mass after each iteration."""
-    loaded = load_file(FOLDER / "cube.toml", quick=quick, variants=[cue], changes={"seed": seed})
-    found = run_fit(build_experiment(loaded), sure=False)
-    return [abs(float(record.values["mass"]) - 1.0) for record in found.history]
+    loaded = load_file(FOLDER / "shading-cues.toml", quick=quick, variants=[cue], changes={"seed": seed})
+    experiment = build_experiment(loaded)
+    truth = float(experiment.target.truth["density"])
+    found = run_fit(experiment, sure=False)
+    return [abs(float(record.values["density"]) / truth - 1.0) for record in found.history]
 
 
 def reached(curve: list[float], goal: float = GOAL) -> int | None:
@@ -50,7 +56,7 @@ def draw(curves: dict[str, list[list[float]]], file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--first", type=int, default=100, help="first seed")
+    parser.add_argument("--first", type=int, default=200, help="first seed")
     parser.add_argument("--count", type=int, default=10, help="how many")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=FOLDER / "results")
@@ -63,10 +69,12 @@ def main() -> None:
     (given.out / "shading-cues.json").write_text(json.dumps({"seeds": list(seeds), "errors": rounded}) + "\n")
     print("| cue | iterations to 1 % (median) | reached by | error at the end (median) |\n|---|---|---|---|")
     for cue, each in curves.items():
-        ends = [found for found in map(reached, each) if found is not None]
-        middle = f"{statistics.median(ends):g}" if ends else "-"
+        ends = [reached(curve) for curve in each]
+        middle = statistics.median(math.inf if end is None else end for end in ends)
         last = statistics.median(curve[-1] for curve in each)
-        print(f"| {CUES[cue]} | {middle} | {len(ends)} of {len(each)} | {last:.1e} |")
+        count = sum(end is not None for end in ends)
+        shown = f"{middle:g}" if math.isfinite(middle) else f"more than {len(each[0]) - 1}"
+        print(f"| {CUES[cue]} | {shown} | {count} of {len(each)} | {last:.1e} |")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 import torch
 
-from diffloom import Camera, Control, State, WithTerms, batch_surface, get_model, get_renderer, get_term, simulate
+from diffloom import (
+    Camera,
+    Checkpointed,
+    Control,
+    State,
+    WithTerms,
+    batch_surface,
+    get_model,
+    get_renderer,
+    get_term,
+    simulate,
+)
+from diffloom.dynamics import lanes
 from diffloom.interfaces import BatchError, InputError, SimulationError
 from diffloom.kernels import num_threads, set_num_threads, threads
 from diffloom.plugins import models
@@ -273,3 +285,80 @@ def test_a_model_that_looks_at_one_scene_says_so():
     model = Peeking()
     with pytest.raises(BatchError, match=r"Peeking cannot be asked for many scenes at once.*concrete"):
         simulate(model, model.params(batch=2, mass=torch.tensor([[1.0], [2.0]])), dt=1e-3, steps=2)
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """How many steppers of scenes side by side were made."""
+    made = []
+    whole = lanes.LaneStepper.__init__
+
+    def told(self, *args, **kwargs):
+        made.append(self)
+        whole(self, *args, **kwargs)
+
+    monkeypatch.setattr(lanes.LaneStepper, "__init__", told)
+    return made
+
+
+def struck_box():
+    push = {"vertex": 3, "impulse": [0.2, 0.0, -0.3], "start": 0.01, "end": 0.03}
+    box = {"shape": "box", "position": [0, 0.499, 0], "velocity": [1.0, -0.5, 0.2]}
+    return get_model("rigid")([box], pushes=[push])
+
+
+def test_bodies_touch_the_ground_and_are_pushed(taken):
+    """Two blocks, the second not full; some scenes touch where others do not."""
+    found = compare(struck_box(), {"friction": 0.2}, 11, torch.float32, dt=1e-3, steps=60, save=(20, 60))
+    assert found >= 11 * 6
+    assert len(taken) == 1
+
+
+def test_trees_of_every_joint(taken):
+    example = get_model("articulated").example_settings
+    model = get_model("articulated").example()
+    found = compare(model, dict(example.values), 6, dt=example.dt, steps=example.steps, save=(1, example.steps))
+    assert found >= 6 * 10
+    assert len(taken) == 1
+
+
+@pytest.mark.slow
+def test_schemes_of_several_moves(taken):
+    pendulum = get_model("articulated")([{"builder": "double_pendulum"}])
+    assert compare(pendulum, {}, 5, dt=2e-3, steps=30, save=(30,), integrator="leapfrog") >= 5
+    assert taken
+
+
+def masses(count):
+    return torch.linspace(0.5, 2.0, 40)[:count].reshape(-1, 1)
+
+
+def slide(count, **how):
+    mass = masses(count).requires_grad_()
+    box = struck_box()
+    path = simulate(box, box.params(batch=count, mass=mass), dt=1e-3, steps=60, save=(30, 60), **how)
+    (path.q.square().sum() + path.u.sum()).backward()
+    return path.q.detach(), mass.grad
+
+
+def test_no_bit_depends_on_threads_batch_size_or_memory(taken):
+    q, grad = slide(40)
+    before = num_threads()
+    try:
+        for count in range(1, 1 + min(2, threads().available)):
+            set_num_threads(count)
+            for part in (slide(17), slide(4), slide(3), slide(9, gradient=Checkpointed(segment=7))):
+                assert torch.equal(part[0], q[: len(part[0])])
+                assert torch.equal(part[1], grad[: len(part[1])])
+    finally:
+        set_num_threads(before)
+    assert 0 < len(taken) <= 1 + 2 * 3, "three scenes are too few for lanes"
+
+
+def test_a_scene_that_blows_up_is_named(taken):
+    box = struck_box()
+    mass, stiff = masses(6).clone(), torch.full((6, 1), 2500.0)
+    mass[4], stiff[4] = 1e-4, 3e38
+    with pytest.raises(SimulationError, match="scene 4: the simulation blew up"):
+        simulate(box, box.params(batch=6, mass=mass, contact_stiffness=stiff), dt=1e-3, steps=60, save=(60,))
+    assert taken

@@ -36,6 +36,28 @@ def test_coverage_has_a_floor_that_continuous_integration_holds():
     assert "make coverage" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
 
 
+def test_this_version_has_its_section_and_its_day():
+    """The changelog, the citation and the ranges of examples and templates are of the version that is built."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    (day,) = re.findall(rf"^## {re.escape(version)} - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert str(yaml.safe_load((ROOT / "CITATION.cff").read_text())["date-released"]) == day
+    major, minor, _ = version.split(".")
+    wanted = f">={major}.{minor},<{major}.{int(minor) + 1}"
+    files = [
+        *ROOT.glob("examples/*/pyproject.toml"),
+        *ROOT.glob("core/src/**/pyproject.toml.in"),
+        ROOT / "pyproject.toml",
+    ]
+    files += [*ROOT.glob("plugins/*/pyproject.toml"), ROOT / "docs/plugins.md", ROOT / "docs/guide/versions.md"]
+    ranges = [
+        (path, found)
+        for path in files
+        for found in re.findall(r"diffloom-[\w-]+(?:\[\w+\])?(>=[\d.,<]+)", path.read_text())
+    ]
+    assert len(ranges) > 40
+    assert [(path, found) for path, found in ranges if found != wanted] == []
+
+
 def test_released_versions_have_a_date():
     versions = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     assert versions[0] == "Unreleased"

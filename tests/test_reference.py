@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [
     "diffloom", "diffloom.contact", "diffloom.dynamics", "diffloom.interfaces", "diffloom.kernels", "diffloom.plugins",
     "diffloom.raster", "diffloom.testing", "diffloom_fitting", "diffloom_fitting.exports", "diffloom_fitting.playback",
-    "diffloom_fitting.testing", "diffloom_viewer",
+    "diffloom_fitting.testing", "diffloom_viewer", *(["diffloom_fitting.gym"] if find_spec("gymnasium") else []),
 ]  # fmt: skip
 
 
@@ -65,3 +66,10 @@ def test_every_page_is_in_the_navigation():
     named = set(leaves(yaml.safe_load(text)["nav"]))
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
     assert pages <= named, f"not in mkdocs.yml: {sorted(pages - named)}"
+
+
+def test_headings_begin_with_a_letter(site):
+    """The theme looks sections up by their names, and a name that begins with a digit stops all scripts of its page."""
+    for page in site.rglob("*.html"):
+        found = re.findall(r'<h[1-6] id="(\d[^"]*)"', page.read_text())
+        assert page.name == "404.html" or not found, f"{page.relative_to(site)}: {found}"

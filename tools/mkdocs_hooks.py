@@ -30,7 +30,8 @@ nearest to what you have in mind, and change it.
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages."""
     for place, source in PAGES.items():
-        text = (ROOT / source).read_text(encoding="utf-8")
+        # A heading that begins with a digit gets a name that the theme's scripts cannot look up.
+        text = re.sub(r"^## (?=\d)", "## Version ", (ROOT / source).read_text(encoding="utf-8"), flags=re.MULTILINE)
         files.append(File.generated(config, place, content=relinked(text, source, place)))
     # From the specs of the models themselves: imported here, since this needs diffloom and torch.
     sys.path.insert(0, str(ROOT / "tools"))

@@ -25,13 +25,14 @@ def main(run: Path) -> None:
                 page.ask(f"diffloom.moveTo({MOMENT})")
                 name = f"report-{width}-{'dark' if dark else 'light'}"
                 shoot(page, f"{name}.png")
-                page.ask("document.querySelector('.panels').scrollIntoView({block: 'start'})")
+                page.click("input[name=colour][value=stress]")
+                page.ask("document.querySelector('.panels').scrollIntoView({block: 'start'}), scrollBy(0, 80)")
                 shoot(page, f"{name}-3d.png")
         viewer(browser, run)
 
 
 def viewer(browser: Browser, run: Path) -> None:
-    """Three bodies side by side, by strain, with contact forces."""
+    """Three bodies side by side, by stress, with contact forces."""
     from diffloom_fitting.playback import load_playback
     from diffloom_viewer import Window
 
@@ -39,16 +40,24 @@ def viewer(browser: Browser, run: Path) -> None:
     page = browser.open(window.address, 1200, 800)
     page.wait("document.querySelectorAll('[role=slider]').length >= 2")
     window.slider.value = round(MOMENT / float(window._times[-1]) * (len(window._times) - 1))
-    window.layout.value, window.colouring.value, window.forces.value = "side by side", "strain", True
+    window.layout.value, window.colouring.value, window.forces.value = "side by side", "stress", True
     window.redraw()
     for client in window.server.get_clients().values():
         client.camera.position = 1.35 * client.camera.position
         client.camera.look_at = client.camera.look_at + (1.4, 0.0, -0.9)
     # A notice of viser's about drawing without a graphics card.
     page.ask("document.querySelectorAll('[class*=Notification]').forEach(n => n.remove())")
-    time.sleep(25.0)  # drawn without a graphics card, it fades in slowly
+    settle(page)
     shoot(page, "viewer.png")
     window.close()
+
+
+def settle(page: Page, most: float = 240.0) -> None:
+    """Until nothing changes any more: drawn without a graphics card, bodies fade in slowly."""
+    before, began = b"", time.monotonic()
+    while (now := page.screenshot()) != before and time.monotonic() - began < most:
+        before = now
+        time.sleep(10.0)
 
 
 def shoot(page: Page, name: str) -> None:

@@ -9,7 +9,7 @@ import diffloom_fitting as fitting
 from diffloom.interfaces import Surface
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting.exports import export
-from diffloom_fitting.playback import Playback, strain, strain_colours
+from diffloom_fitting.playback import Playback, scale_colours, strain
 
 ball, view = (
     get_model("fem")("ball", radius=0.3),
@@ -25,7 +25,7 @@ found = [strain(body.vertices[0], now, body.faces) for now in body.vertices]
 most = max(float(one.max()) for one in found)
 frames = []
 for now, one in zip(body.vertices, found, strict=True):
-    colours = torch.tensor(strain_colours(one, most)).float() / 255.0
+    colours = torch.tensor(scale_colours(one, most)).float() / 255.0
     surface = Surface(torch.tensor(now)[None], torch.tensor(body.faces), colours=colours)
     frames.append(scene.renderer.render(surface, view.camera(torch.float32)).rgb)
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "export_and_strain.png")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -19,13 +21,20 @@ from diffloom.geometry.mesh_files import read_triangles
 from diffloom.geometry.tet_checks import check_tetmesh
 from diffloom.geometry.tet_files import read_solid
 from diffloom.interfaces import InputError
+from diffloom_fitting.control.weights_file import load_policy, save_policy
+from diffloom_fitting.datasets.reading import VideoDataset
 from diffloom_fitting.files import load_file
 from diffloom_fitting.loop import FitState, Record
+from diffloom_fitting.motion.files import load_motion
+from diffloom_fitting.motion.recordings import Recording
 from diffloom_fitting.report.video import write_video
 from diffloom_fitting.run_folder import read_checkpoint, read_history, write_checkpoint
 from diffloom_fitting.run_folder.history import append_record
+from diffloom_fitting.scene.policy import Policy
+from diffloom_fitting.sweeps.case import keep_outcome, read_outcome
 from diffloom_fitting.targets import read_video
 from diffloom_fitting.targets.folder import read_image
+from diffloom_physics_articulated.model_files import read_model_file
 
 WORDS = (b"0", b"-1", b"4294967295", b"9" * 25, b"nan", b"1e999", b"\xff", b"\0" * 8, b"[" * 3000, b"../../etc/passwd")
 
@@ -100,8 +109,89 @@ def experiment(folder: Path) -> tuple[Path, object]:
     return path, lambda: load_file(path)
 
 
-KINDS = (checkpoint, history, surface("ply"), surface("stl"), surface("glb"), surface("off"), surface("obj"), solid,
-         picture, video, experiment)  # fmt: skip
+ROBOT = """<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz="0 0 -0.2"/><mass value="1.5"/>
+<inertia ixx="0.02" iyy="0.03" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry><box size="1 1 1"/>
+</geometry></visual></link><joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="2" velocity="3"/></joint></robot>"""
+MUJOCO = """<mujoco><compiler angle="degree"/><default><joint damping="0.1"/></default><worldbody><body name="a"
+pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3" mass="2"/><body name="b" pos="0 0 -.3"><joint name="h"
+axis="0 1 0" range="-90 90"/><geom type="capsule" fromto="0 0 0 0 0 -.4" size=".05"/></body></body></worldbody>
+<actuator><motor joint="h"/></actuator></mujoco>"""
+
+
+def robot(text: str, suffix: str):
+    def make(folder: Path) -> tuple[Path, object]:
+        path = folder / f"robot.{suffix}"
+        path.write_text(text)
+        return path, lambda: read_model_file(path)
+
+    return make
+
+
+def motion_npz(folder: Path) -> tuple[Path, object]:
+    path = folder / "motion.npz"
+    np.savez(path, rows=np.random.default_rng(0).normal(size=(20, 7)), lengths=np.array([12, 8]))
+    columns = {"position": [0, 1, 2], "orientation": [3, 4, 5, 6]}
+    return path, lambda: Recording(str(path), 100.0, columns).read()
+
+
+def motion_csv(folder: Path) -> tuple[Path, object]:
+    path = folder / "motion.csv"
+    path.write_text("toss,x,y,z\n" + "".join(f"{k // 5},{k},0.5,{-k}\n" for k in range(10)))
+    return path, lambda: Recording(str(path), 100.0, {"position": ["x", "y", "z"]}, clip="toss").read()
+
+
+def motion_file(folder: Path) -> tuple[Path, object]:
+    path = folder / "motion.toml"
+    path.write_text('title = "a"\n[recording]\nfile = "none.npz"\nrate = 100\n[model]\nname = "rigid"\n')
+    return path, lambda: load_motion(path)
+
+
+def weights(folder: Path) -> tuple[Path, object]:
+    path = folder / "policy.pt"
+    policy = Policy("activation", torch.nn.Linear(8, 3))
+    save_policy(path, policy)
+    return path, lambda: load_policy(path, policy)
+
+
+def outcome(folder: Path) -> tuple[Path, object]:
+    """Of a sweep: taken as it was written, or not at all."""
+    path, told = folder / "outcome.json", {"loss": 1.0, "values": [1.0, 2.0]}
+    keep_outcome(path, told)
+
+    def read() -> None:
+        assert read_outcome(path) in (None, told), "a changed outcome was taken"
+
+    return path, read
+
+
+def dataset(folder: Path) -> tuple[Path, object]:
+    """A shard of videos, and the file beside it that lists it."""
+    name, content = "000000.tar", io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        packed = io.BytesIO()
+        np.savez(packed, frames=np.zeros((2, 4, 4, 3), np.uint8))
+        told = {"values": {"mass": 1.0}, "times": [0.0, 0.1], "index": 0}
+        for suffix, part in (("json", json.dumps(told).encode()), ("npz", packed.getvalue())):
+            member = tarfile.TarInfo(f"000000.{suffix}")
+            member.size = len(part)
+            tar.addfile(member, io.BytesIO(part))
+    path = folder / name
+    path.write_bytes(content.getvalue())
+    about = {"shards": [{"name": name}], "format": "npz", "size": [4, 4]}
+    (folder / "dataset.json").write_text(json.dumps(about))
+
+    def read() -> None:
+        data = VideoDataset(folder)
+        for number in range(len(data)):
+            data[number]
+
+    return path, read
+
+
+KINDS = (checkpoint, history, robot(ROBOT, "urdf"), robot(MUJOCO, "xml"), motion_npz, motion_csv, motion_file, weights,
+         outcome, dataset, surface("ply"), surface("stl"), surface("glb"), surface("off"), surface("obj"),
+         solid, picture, video, experiment)  # fmt: skip
 
 
 def reading(tape: Tape) -> str:

@@ -17,6 +17,7 @@ from diffloom.interfaces import (
     Params,
     ParamSpec,
     State,
+    Stress,
     Surface,
     TermContext,
     Trajectory,
@@ -85,6 +86,10 @@ class WithTerms(Model):
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return self.model.surface(trajectory, self._models(params))
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
+        driven = {name: value for name, value in (control or {}).items() if name in self._inner}
+        return self.model.stress(trajectory, self._models(params), Control(driven))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         inner = self._models(params)

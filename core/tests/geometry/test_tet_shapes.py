@@ -47,6 +47,10 @@ def test_a_gear_is_sound_and_has_teeth_and_a_hole() -> None:
     assert np.linalg.norm(mesh.vertices[mesh.vertex_groups["hole"], :2], axis=1) == pytest.approx(0.4)
     assert len(mesh.tet_groups["teeth"]) == 12 * 2 * 2 * 6
     assert len(gear(0.5, 0.2, 5, 1).tets) == 5 * 48
+    places, count = mesh.vertices, len(mesh.vertices)
+    mirrored = np.lexsort(np.round(places * [1.0, 1.0, -1.0], 9).T)[np.argsort(np.lexsort(np.round(places, 9).T))]
+    assert sorted(mirrored) == list(range(count))
+    assert {frozenset(t) for t in mirrored[mesh.tets]} == {frozenset(t) for t in mesh.tets}
     with pytest.raises(InputError, match="gear: got teeth 2"):
         gear(teeth=2)
 

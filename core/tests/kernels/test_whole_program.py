@@ -1,14 +1,15 @@
 """Programs compiled as one piece, and the private parts of numba that this stands on.
 
 If a test of names or fields fails after an upgrade of numba: everything private is used in backends/whole_program.py,
-in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare them with
-numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`), numba/core/compiler.py
-(how a pipeline finds its library, how results are taken apart) and numba/core/dispatcher.py. Then run all of
-core/tests/kernels, and add the release to TRIED_NUMBA in cli/doctor/runtime.py and raise the bound in
+backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare
+them with numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`),
+numba/core/compiler.py (how a pipeline finds its library, how results are taken apart) and numba/core/dispatcher.py.
+Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in cli/doctor/runtime.py and raise the bound in
 core/pyproject.toml.
 """
 
 import inspect
+import math
 import os
 import subprocess
 import sys
@@ -18,13 +19,18 @@ from typing import ClassVar
 import numba
 import numpy as np
 import pytest
+from numba.core import event, ir
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, CompilerBase, CompileResult
+from numba.core.cpu import CPUContext
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.targetconfig import TargetConfig
+from numba.core.types.functions import BaseFunction
+from numba.core.typing.context import Context
 
 from diffloom.cli.doctor.runtime import TRIED_NUMBA
 from diffloom.kernels import Program, device, launch
-from diffloom.kernels.backends import whole_program
+from diffloom.kernels.backends import quick_numba, whole_program
 from diffloom.kernels.backends.whole_program import DeviceFunction
 
 COMPILER_ARGUMENTS = ["self", "typingctx", "targetctx", "library", "args", "return_type", "flags", "locals"]
@@ -120,6 +126,53 @@ def test_generated_modules_are_let_go():
     assert [name for name in sys.modules if name.startswith("diffloom_generated.test_quadrupling")] == []
 
 
+def new_body():
+    """A function that nobody has compiled, nor what it calls."""
+
+    @device
+    def blended(x, y, k):
+        return x * y - math.sqrt(x) / 3 if k > 2 else (x + y) * 0.5
+
+    @device
+    def body(i, a, out):
+        x = a[i]
+        for k in range(4):
+            x = blended(x, a[(i + k) % a.shape[0]], k)
+        out[i] = x
+
+    return body
+
+
+first_body, second_body = new_body(), new_body()
+
+
+def plainly(a, out):
+    launch(a.shape[0], first_body, a, out)
+
+
+def quickly(a, out):
+    launch(a.shape[0], second_body, a, out)
+
+
+twins = Program("test_twins", (plainly, quickly))
+
+
+def instructions(text):
+    """Names of the machine's instructions in a text of them."""
+    return [line.split()[0] for line in text.splitlines() if line.startswith("\t") and line[1:2] not in ".#"]
+
+
+def test_short_cuts_change_no_instruction_and_are_taken_back():
+    before = [owner.__dict__[name] for owner, name, _ in quick_numba._SHORT_CUTS]
+    a = np.linspace(0.5, 1.0, 9)
+    plain = instructions(twins.assembly("plainly", a, a.copy()))
+    with quick_numba.short_cuts():
+        quick = instructions(twins.assembly("quickly", a, a.copy()))
+    assert len(plain) > 30
+    assert quick == plain
+    assert [owner.__dict__[name] for owner, name, _ in quick_numba._SHORT_CUTS] == before
+
+
 PROGRAMS = """
 from diffloom.kernels import Program, device, launch
 """
@@ -197,6 +250,12 @@ def test_this_numba_was_tried():
         (Compiler, "define_pipelines", ["self"]),
         (CompilerBase, "__init__", COMPILER_ARGUMENTS),
         (CompileResult, "_reduce", ["self"]),
+        (ir.Inst, "_rec_list_vars", ["self", "val"]),
+        (BaseFunction, "get_call_type", ["self", "context", "args", "kws"]),
+        (CPUContext, "load_additional_registries", ["self"]),
+        (Context, "load_additional_registries", ["self"]),
+        (TargetConfig, "values", ["self"]),
+        (event, "broadcast", ["event"]),
         (CompileResult, "_rebuild", None),
         (CPUDispatcher, "compile", ["self", "sig"]),
     ],

@@ -17,7 +17,7 @@ from diffloom_fitting.targets import read_video
 
 ROOT = Path(__file__).parents[3]
 DEMO = Path(__file__).parents[1] / "src" / "diffloom_fitting" / "demo"
-TALL, WIDE, FOOT = 324, 432, 78
+TALL, WIDE, FOOT = 324, 432, 96
 EXPOSURES = 5
 INK, SOFT, BACK = (236, 240, 246), (152, 164, 182), (10, 13, 20)
 
@@ -70,10 +70,10 @@ def _panel(title: str, lines: list[str], frames) -> np.ndarray:
     canvas = Image.new("RGB", (WIDE, TALL + FOOT), BACK)
     canvas.paste(Image.fromarray(frames.max(axis=0)), (0, 0))
     draw = ImageDraw.Draw(canvas)
-    draw.text((14, 10), title, fill=INK, font=ImageFont.load_default(size=19))
-    small = ImageFont.load_default(size=13)
+    draw.text((14, 10), title, fill=INK, font=ImageFont.load_default(size=21))
+    small = ImageFont.load_default(size=17)
     for number, line in enumerate(lines):
-        draw.text((14, TALL + 4 + 17 * number), line, fill=SOFT, font=small)
+        draw.text((14, TALL + 2 + 22 * number), line, fill=SOFT, font=small)
     draw.line([(WIDE - 1, 0), (WIDE - 1, TALL + FOOT)], fill=(60, 66, 78))
     return np.asarray(canvas)
 

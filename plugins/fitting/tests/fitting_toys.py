@@ -24,6 +24,7 @@ from diffloom.interfaces import (
     Renderer,
     SimulationError,
     State,
+    Stress,
     Surface,
     Trajectory,
 )
@@ -73,6 +74,13 @@ class ToyModel(Model):
             return State(q, u, state.time + dt)
 
         return CustomStep(step, tuple(params.values()))
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress:
+        """A number that is easy to foretell: a thousand times the speed, plus the push."""
+        speed = 1e3 * trajectory.u.norm(dim=2)
+        if control is not None and "push" in control:
+            speed = speed + control["push"]
+        return Stress(speed.repeat_interleave(3, dim=1))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         size = params["size"] if "size" in params else torch.tensor(1.0, dtype=params.dtype)

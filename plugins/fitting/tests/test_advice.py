@@ -61,3 +61,8 @@ def test_the_same_run_is_cited_alike_and_another_not():
     assert line != cite("A throw", result(), {"seed": 2})
     assert "diffloom" in line
     assert "green" in line
+
+
+def test_what_is_not_seen_at_all_is_the_only_advice():
+    (only,) = advice(result(visible="red", converged="amber", identifiable="red", explained="red"))
+    assert "camera" in only

@@ -53,7 +53,11 @@ STATE = Network("push", "state", every=3, hidden=(4,), scale=2.0)
 IMAGE = Network("push", "image", every=4, channels=(3, 4), image_size=(16, 16), scale=2.0)
 
 
-@pytest.mark.parametrize("network", [STATE, IMAGE], ids=["state", "image"])
+IMAGES = replace(IMAGE, frames=3, every=2)
+MOMENTS = Network("push", "image", every=4, reads="moments", hidden=(4,), image_size=(16, 12), frames=2, scale=2.0)
+
+
+@pytest.mark.parametrize("network", [STATE, IMAGE, IMAGES, MOMENTS], ids=["state", "image", "images", "moments"])
 @pytest.mark.parametrize("gradient", [StoreAll(), Checkpointed()], ids=["stored", "checkpointed"])
 def test_gradients_of_closed_loops_are_those_of_finite_differences(network, gradient):
     scene = policy_scene(network, gradient=gradient)
@@ -73,10 +77,11 @@ def test_gradients_of_closed_loops_are_those_of_finite_differences(network, grad
     assert not torch.equal(other, scene.rollout({}, [10], NoGradient()).control["push"])
 
 
-def test_a_closed_loop_is_the_same_whichever_way_it_is_kept():
+@pytest.mark.parametrize("network", [STATE, IMAGES], ids=["state", "images"])
+def test_a_closed_loop_is_the_same_whichever_way_it_is_kept(network):
     runs = {}
     for name, gradient in {"stored": StoreAll(), "segments": Checkpointed(), "short": Checkpointed(3)}.items():
-        scene = policy_scene(STATE, 11, gradient)
+        scene = policy_scene(network, 11, gradient)
         weights = {k: v.clone().requires_grad_() for k, v in scene.policy.weights(torch.float64).items()}
         made = scene.rollout(weights, [0, 4, 11])
         made.trajectory.q.square().sum().backward()

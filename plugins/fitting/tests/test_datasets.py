@@ -42,9 +42,8 @@ velocity = { normal = [0.0, 0.5], each = true }
 
 @pytest.fixture
 def made(tmp_path):
-    (tmp_path / "chain.toml").write_text(EXPERIMENT)
-
-    def made(folder, shard=4, count=10, kind="npz", **how):
+    def made(folder, shard=4, count=10, kind="npz", text=EXPERIMENT):
+        (tmp_path / "chain.toml").write_text(text)
         recipe = Recipe(str(tmp_path / "chain.toml"), count, shard, seed=7, format=kind)
         seen = []
         about = make_dataset(recipe, tmp_path / folder, LocalPool(1), lambda there, new: seen.append(new))
@@ -67,6 +66,18 @@ def test_samples_are_those_of_single_scenes(made, tmp_path):
         image = scene.render(values, item["times"], ("rgba",), NoGradient()).image
         assert torch.equal(item["video"], image.bytes()[..., :3])
     assert len({float(data[k]["values"]["stiffness"]) for k in range(10)}) == 10
+
+
+def test_a_camera_that_exposes_for_a_while_records_the_same_in_a_dataset(made, tmp_path):
+    blurred = EXPERIMENT.replace("distance = 3\n", "distance = 3\nexposure = 0.015\nsubframes = 3\n")
+    sharp, seen = (
+        fitting.VideoDataset(made(name, 2, 2, text=text)[0])[1] for name, text in (("a", EXPERIMENT), ("b", blurred))
+    )
+    loaded = load_file(tmp_path / "chain.toml", changes={"seed": 7 + 1})
+    scene = build_scene(loaded)
+    image = scene.render(build_truth(loaded, scene), seen["times"], ("rgba",), NoGradient()).image
+    assert torch.equal(seen["video"], image.bytes()[..., :3])
+    assert not torch.equal(seen["video"], sharp["video"])
 
 
 def test_sample_k_depends_on_nothing_but_k(made):
@@ -117,3 +128,29 @@ def test_wrong_recipes_are_told(tmp_path):
         Recipe("x.toml", 1, format="avi")
     with pytest.raises(InputError, match="no dataset is there"):
         fitting.VideoDataset(tmp_path)
+
+
+def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
+    from click.testing import CliRunner
+
+    from diffloom_fitting.commands.dataset import dataset
+
+    (tmp_path / "chain.toml").write_text(EXPERIMENT)
+    words = [
+        str(tmp_path / "chain.toml"),
+        "--count",
+        "3",
+        "--out",
+        str(tmp_path / "set"),
+        "--shard",
+        "2",
+        "--format",
+        "npz",
+    ]
+    first, again = (CliRunner().invoke(dataset, words, catch_exceptions=False) for _ in range(2))
+    assert first.exit_code == again.exit_code == 0
+    assert "3 of 3 videos" in first.output and "made 3 videos" in first.output
+    assert "MiB in 2 shards" in first.output
+    assert "3 of 3 videos are there already" in again.output
+    assert "made" not in again.output
+    assert len(fitting.VideoDataset(tmp_path / "set")) == 3

@@ -15,7 +15,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.commands.export import export as command
 from diffloom_fitting.commands.run import run
 from diffloom_fitting.exports import export
-from diffloom_fitting.playback import load_playback, strain, strain_colours
+from diffloom_fitting.playback import load_playback, scale_colours, strain
 
 
 @pytest.fixture
@@ -130,6 +130,6 @@ def test_strain_is_that_of_a_known_stretch():
     assert strain(rest, (1.25 * rest) @ turn, faces) == pytest.approx(np.full(4, 0.25), abs=1e-6)
     longer = rest * np.array([1.5, 1.0, 1.0], dtype=np.float32)
     assert strain(rest, longer, faces[:1])[:3] == pytest.approx(np.full(3, 0.5), abs=1e-6)
-    colours = strain_colours(np.array([0.0, 0.25, 9.0]), 0.5)
+    colours = scale_colours(np.array([0.0, 0.25, 9.0]), 0.5)
     assert colours[0].tolist() == [68, 1, 84]
     assert colours[2].tolist() == [253, 231, 37]

@@ -7,6 +7,7 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom.plugins import UnknownNameError
 from diffloom_fitting.files import ExperimentFile, build_experiment, build_scene, load_file
+from diffloom_fitting.files.draws import opposite
 from diffloom_fitting.fits import run_fit
 
 TOY = """
@@ -106,6 +107,17 @@ def test_several_starts_are_drawn_or_scattered(toy_file):
     assert len(gravities) == 2
     assert len({float(start["drag"]) for start in experiment.starts}) == 2
     assert all(6.0 < g < 12.0 for g in gravities)
+
+
+def test_a_second_start_lies_across_the_range(toy_file):
+    experiment = build_experiment(load_file(toy_file, settings=["starts.count=3", "starts.opposite=true"]))
+    first = float(experiment.layout.decode(experiment.start())["gravity"])
+    second, third = (float(start["gravity"]) for start in experiment.starts)
+    assert first + second == pytest.approx(6.0 + 12.0)
+    assert third not in (first, second)
+    assert opposite({"log_uniform": [1.0, 100.0]}, 2.0) == pytest.approx(50.0)
+    assert opposite({"normal": [3.0, 1.0]}, 2.0) == pytest.approx(4.0)
+    assert opposite({"choice": [3.0, 1.0]}, 3.0) == 3.0
 
 
 BAD = [

@@ -8,7 +8,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import IoU, MultiScale, PixelError, SilhouetteError, StateError
-from diffloom_fitting.objective import Evaluation
+from diffloom_fitting.objective import Evaluation, Objective, Trial
 from diffloom_fitting.optimisers import Adam, BasinHopping, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
 from diffloom_fitting.scene import Appearance, Orbit, Policy, Scene, Sinusoids
 from diffloom_fitting.schedules import Schedule
@@ -132,10 +132,38 @@ def test_a_kept_curvature_saves_simulations():
     assert kept.evaluations < 0.8 * fresh.evaluations
 
 
+def test_gauss_newton_asks_for_nothing_twice(monkeypatch):
+    """No gradient of a step that does not lower the loss, no residuals of a place that was seen."""
+    scene = toy_scene()
+    experiment = Experiment(scene, synthesise(scene, TRUTH), [Unknown("gravity", 9.0), Unknown("drag", 0.4)])
+    objective = experiment.objective()
+    counts = {"backward": 0, "residuals": 0}
+    for name in counts:
+        whole = getattr(Objective, name)
+
+        def told(self, *args, name=name, whole=whole):
+            counts[name] += 1
+            return whole(self, *args)
+
+        monkeypatch.setattr(Objective, name, told)
+    optimiser = GaussNewton(damping=1e-12)
+    here = optimiser.begin(objective, experiment.start(0), 0)
+    assert torch.equal(here.residuals, objective.residuals(here.z))
+    counts["residuals"] = 0
+    while here.done is None:
+        before = here
+        here = optimiser.step(objective, here, 1.0)
+    assert counts["residuals"] == 0
+    assert counts["backward"] < before.evaluations
+    assert before.value <= objective.rounding
+    assert here.done == "the loss is rounding error"
+
+
 class Cells:
     """A saw of 20 teeth beside a parabola with its minimum at 0.3: downhill leads to the edge of one's own tooth."""
 
     prior_numbers = 0
+    rounding = 0.0
 
     def residuals(self, z):
         return torch.stack([z[0] - 0.3, 0.5 * torch.remainder(20.0 * (z[0] - 0.3), 1.0)])
@@ -146,6 +174,9 @@ class Cells:
     def evaluate(self, z):
         along, tooth = self.residuals(z)
         return Evaluation(float(along**2 + tooth**2) / 2.0, torch.stack([along + 10.0 * tooth]))
+
+    def trial(self, z):
+        return Trial(self, z, seen=self.evaluate(z))
 
 
 def test_basin_hopping_cross_jumps():
@@ -216,6 +247,25 @@ def test_schedules_of_blur_and_horizon():
     assert result.history[1].renderer == {"sigma": 4.0}
     assert result.history[-1].renderer == {"sigma": 2.0}
     assert [result.history[1].horizon, result.history[-1].horizon] == [0.3, 1.0]
+
+
+def test_a_stage_may_see_another_known_parameter():
+    """The first stage, with a drag that is wrong, ends elsewhere than the second, with the right one."""
+    scene = toy_scene()
+    target = synthesise(scene, TRUTH)
+    right = scene.with_params({"drag": float(TRUTH["drag"])})
+    eased = Stage(GaussNewton(), 12, params={"drag": Schedule(3.0, 3.0)})
+    experiment = Experiment(right, target, [Unknown("gravity", 9.0)], stages=(eased, Stage(GaussNewton(), 12)))
+    result = run_fit(experiment)
+    assert result.estimates[0].error < 1e-6
+    (first,) = [r for r in result.history if r.stage == 1 and r.iteration == 0]
+    assert abs(float(torch.as_tensor(first.values["gravity"])) / float(TRUTH["gravity"]) - 1.0) > 1e-2
+    assert result.history[0].renderer == {"params.drag": 3.0}
+    with pytest.raises(InputError, match="'drag' is sought"):
+        Experiment(scene, target, [Unknown("drag", 0.5)], stages=(eased,))
+    wrong = Stage(GaussNewton(), params={"dragg": eased.rate})
+    with pytest.raises(InputError, match="nothing called 'dragg'"):
+        Experiment(scene, target, [Unknown("gravity", 9.0)], stages=(wrong,))
 
 
 def test_the_best_of_several_starts_is_kept():

@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.datasets.reading import VideoDataset
 from diffloom_fitting.files import load_file
+from diffloom_fitting.motion.recordings import Recording
 from diffloom_fitting.report.video import write_video
 from diffloom_fitting.targets import limits, read_video
 from diffloom_fitting.targets.folder import read_image
@@ -124,3 +126,43 @@ def test_huge_experiment_files_are_not_read(tmp_path):
         file.truncate(2**30)
     with pytest.raises(InputError, match="larger than 16 MB"):
         load_file(tmp_path / "huge.toml")
+
+
+POSITION = {"position": [0, 1, 2]}
+
+
+def test_measured_motion_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, rows=np.zeros((100_000, 3)), lengths=np.array([100_000]))
+    assert len(Recording(str(path), 100.0, POSITION).read()) == 1
+    monkeypatch.setattr(limits, "MOST_BYTES", 10**6)
+    with pytest.raises(InputError, match="it unpacks to more than"):
+        Recording(str(path), 100.0, POSITION).read()
+
+
+@pytest.mark.parametrize(
+    "name, content, told",
+    [
+        ("a.npz", b"PK\x03\x04 nothing", "it cannot be read"),
+        ("a.csv", b"x,y,z\n1,2,three\n", "could not convert string to float"),
+        ("a.csv", b"x,y,z\n\xff\xfe\n", "it cannot be read"),
+    ],
+)
+def test_damaged_motion_is_refused_by_name(tmp_path, name, content, told):
+    (tmp_path / name).write_bytes(content)
+    columns = POSITION if name.endswith("npz") else {"position": ["x", "y", "z"]}
+    with pytest.raises(InputError, match=rf"{name}: .*{told}"):
+        Recording(name, 100.0, columns).read(tmp_path)
+
+
+def test_clips_without_frames_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", rows=np.zeros((4, 3)), lengths=np.array([5, -1]))
+    with pytest.raises(InputError, match="lengths add up to 4"):
+        Recording("a.npz", 100.0, POSITION).read(tmp_path)
+
+
+def test_a_damaged_dataset_is_refused(tmp_path):
+    (tmp_path / "dataset.json").write_text('{"shards": [{"name": "000000.tar"}], "format": "npz", "size": [4, 4]}')
+    (tmp_path / "000000.tar").write_bytes(b"no archive" * 100)
+    with pytest.raises(InputError, match="expected a folder that `diffloom dataset` made"):
+        VideoDataset(tmp_path)

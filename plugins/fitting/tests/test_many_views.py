@@ -10,7 +10,6 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.plugins import get_loss, get_model, get_renderer
 from diffloom_fitting import many_views
-from diffloom_fitting.fits import as_unknowns
 from diffloom_fitting.optimisers.jacobian import jacobian
 
 
@@ -23,7 +22,7 @@ def objective(unknowns, loss="mse", cameras=None):
     truth = {"stiffness": 120.0, "mass": 0.2}
     video = fitting.synthesise_views(scene, truth, rate=33) if cameras else fitting.synthesise(scene, truth, rate=33)
     stage = fitting.Stage(fitting.GaussNewton(), 1)
-    experiment = fitting.Experiment(scene, video, as_unknowns(unknowns), get_loss(loss)(), (stage,))
+    experiment = fitting.Experiment(scene, video, unknowns, get_loss(loss)(), (stage,))
     return experiment.objective(), experiment.start()
 
 

@@ -112,6 +112,25 @@ def test_the_page_holds_the_surfaces_to_16_bits(report):
     assert np.frombuffer(base64.b64decode(scene["faces"]), "<u4").max() < fit.shape[1]
 
 
+def test_the_page_holds_the_stress_that_the_model_tells_and_no_strain_of_what_is_rigid(report):
+    scene = page_data_of(report)["scene"]
+    assert list(scene["fields"]) == ["stress"]
+    found = {}
+    for body in scene["bodies"]:
+        shades = np.frombuffer(base64.b64decode(body["fields"]["stress"]), np.uint8)
+        found[body["name"]] = shades.reshape(len(body["times"]), body["count"])
+    most = float(re.fullmatch(r"from 0 to ([\d.]+) kPa and above", scene["fields"]["stress"])[1])
+    assert found["fit"].max() == 255  # whose scale it is
+    # The toy's stress is a thousand times its speed: it starts with the one in the file, and a step goes as far as the
+    # speed after it.
+    told = (found["truth"][:, 0] - 1.0) / 254.0 * most
+    truth = next(body for body in scene["bodies"] if body["name"] == "truth")
+    vertices = np.frombuffer(base64.b64decode(truth["vertices"]), "<u2").reshape(len(truth["times"]), -1, 3) / 65535.0
+    steps = np.linalg.norm(np.diff(vertices[:, 0] * np.array(truth["size"]), axis=0), axis=1)
+    assert told[0] == pytest.approx(5.0**0.5, rel=0.01)
+    np.testing.assert_allclose(told[1:], steps / np.diff(truth["times"]), rtol=0.02)
+
+
 @pytest.fixture(scope="module")
 def browser():
     with Browser() as running:
@@ -166,6 +185,15 @@ def test_clicking_through_the_report(report, browser):
     assert page.ask(SHOWN)[1] not in (difference[1], later[1])
     page.ask("diffloom.viewer.eye.far *= 8, diffloom.viewer.redraw()")  # so far that the camera itself is in view
     solid = page.ask(SOLID)
+    scale = "document.getElementById('scale').hidden"
+    assert page.ask(scale)
+    page.click("input[name=colour][value=stress]")
+    assert page.ask(SOLID) != solid
+    assert not page.ask(scale)
+    assert page.ask("document.getElementById('scale').textContent") == page.ask("data.scene.fields.stress")
+    page.click("input[name=colour][value='']")
+    assert page.ask(SOLID) == solid
+    assert page.ask(scale)
     for choice in ("input[name=body][value=start]", "input[value=apart]", "input[name=frusta]"):
         page.click(choice)
         changed = page.ask(SOLID)
@@ -180,6 +208,25 @@ def test_clicking_through_the_report(report, browser):
     page.click(".scrub button")
     page.wait(f"diffloom.time !== {before!r}")
     assert page.faults() == []
+
+
+@pytest.mark.parametrize("shutter", ["exposure = 0.03\nsubframes = 4", "readout = 0.02"])
+def test_a_report_shows_what_an_exposing_or_rolling_camera_records(tmp_path, toy_registry, monkeypatch, shutter):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy.toml").write_text(TOY.replace("elevation = 10\n", f"elevation = 10\n{shutter}\n"))
+    done = CliRunner().invoke(run, ["toy.toml", "--out", "out"], catch_exceptions=False)
+    assert done.exit_code == 0
+    data = page_data_of(tmp_path / "out" / "report.html")
+    (view,) = data["views"]
+    sheets = {
+        name: np.asarray(Image.open(io.BytesIO(base64.b64decode(text.split(",")[1])))).astype(int)
+        for name, text in view["panels"].items()
+    }
+    assert len(view["times"]) == 11
+    # The fit found the truth, so what is drawn of it is what the camera recorded.
+    assert np.abs(sheets["fit"] - sheets["target"]).max() <= 1
+    assert np.abs(sheets["start"] - sheets["target"]).max() > 10
+    assert [len(body["times"]) for body in data["scene"]["bodies"]] == [11, 11, 11]
 
 
 def test_reports_name_no_place_outside_the_run(report):

@@ -15,6 +15,7 @@ NAMES = (
     "air.lift",
     "air.angular_damping",
     "air.wind",
+    "air.buoyancy",
     "velocity",
     "angular_velocity",
 )
@@ -27,7 +28,8 @@ def model(**settings):
 def values():
     return {
         "air.linear_drag": 0.02, "air.quadratic_drag": 0.015, "air.lift": 0.004, "air.angular_damping": 1e-3,
-        "air.wind": [0.7, -0.2, 0.4], "velocity": [3.0, 1.0, -2.0], "angular_velocity": [4.0, -6.0, 9.0],
+        "air.wind": [0.7, -0.2, 0.4], "air.buoyancy": [0.02, 0.1, -0.03],
+        "velocity": [3.0, 1.0, -2.0], "angular_velocity": [4.0, -6.0, 9.0],
     }  # fmt: skip
 
 
@@ -72,3 +74,12 @@ def test_lift_turns_the_path_of_a_rotating_ball():
     speed, turned = float(path.u[0, 0, :3].norm()), math.atan2(float(path.u[0, 0, 1]), float(path.u[0, 0, 0]))
     assert turned == pytest.approx(1e-3 * 10.0 / 0.05 * 0.4, rel=0.02)  # omega x v turns by s omega / m
     assert speed == pytest.approx(4.0, rel=0.01)
+
+
+def test_air_bears_a_ball_and_is_carried_along():
+    air, mass = get_term("air").around_ball(0.1, 0.05, coefficient=0.0)
+    scene = WithTerms(RigidModel([BALL | {"mass": mass}], ground=False), {"air": air})
+    path = simulate(scene, scene.params(torch.float64), dt=0.01, steps=10, save=(10,))
+    displaced = 1.2 * 4.0 / 3.0 * math.pi * 0.1**3
+    falls = 9.81 * (0.05 - displaced) / (0.05 + 0.5 * displaced)
+    assert float(path.u[0, 0, 1]) == pytest.approx(-falls * 0.1, rel=1e-9)

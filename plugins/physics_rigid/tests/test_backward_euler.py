@@ -34,7 +34,8 @@ def test_a_box_comes_to_rest_at_steps_that_break_the_explicit_scheme(dt: float) 
     assert float(explicit.q[:, 0, 1].max()) > 1.0, "with the law whose damping sets the step"
 
 
-def test_gradients_through_an_impact() -> None:
+@pytest.mark.parametrize("scheme", ["backward_euler", pytest.param("implicit_midpoint", marks=pytest.mark.slow)])
+def test_gradients_through_an_impact(scheme: str) -> None:
     model = RigidModel([BOX])
     params = model.params(torch.float64)
     dt, steps = 1 / 240, 60
@@ -50,12 +51,10 @@ def test_gradients_through_an_impact() -> None:
     )
 
     def run(**values: Tensor) -> Tensor:
-        result = simulate(
-            model, params.replace(**values), dt=dt, steps=steps, save=[steps], integrator="backward_euler"
-        )
+        result = simulate(model, params.replace(**values), dt=dt, steps=steps, save=[steps], integrator=scheme)
         return torch.cat([result.q, 0.1 * result.u], dim=-1)
 
-    result = simulate(model, params, dt=dt, steps=steps, integrator="backward_euler")
+    result = simulate(model, params, dt=dt, steps=steps, integrator=scheme)
     system = model.dynamics(params, Control())
     assert any(float(system.force(q, u).abs().max()) > 0.0 for q, u in zip(result.q, result.u, strict=True))
     check_gradient(run, {name: params[name] for name in names}, tolerance=1e-5, step=1e-5)

@@ -44,6 +44,31 @@ def test_forces_of_every_option_and_their_adjoints(sliding: float) -> None:
     assert {each.name for each in found if abs(each.autograd) > 0.0} >= {"q", "u", *names} - set(forgotten)
 
 
+@pytest.mark.parametrize("smoothing", [0.5, 0.3])
+def test_a_rounded_corner_shows_stiffness_and_coefficient_of_every_point(smoothing: float) -> None:
+    """One body sticks and one slides; at 0 it is Coulomb's law to the bit."""
+    bodies = [{"shape": "box", "size": [0.4] * 3, "mass": 2.0, "position": [0.0, 0.19, 0.0]},
+              {"shape": "box", "size": [0.2] * 3, "mass": 1.0, "position": [2.0, 0.09, 0.0]}]  # fmt: skip
+    model = RigidModel(bodies, contact={"friction": "smooth"}, collisions=False)
+    values = {"friction_stiffness": [80.0, 300.0], "friction": [0.3, 0.4], "friction_smoothing": smoothing}
+    base = model.params(DOUBLE, **values)
+    u = torch.tensor([[0.2, -0.3, 0.1, 0.1, 0.2, -0.3], [-3.0, -0.6, 0.5, 0.2, 0.1, 0.2]], dtype=DOUBLE)
+    q = model.initial_state(base).q
+
+    def force(q: Tensor, u: Tensor, **given: Tensor) -> Tensor:
+        return model.dynamics(base.replace(**given), Control()).force(q, u, dt=1e-3)
+
+    inputs = {"q": q, "u": u, **{name: base[name] for name in model.contact.names}}
+    found = check_gradient(force, inputs, tolerance=1e-6, step=1e-5)
+    assert all(abs(each.autograd) > 0.0 for each in found)
+    sharp = RigidModel(bodies, collisions=False)
+    given = {"friction_stiffness": [80.0, 300.0], "friction": [0.3, 0.4]}
+    there = sharp.dynamics(sharp.params(DOUBLE, **given), Control()).force(q, u, dt=1e-3)
+    assert torch.equal(force(q, u, friction_smoothing=torch.zeros(2, dtype=DOUBLE)), there)
+    # Never more than Coulomb's.
+    assert bool((force(q, u)[:, :3:2].norm(dim=1) < there[:, :3:2].norm(dim=1)).all())
+
+
 def test_friction_along_the_axes_and_against_turning_is_that_of_the_closed_forms() -> None:
     box = {"shape": "box", "size": [1.0, 0.4, 1.0], "friction": 0.4, "position": [0.0, 0.19975, 0.0]}
     ball = {"shape": "sphere", "radius": 0.2, "position": [0.0, 0.1999, 0.0], "friction": 0.4}

@@ -105,13 +105,16 @@ def test_a_sphere_rebounds_by_the_closed_form(speed: float) -> None:
     ball = {"shape": "sphere", "radius": 0.1, "restitution": 0.6, "velocity": [0.0, -speed, 0.0]}
     model = RigidModel([{**ball, "position": [0.0, 0.1, 0.0]}])
     dt = model.suggested_dt()
+    off = []
     for part in np.linspace(0.0, 1.0, 8, endpoint=False):
         place = [[0.0, 0.1 + part * speed * dt + 1e-12, 0.0]]
         params = model.params(DOUBLE, gravity=[0.0, 0.0, 0.0], position=place)
         after = simulate(model, params, dt=dt, steps=600, save=[600]).last
         assert float(after.q[0, 1]) > 0.1
         expected = rebound(float(params["contact_dissipation"]), speed)
-        assert float(after.u[0, 1]) / speed == pytest.approx(expected, rel=0.01)
+        off.append(abs(float(after.u[0, 1]) / speed / expected - 1.0))
+    print(f"restitution at {speed:g} m/s: at most {100.0 * max(off):.2g} % from the closed form")
+    assert max(off) < 0.01
 
 
 def dropped(shape: str, restitution: float, count: int, seed: int) -> RigidModel:
@@ -159,7 +162,9 @@ def test_energy_never_grows() -> None:
 @pytest.mark.slow
 def test_energy_never_grows_in_500_drops() -> None:
     kinds = (("box", 0.3), ("box", 0.6), ("box", 0.9), ("sphere", 0.6), ("capsule", 0.8))
-    assert sum(check_energy(dropped(*kind, 100, seed)) for seed, kind in enumerate(kinds, start=1)) > 300
+    bounced = sum(check_energy(dropped(*kind, 100, seed)) for seed, kind in enumerate(kinds, start=1))
+    print(f"no body of 500 gained energy; {bounced} flew more than once")
+    assert bounced > 300
 
 
 def test_a_toe_and_stribeck_friction_have_exact_gradients() -> None:

@@ -7,7 +7,7 @@ import torch
 
 from diffloom import get_integrator, get_model, simulate
 from diffloom.dynamics import Mechanics
-from diffloom.interfaces import Control, InputError, NoGradient, State
+from diffloom.interfaces import Control, InputError, NoGradient, State, Trajectory
 from diffloom.kernels import num_threads, set_num_threads
 from diffloom.testing.gradients import check_gradient
 from diffloom_physics_world.model import World
@@ -172,3 +172,28 @@ def test_a_body_follows_its_path():
     path = simulate(world, params, dt=dt, steps=steps, save=(steps,), control=Control({"hand.place": place}))
     held = world.attachments[0].ends[0].place(path[0])
     assert held.tolist() == pytest.approx(place[-1].tolist(), abs=2e-3)
+
+
+def stress_at_start(bodies, **values):
+    world = World(bodies, contacts=False)
+    params = world.params(DOUBLE, **values)
+    start = world.initial_state(params)
+    q, u = ({name: pair[k][None] for name, pair in start.sets.items()} for k in (0, 1))
+    path = Trajectory(q, u, torch.zeros(1, dtype=DOUBLE))
+    return world.stress(path, params), world.surface(path, params).vertices.shape[1]
+
+
+def test_stress_is_that_of_the_bodies_which_have_one():
+    sheet = get_model("cloth")({"shape": "grid", "cells": [2, 2], "size": [0.4, 0.4]})
+    solid = get_model("fem")("box", size=(0.2, 0.2, 0.2), cells=(1, 1, 1))
+    wide = {"sheet.start_shape": 1.2 * torch.from_numpy(sheet.sheet.vertices)}
+    found, count = stress_at_start({"ball": ball(), "sheet": sheet}, **wide)
+    assert found.unit == "N/m"
+    assert found.values.shape == (1, count)
+    assert int(found.values.isnan().sum()) == count - 9
+    assert float(found.values[found.values.isfinite()].min()) > 1.0
+    # Beside a solid, whose stress is a pressure, a sheet of unknown thickness cannot be compared.
+    found, count = stress_at_start({"sheet": sheet, "solid": solid}, **wide)
+    assert found.unit == "Pa"
+    assert int(found.values.isnan().sum()) == 9
+    assert stress_at_start({"ball": ball()})[0] is None

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from diffloom_viewer.cameras import recorders
 from diffloom_viewer.command import view
+from diffloom_viewer.drawing import linear
 from diffloom_viewer.sliders import knobs, turned
 
 
@@ -47,6 +48,11 @@ def test_a_camera_sees_what_it_recorded(playback):
     assert one.at(float(one.times[3]) + 1e-4) == 3
 
 
+def test_colours_of_a_screen_become_amounts_of_light():
+    found = linear(np.array([[0, 10, 128], [188, 255, 255]], dtype=np.uint8))
+    assert found.tolist() == [[0, 1, 55], [128, 255, 255]]  # 188 on a screen is half of the light
+
+
 def test_turning_a_slider_simulates_anew(window):
     assert list(window.bodies) == ["start", "fit", "truth"]
     place, slider = next(iter(window.knobs.items()))
@@ -64,6 +70,15 @@ def test_every_choice_is_drawn(window):
         for colour in window.colouring.options:
             window.layout.value, window.colouring.value, window.forces.value = layout, colour, True
             window.redraw()
+    assert window.colouring.options == ("by body", "appearance", "strain", "stress")
+    assert window.scale.visible
+    assert window.bar.visible
+    assert window.scale.value.startswith("from 0 to ")
+    assert window.scale.value.endswith(" kPa and above")
+    assert window.largest.value == "none"
+    window.colouring.value = "by body"
+    window.redraw()
+    assert not window.scale.visible
     assert window.time == pytest.approx(0.5 * float(window._times[-1]))
     assert window.clock_text.value.startswith(f"{window.time:.4g}")
 
@@ -87,6 +102,12 @@ def test_clicking_through_the_page(window):
         label = "[...document.querySelectorAll('label')].find(l => l.textContent.includes('contact forces')).htmlFor"
         page.ask(f"document.getElementById({label}).click()")
         until(lambda: window.forces.value)
+        # Colours are a list that opens.
+        page.ask("[...document.querySelectorAll('input')].find(i => i.value === 'by body').click()")
+        page.wait("[...document.querySelectorAll('[role=option]')].some(o => o.textContent === 'stress')")
+        page.ask("[...document.querySelectorAll('[role=option]')].find(o => o.textContent === 'stress').click()")
+        until(lambda: window.colouring.value == "stress" and window.scale.visible)
+        page.wait("[...document.querySelectorAll('input')].some(i => i.value.startsWith('from 0 to'))")
         assert page.faults() == []
 
 

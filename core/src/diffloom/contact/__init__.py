@@ -1,6 +1,6 @@
 """Contact with planes and obstacles, shared by every model."""
 
-from diffloom.contact.friction_laws import Anisotropic, Coulomb, Stribeck
+from diffloom.contact.friction_laws import Anisotropic, Coulomb, SmoothCoulomb, Stribeck
 from diffloom.contact.ground_plane import contact_rows, contact_specs, ground, unit_normal
 from diffloom.contact.law import ContactLaw, FrictionFunctions, FrictionLaw, NormalFunctions, contact_law
 from diffloom.contact.laws import HuntCrossley, Linear
@@ -19,6 +19,7 @@ __all__ = [
     "NormalFunctions",
     "Pose",
     "Shape",
+    "SmoothCoulomb",
     "Stribeck",
     "contact_law",
     "contact_points",

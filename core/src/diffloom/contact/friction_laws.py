@@ -1,4 +1,4 @@
-"""Friction laws of the core: Coulomb's cone, Stribeck's with more friction at low speed, one that knows directions."""
+"""Friction laws of the core: Coulomb's cone, the same with a round corner, Stribeck's, one that knows directions."""
 
 from __future__ import annotations
 
@@ -49,6 +49,37 @@ class Coulomb(FrictionLaw):
 
         return FrictionFunctions(
             2, kernels.coulomb_slope, kernels.coulomb_adjoint, kernels.coulomb_pair, kernels.coulomb_pair_adjoint,
+            turning=self.turning, lanes=True,
+        )  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class SmoothCoulomb(FrictionLaw):
+    """Coulomb with a round corner between sticking and sliding: k_f |v_t| (1 + r^(1/b))^(-b), r = k_f |v_t| / (mu f_n).
+
+    Under Coulomb a point that slides says nothing of k_f and one that sticks nothing of mu; here every point says
+    something of both, which is what a fit needs that starts on the wrong side. ``friction_smoothing`` b = 0 is
+    Coulomb's law itself; 0.5, the most, adds sticking and sliding in quadrature. turning: as for Coulomb.
+    """
+
+    turning: bool = False
+
+    @cached_property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        doc = "how round the corner between sticking and sliding is (b): 0 is Coulomb's law"
+        return (
+            _stiffness(),
+            friction_spec(),
+            ParamSpec("friction_smoothing", 0.5, "", doc, bounds=(0.0, 0.5)),
+            *_radii(self.turning),
+        )
+
+    def functions(self) -> FrictionFunctions:
+        from diffloom.contact import smooth_friction_kernels as kernels
+
+        return FrictionFunctions(
+            3, kernels.smooth_slope, kernels.smooth_adjoint, kernels.smooth_pair, kernels.smooth_pair_adjoint,
             turning=self.turning,
         )  # fmt: skip
 
@@ -79,7 +110,7 @@ class Stribeck(FrictionLaw):
 
         return FrictionFunctions(
             4, kernels.stribeck_slope, kernels.stribeck_adjoint, kernels.stribeck_pair, kernels.stribeck_pair_adjoint,
-            turning=self.turning,
+            turning=self.turning, lanes=True,
         )  # fmt: skip
 
 
@@ -109,11 +140,13 @@ class Anisotropic(FrictionLaw):
 
         return FrictionFunctions(
             5, coulomb_slope, kernels.anisotropic_adjoint, kernels.anisotropic_pair, kernels.anisotropic_pair_adjoint,
-            anisotropic=True, turning=self.turning,
+            anisotropic=True, turning=self.turning, lanes=True,
         )  # fmt: skip
 
 
-FRICTION_LAWS: dict[str, type[FrictionLaw]] = {"coulomb": Coulomb, "stribeck": Stribeck, "anisotropic": Anisotropic}
+FRICTION_LAWS: dict[str, type[FrictionLaw]] = {
+    "coulomb": Coulomb, "smooth": SmoothCoulomb, "stribeck": Stribeck, "anisotropic": Anisotropic,
+}  # fmt: skip
 
 
 def friction_law(given: object) -> FrictionLaw:

@@ -9,7 +9,7 @@ import functools
 from typing import NamedTuple
 
 from diffloom.contact.anisotropic_kernels import anisotropic_contact
-from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, mul3, sqrt, st3, sub3
+from diffloom.kernels import add3, constant, device, dot3, fma3, ld3, mul3, sqrt, st3, sub3, where
 
 
 class Contact(NamedTuple):
@@ -112,10 +112,37 @@ def zero_5(x):
     return (constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0))
 
 
-#: How rows of so many parameters are read and added to, and as many zeros of the type of x.
+@device
+def where_1(c, a):
+    return (where(c, a[0], constant(a[0], 0)),)
+
+
+@device
+def where_2(c, a):
+    return where_1(c, a) + (where(c, a[1], constant(a[1], 0)),)
+
+
+@device
+def where_3(c, a):
+    return where_2(c, a) + (where(c, a[2], constant(a[2], 0)),)
+
+
+@device
+def where_4(c, a):
+    return where_3(c, a) + (where(c, a[3], constant(a[3], 0)),)
+
+
+@device
+def where_5(c, a):
+    return where_4(c, a) + (where(c, a[4], constant(a[4], 0)),)
+
+
+#: How rows of so many parameters are read and added to, as many zeros of the type of x, and a row where c holds, else
+#: zeros.
 LOAD = {1: load_1, 2: load_2, 3: load_3, 4: load_4, 5: load_5}
 ADD = {1: add_1, 2: add_2, 3: add_3, 4: add_4, 5: add_5}
 ZERO = {1: zero_1, 2: zero_2, 3: zero_3, 4: zero_4, 5: zero_5}
+WHERE = {1: where_1, 2: where_2, 3: where_3, 4: where_4, 5: where_5}
 
 
 @functools.cache

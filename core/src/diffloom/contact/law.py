@@ -15,20 +15,25 @@ _POSITIVE = (0.0, None)
 
 
 class NormalFunctions(NamedTuple):
-    """The device functions of a normal law over ``width`` parameters (1 to 4), as normal_kernels describes them."""
+    """The device functions of a normal law over ``width`` parameters (1 to 4), as normal_kernels describes them.
+
+    lanes: whether force and adjoint also take scenes side by side (see NodeTerm): ``where`` in place of ``if`` on data.
+    """
 
     width: int
     force: Any
     adjoint: Any
     pair: Any
     pair_adjoint: Any
+    lanes: bool = False
 
 
 class FrictionFunctions(NamedTuple):
     """The device functions of a friction law over ``width`` parameters (1 to 5), as friction_kernels describes them.
 
     anisotropic: whether the last three of these stretch the sliding velocity (anisotropic_kernels). turning: whether
-    two radii follow them, of torsional and of rolling friction of bodies (turning_kernels).
+    two radii follow them, of torsional and of rolling friction of bodies (turning_kernels). lanes: as for normal laws,
+    of slope and adjoint.
     """
 
     width: int
@@ -38,6 +43,7 @@ class FrictionFunctions(NamedTuple):
     pair_adjoint: Any
     anisotropic: bool = False
     turning: bool = False
+    lanes: bool = False
 
 
 class FrictionLaw(ABC):

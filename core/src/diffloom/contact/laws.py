@@ -85,11 +85,11 @@ class HuntCrossley(ContactLaw):
 
         if self.toe is not None:
             return NormalFunctions(
-                3, kernels.toe_force, kernels.toe_adjoint, kernels.toe_pair, kernels.toe_pair_adjoint
+                3, kernels.toe_force, kernels.toe_adjoint, kernels.toe_pair, kernels.toe_pair_adjoint, lanes=True
             )
         return NormalFunctions(
             2, kernels.hunt_crossley_force, kernels.hunt_crossley_adjoint, kernels.hunt_crossley_pair,
-            kernels.hunt_crossley_pair_adjoint,
+            kernels.hunt_crossley_pair_adjoint, lanes=True,
         )  # fmt: skip
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
@@ -129,8 +129,9 @@ class Linear(ContactLaw):
         from diffloom.contact import normal_kernels as kernels
 
         return NormalFunctions(
-            2, kernels.linear_force, kernels.linear_adjoint, kernels.linear_pair, kernels.linear_pair_adjoint
-        )
+            2, kernels.linear_force, kernels.linear_adjoint, kernels.linear_pair, kernels.linear_pair_adjoint,
+            lanes=True,
+        )  # fmt: skip
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
         """2 zeta sqrt(k_e m), at any speed."""

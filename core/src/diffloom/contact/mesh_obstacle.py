@@ -16,6 +16,7 @@ from torch import Tensor
 from diffloom.contact.distance_grid import distance_grid
 from diffloom.contact.obstacle_contact import Shape
 from diffloom.contact.obstacle_term import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching
+from diffloom.contact.touching import TouchingLinks
 from diffloom.geometry.closed_mesh import check_closed, read_closed_mesh
 from diffloom.geometry.triangle_checks import Faces, Points
 from diffloom.interfaces import InputError, ParamSpec, TermContext
@@ -88,8 +89,11 @@ class Mesh(Obstacle):
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
         from diffloom.contact.obstacle_shape_kernels import mesh_distance, mesh_distance_adjoint
 
-        points = context.nodes.contact_points
-        roundest = 0.0 if points is None else float(points.roundness.max()) / float(params["scale"].detach())
+        points, touches = context.nodes.contact_points, context.nodes.touches
+        radius = 0.0 if points is None else float(points.roundness.max())
+        if isinstance(touches, TouchingLinks):
+            radius = touches.roundest
+        roundest = radius / float(params["scale"].detach())
         # Balls around contact points need distances outside the mesh, as far as the largest of them. In powers of 2,
         # so that a scale that is sought does not make a new grid at each value.
         margin = 0.0 if roundest == 0.0 else 2.0 ** math.ceil(math.log2(roundest))

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from diffloom.contact.ground_plane import contact_rows
 from diffloom.contact.law import DEFAULT_LAW, contact_law
+from diffloom.contact.touching import TouchingLinks
 from diffloom.dynamics.broadcasting import broadcast
 from diffloom.dynamics.terms import NodeTerm
 from diffloom.interfaces import InputError, ParamSpec, TermContext
@@ -95,14 +96,18 @@ def contact_values(
 
 
 def refuses_obstacles(nodes: NodeSet) -> str | None:
-    """Why nodes cannot touch an obstacle, or None: they can when they are particles or bodies with contact points."""
+    """Why nodes cannot touch an obstacle, or None: they can when they are particles, bodies with contact points or
+    links that touch."""
     if nodes.name == "particles" and nodes.dq == nodes.du == 3:
         return None
     if nodes.dq == 7 and nodes.du == 6 and nodes.contact_points is not None:
         return None
+    if isinstance(nodes.touches, TouchingLinks):
+        return None
     return (
-        "an obstacle is touched by particles (as in fem, cloth and springs) and by rigid bodies with contact points "
-        f"(as in rigid); these nodes are {nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
+        "an obstacle is touched by particles (as in fem, cloth and springs), by rigid bodies with contact points (as "
+        "in rigid) and by links that touch (articulated with touches = true); these nodes are "
+        f"{nodes.name!r}, with {nodes.dq} coordinates and {nodes.du} velocities"
     )
 
 
@@ -120,6 +125,12 @@ def obstacle(
     reason = refuses_obstacles(context.nodes)
     if reason is not None:
         raise InputError(f"term {name!r}: {reason}")
+    if isinstance(context.nodes.touches, TouchingLinks):
+        law = contact_law(contact)
+        names = {*law.names, *(spec.name for spec in law.extra_specs)}
+        given = {key: value for key, value in params.items() if key in names}
+        made: NodeTerm = context.nodes.touches.term(name, shape, pose, size, given, law)
+        return replace(made, on=context.on)
     points, count = context.nodes.contact_points, context.count
     turn = torch.eye(3, dtype=context.dtype) if pose.turn is None else pose.turn
     make = particle_obstacle if points is None else body_obstacle

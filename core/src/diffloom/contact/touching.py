@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,18 @@ class TouchingBodies:
     points: ContactPoints
     shapes: Callable[[float], BodyShapes]
     share: Callable[[], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class TouchingLinks:
+    """Nodes that carry several bodies each, such as trees of links, and bring contact with a surface themselves.
+
+    term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (diffloom.contact.obstacle), with
+    the contact parameters that are ``given``. roundest: the largest radius [m] of a ball around a touching point.
+    """
+
+    term: Callable[..., Any]
+    roundest: float
 
 
 @dataclass(frozen=True)

@@ -261,7 +261,10 @@ def factorised(
     from scipy.sparse.linalg import splu
 
     full = coo_array((values, (rows, columns)), shape=(size, size))
-    lu = splu((eye_array(size, format="csc") - full.tocsc()).tocsc())
+    try:
+        lu = splu((eye_array(size, format="csc") - full.tocsc()).tocsc())
+    except RuntimeError:  # singular: as the dense solver does, answer with what is not finite; its step is named
+        return lambda b: np.full_like(b, np.nan)
     return lambda b: np.asarray(lu.solve(b, trans="T" if transposed else "N"))
 
 

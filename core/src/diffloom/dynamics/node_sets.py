@@ -13,7 +13,7 @@ from diffloom.interfaces import InputError
 
 if TYPE_CHECKING:
     from diffloom.contact.point_clusters import ContactPoints
-    from diffloom.contact.touching import TouchingBodies, TouchingSkin
+    from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 
 Named = tuple[str, Tensor]
 
@@ -59,6 +59,8 @@ class NodeSet:
     contact_points: of rigid bodies (q: place and unit quaternion, u: velocity and angular velocity), where they touch
     obstacles. Particles touch at their places.
     touches: with what the nodes touch other bodies of a world; particles without it touch at their places.
+    lanes: whether its functions also serve scenes side by side, one a SIMD lane: they must not branch on data (see
+    docs/design.md). shared: arrays that say how nodes are made and are the same in all scenes, without gradient.
     """
 
     name: str
@@ -70,7 +72,9 @@ class NodeSet:
     motion: Motion | None = None
     force_needed_by: tuple[str, ...] | None = None
     contact_points: ContactPoints | None = None
-    touches: TouchingBodies | TouchingSkin | None = None
+    touches: TouchingBodies | TouchingLinks | TouchingSkin | None = None
+    lanes: bool = False
+    shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:

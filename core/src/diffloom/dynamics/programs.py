@@ -9,6 +9,7 @@ import torch
 
 from diffloom.dynamics.binding import Binding, Compiled
 from diffloom.dynamics.force_kernels import force, force_adjoint
+from diffloom.dynamics.lane_kernels import lanes_rollout, lanes_rollout_adjoint
 from diffloom.dynamics.records import Clock, Cotangents, Frames, States, Steps
 from diffloom.dynamics.schemes import PointCotangents, Points, moves, tableau
 from diffloom.dynamics.split_kernels import (
@@ -30,8 +31,11 @@ from diffloom.kernels import Program
 
 ROLLOUTS = Program(
     "rollouts",
-    (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint),
-)
+    (
+        split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint,
+        lanes_rollout, lanes_rollout_adjoint,
+    ),
+)  # fmt: skip
 EVALUATIONS = Program(
     "evaluations",
     (

@@ -13,6 +13,7 @@ from torch import Tensor
 from diffloom.dynamics.binding import Compiled
 from diffloom.dynamics.copies import copies
 from diffloom.dynamics.diagnosis import Explain
+from diffloom.dynamics.lanes import SideBySide, apart, side_by_side
 from diffloom.dynamics.rollout import BadGradient, Plan, run_rollout
 from diffloom.dynamics.stepper import MakeStepper, Tensors
 from diffloom.interfaces import InputError, SimulationError
@@ -20,16 +21,20 @@ from diffloom.transforms import concrete, leading, transformed
 
 #: Makes steppers for many copies of a system.
 OfCopies = Callable[[Compiled], MakeStepper]
+#: Makes steppers for scenes side by side, if that can be: of so many scenes of a system, with a tensor of its.
+OfLanes = Callable[[Compiled, int, Tensor], MakeStepper | None]
 
 
 @dataclass(frozen=True)
 class Scenes:
-    """What to run, for one scene. of_copies: None where scenes run one after the other."""
+    """What to run, for one scene. of_copies: None where scenes run one after the other. of_lanes: None where they never
+    run side by side."""
 
     plan: Plan
     explain: Explain
     system: Compiled
     of_copies: OfCopies | None
+    of_lanes: OfLanes | None = None
 
 
 def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
@@ -59,15 +64,36 @@ class _Scenes(torch.autograd.Function):
         if scenes.of_copies is None or info.batch_size == 1:
             saved = _one_by_one(scenes, sets, start, tensors)
             return saved, (0,) * len(saved)
+        make = None if scenes.of_lanes is None else scenes.of_lanes(scenes.system, info.batch_size, tensors[0])
+        if make is not None and not transformed(rows):
+            saved = _in_lanes(scenes, make, sets, start, tensors)
+            return _checked(scenes, sets, start, saved, tensors)
         system, values = copies(scenes.system, tensors)
         flat = tuple(t.flatten(0, 1) for t in start)
         plan = replace_plan(scenes.plan, scenes.of_copies(system))
         whole = replace(scenes, plan=plan, system=system)
         frames = _run(whole, flat[:sets], flat[sets:], values)
         saved = tuple(t.unflatten(1, (info.batch_size, -1)) for t in frames)
-        if scenes.system.scenes == 1 and not all(bool(torch.isfinite(concrete(t)).all()) for t in saved):
-            _explain(scenes, sets, start, saved, tensors)
-        return saved, (1,) * len(saved)
+        return _checked(scenes, sets, start, saved, tensors)
+
+
+def _checked(
+    scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]
+) -> tuple[Tensors, tuple[int, ...]]:
+    """What vmap's rule returns, scenes second; SimulationError where one is not finite."""
+    if scenes.system.scenes == 1 and not all(bool(torch.isfinite(concrete(t)).all()) for t in saved):
+        _explain(scenes, sets, start, saved, tensors)
+    return saved, (1,) * len(saved)
+
+
+def _in_lanes(
+    scenes: Scenes, make: MakeStepper, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]
+) -> Tensors:
+    """The saved states of scenes that run side by side."""
+    many = SideBySide(scenes.system, len(start[0]))
+    flow = tuple(side_by_side(t) for t in start)
+    q, u = run_rollout(replace_plan(scenes.plan, make), flow[:sets], flow[sets:], many.tensors(tensors))
+    return tuple(apart(t, many.scenes, axis=1) for t in (*q, *u))
 
 
 def _run(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> Tensors:

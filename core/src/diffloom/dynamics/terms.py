@@ -103,6 +103,10 @@ class NodeTerm:
 
     by_node: constants and work have one row a node too, and the bodies read and write those of node i alone. Many
     scenes then run by the very code of one; any other term is shown the rows of one scene at a time.
+
+    lanes: the bodies also serve scenes side by side, one a SIMD lane. They branch on constants, times and ``anyl``
+    alone, index arrays by i, read rows of shared parameters by ``beside(i, k)``, and have neither stages nor whole
+    numbers in ``work``.
     """
 
     name: str
@@ -121,6 +125,7 @@ class NodeTerm:
     shared: tuple[str, ...] = ()
     count: int | None = None
     by_node: bool = False
+    lanes: bool = False
 
     def check_nodes(self, count: int) -> None:
         """Raise unless its arrays fit a set of ``count`` nodes."""

@@ -13,8 +13,9 @@ from diffloom.dynamics.binding import Compiled
 from diffloom.dynamics.diagnosis import Explain, explain_gradient
 from diffloom.dynamics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
 from diffloom.dynamics.implicit import ImplicitScheme, ImplicitStepper
+from diffloom.dynamics.lanes import LaneStepper, SideBySide, fits
 from diffloom.dynamics.rollout import Plan, run_rollout
-from diffloom.dynamics.scenes import OfCopies, Scenes, run_scenes
+from diffloom.dynamics.scenes import OfCopies, OfLanes, Scenes, run_scenes
 from diffloom.dynamics.schemes import Tableau
 from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
@@ -59,10 +60,16 @@ def explicit_rollout(
             return TableauStepper(scheme, system.evaluation(tensors, dt))
         return SplitStepper(scheme, system.evaluation(tensors, dt))
 
+    def in_lanes(one: Compiled, scenes: int, like: Tensor) -> MakeStepper | None:
+        if not fits(one, scheme, scenes, like):
+            return None
+        many = SideBySide(one, scenes)
+        return lambda tensors, needed: LaneStepper(many, scheme, tensors, dt, needed, target)
+
     given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
     if system.torch_terms:
         return roll(system, make, state, **given)
-    return roll(system, compiled(system.compiled), state, **given, of_copies=compiled)
+    return roll(system, compiled(system.compiled), state, **given, of_copies=compiled, of_lanes=in_lanes)
 
 
 def implicit_rollout(
@@ -93,11 +100,12 @@ def roll(
     save: tuple[int, ...],
     gradient: Gradient,
     of_copies: OfCopies | None = None,
+    of_lanes: OfLanes | None = None,
 ) -> Trajectory:
     """Check, run, and look at the saved states; a state that is not finite is explained and raised.
 
     of_copies: makes the same stepper for many copies of the system, by which scenes under vmap run as one; without it
-    they run one after the other.
+    they run one after the other. of_lanes: the same for scenes side by side, where they can.
     """
     check_schedule(dt, steps, save)
     check_state(system, state)
@@ -110,7 +118,7 @@ def roll(
     plan = Plan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
     explain = Explain(system, make, dt, save)
     if transformed((*q, *u, *tensors)):
-        saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies), q, u, tensors)
+        saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies, of_lanes), q, u, tensors)
     else:
         saved_q, saved_u = run_rollout(plan, q, u, tensors)
         explain.check((q, u), (saved_q, saved_u), tensors)

@@ -8,8 +8,8 @@ from diffloom.geometry.tetmesh import Floats, Ints, TetMesh, oriented
 from diffloom.interfaces.errors import InputError
 
 RINGS, TOOTH_ROWS = 3, 2
-# Six tetrahedra around the diagonal 0-7 of a cell, the same in all cells: the faces of neighbours then agree, also
-# where the last sector meets the first. Corners are numbered sector + 2 ring + 4 layer.
+# Six tetrahedra around the diagonal 0-7 of a cell, the same in all cells of a layer: the faces of neighbours then
+# agree, also where the last sector meets the first. Corners are numbered sector + 2 ring + 4 layer.
 _SIX = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])
 
 
@@ -30,7 +30,11 @@ def gear(radius: float = 1.0, width: float = 0.5, teeth: int = 12, layers: int =
     corners = _corners(cells, 2 * int(teeth))
     used, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     vertices = _places(used, float(radius), float(width), int(teeth), int(layers))
-    tets = oriented(vertices, index.reshape(-1, 8)[:, _SIX].reshape(-1, 4))
+    # Layers behind the middle are cut as in a mirror, which leaves the faces between layers as they are: a gear whose
+    # two sides differ steers to one of them as it rolls.
+    behind = 2 * cells[:, 2] + 1 < layers
+    corner = np.where(behind[:, None], np.arange(8) ^ 4, np.arange(8))
+    tets = oriented(vertices, np.take_along_axis(index.reshape(-1, 8), corner, axis=1)[:, _SIX].reshape(-1, 4))
     toothed = np.repeat(cells[:, 1] >= RINGS, len(_SIX))
     ring, layer = used[:, 1], used[:, 2]
     groups = {

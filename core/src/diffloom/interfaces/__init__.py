@@ -27,6 +27,7 @@ from diffloom.interfaces.model import Model
 from diffloom.interfaces.params import Params, ParamSpec
 from diffloom.interfaces.renderer import Capabilities, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
+from diffloom.interfaces.stress import Stress, join_stresses
 from diffloom.interfaces.surface import Material, Surface, Texture
 
 __getattr__ = renamed_names(__name__, {"OwnStep": "CustomStep"})
@@ -60,9 +61,11 @@ __all__ = [
     "SimulationError",
     "State",
     "StoreAll",
+    "Stress",
     "Surface",
     "TermContext",
     "Texture",
     "Trajectory",
     "join",
+    "join_stresses",
 ]

@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -93,13 +94,20 @@ def check_finite(what: str, tensor: Tensor) -> Tensor:
 
 #: What lengths, colours and the like may come to before products of a few of them leave float32.
 LARGEST = 1e9
+#: Numbers up to which their sum of squares is quicker to look at than the least and the largest of them.
+FEW = 4096
 
 
 def check_magnitude(what: str, tensor: Tensor, most: float = LARGEST) -> Tensor:
     """Raise when ``tensor`` holds NaN, infinity, or numbers beyond ``most`` of either sign."""
     if tensor.numel() == 0:
         return tensor
-    low, high = (bound.item() for bound in torch.aminmax(tensor.detach()))
+    numbers = tensor.detach()
+    if numbers.is_cpu and tensor.numel() < FEW:
+        few = numbers.numpy()
+        if float(np.vdot(few, few)) <= most * most:  # none can be larger than all together; never so where one is NaN
+            return tensor
+    low, high = (bound.item() for bound in torch.aminmax(numbers))
     if -most <= low and high <= most:
         return tensor
     check_finite(what, tensor)

@@ -14,6 +14,7 @@ from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.integrator import Dynamics
 from diffloom.interfaces.params import Params, ParamSpec, make_params
 from diffloom.interfaces.state import Control, State, Trajectory
+from diffloom.interfaces.stress import Stress
 from diffloom.interfaces.surface import Surface
 
 
@@ -53,6 +54,11 @@ class Model(ABC):
     @abstractmethod
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         """What a renderer draws, for every frame of ``trajectory``."""
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
+        """The elastic stress at the vertices of ``surface``, for every frame of ``trajectory``; None for models that
+        have none. control: what drove it, a row for each frame; without it the constant parameters are taken."""
+        return None
 
     @classmethod
     def example(cls) -> Model:

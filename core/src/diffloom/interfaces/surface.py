@@ -81,11 +81,13 @@ class Surface:
         if self.faces.dtype != torch.int64:
             raise InputError(f"Surface.faces: got {self.faces.dtype}; expected int64 vertex indices")
         count = self.vertices.shape[1]
-        if self.faces.numel() and not 0 <= int(self.faces.min()) <= int(self.faces.max()) < count:
-            raise InputError(
-                f"Surface.faces: indices run from {int(self.faces.min())} to {int(self.faces.max())}; "
-                f"expected 0 to {count - 1}, one less than the number of vertices"
-            )
+        if self.faces.numel():
+            least, most = (int(bound) for bound in torch.aminmax(self.faces))
+            if not 0 <= least <= most < count:
+                raise InputError(
+                    f"Surface.faces: indices run from {least} to {most}; "
+                    f"expected 0 to {count - 1}, one less than the number of vertices"
+                )
         if self.colours is not None:
             rows = count if self.colour_per == "vertex" else int(self.faces.shape[0])
             check_shape(f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3), ("frames", rows, 3))

@@ -114,6 +114,7 @@ from .rows import (
     row_zero,
 )
 from .selection import anyl, clamp, maximum, minimum, notl, where
+from .simd.places import beside, place
 
 __all__ = [
     "REGISTERED",
@@ -132,6 +133,7 @@ __all__ = [
     "add_to3",
     "anyl",
     "atan2",
+    "beside",
     "clamp",
     "cof22",
     "cof33",
@@ -191,6 +193,7 @@ __all__ = [
     "notl",
     "num_threads",
     "outer3",
+    "place",
     "quat_add",
     "quat_conj",
     "quat_dot",

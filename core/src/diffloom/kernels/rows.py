@@ -13,11 +13,11 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .functions import fma
-from .language import overloaded
+from .language import device, overloaded
 from .rowtypes import KnownRows
 from .simd.arrays import address
 from .simd.rows import load_row, store_row
-from .simd.types import FloatLanes
+from .simd.types import FloatLanes, Place
 
 
 def row_zero(rows):
@@ -192,18 +192,25 @@ def _cpu_sum(rows, slots, start, end):
     return implementation
 
 
+def _many(*kinds) -> bool:
+    """Whether one of these is a vec3 of scenes side by side: their numbers fill registers as they are."""
+    return any(isinstance(kind, types.BaseTuple) and any(isinstance(k, FloatLanes) for k in kind) for kind in kinds)
+
+
 @_on_cpu(row_vec3)
 def _cpu_vec3(row):
-    return lambda row: _vec3(row)
+    return row_vec3 if isinstance(row, types.BaseTuple) else lambda row: _vec3(row)
 
 
 @_on_cpu(row_of)
 def _cpu_of(v):
-    return lambda v: _packed(v)
+    return row_of if _many(v) else lambda v: _packed(v)
 
 
 @_on_cpu(row_at)
 def _cpu_at(a, i):
+    if isinstance(i, Place):
+        return row_at
     if isinstance(a, KnownRows):
         return lambda a, i: _load(a, i)
     return lambda a, i: _packed((a[i, 0], a[i, 1], a[i, 2]))
@@ -211,6 +218,8 @@ def _cpu_at(a, i):
 
 @_on_cpu(row_store)
 def _cpu_store(a, i, row):
+    if isinstance(i, Place):
+        return lambda a, i, row: _entries(a, i, row_vec3(row))
     if isinstance(a, KnownRows):
         return lambda a, i, row: _store(a, i, row)
 
@@ -225,14 +234,35 @@ def _cpu_store(a, i, row):
 
 @_on_cpu(row_plus)
 def _cpu_plus(a, b):
+    if _many(a, b):
+        return lambda a, b: _plus(row_vec3(a), row_vec3(b))
     return lambda a, b: a + b
 
 
 @_on_cpu(row_scale)
 def _cpu_scale(a, s):
-    return lambda a, s: a * s
+    return row_scale if _many(a) else lambda a, s: a * s
 
 
 @_on_cpu(row_fma)
 def _cpu_fma(a, s, b):
+    if _many(a, b):
+        return lambda a, s, b: _fused(row_vec3(a), s, row_vec3(b))
     return lambda a, s, b: fma(a, s, b)
+
+
+@device
+def _plus(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@device
+def _fused(a, s, b):
+    return (fma(a[0], s, b[0]), fma(a[1], s, b[1]), fma(a[2], s, b[2]))
+
+
+@device
+def _entries(a, i, v):
+    a[i, 0] = v[0]
+    a[i, 1] = v[1]
+    a[i, 2] = v[2]

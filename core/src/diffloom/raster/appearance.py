@@ -11,6 +11,8 @@ from torch import Tensor
 from diffloom.interfaces import Surface
 
 from .cut import Split
+from .layout import Layout
+from .normals import normals_of, vertex_normals
 from .records import Corners
 from .texture import texture_mode
 from .topology import Topology, topology_of
@@ -36,8 +38,8 @@ class Appearance:
     mode: tuple[int, int, int, int]
 
 
-def appearance(surface: Surface, split: Split | None) -> Appearance:
-    """Of a surface whose faces may have been cut."""
+def appearance(surface: Surface, split: Split | None, layout: Layout | None = None) -> Appearance:
+    """Of a surface whose faces may have been cut. layout: of its faces, where they were not, to save looking again."""
     texture = surface.texture
     values, index = _rows(surface)
     rows, width, stride = int(values.shape[-2]), int(values.shape[-1]), 0
@@ -51,11 +53,24 @@ def appearance(surface: Surface, split: Split | None) -> Appearance:
         index = _counted(rows // 3, str(values.device))
     elif values.dim() == 3:
         stride = rows
-    found = index if isinstance(index, Topology) else topology_of(index, rows)
-    image = surface.vertices.new_zeros((1, 1, 3)) if texture is None else texture.image
-    mode = (1, 1, 1, 0) if texture is None else texture_mode(texture)
-    image = image.reshape(-1, *image.shape[-2:])
-    return Appearance(values.reshape(-1, width), found.corners, stride, image, texture is not None, mode)
+    if isinstance(index, Topology):
+        corners = index.corners
+    elif index is surface.faces and layout is not None and not layout.cut and layout.count == rows:
+        corners = layout.corners
+    else:
+        corners = topology_of(index, rows).corners
+    values = values if values.dim() == 2 else values.reshape(-1, width)  # autograd writes every view down
+    if texture is None:
+        image = no_image(surface.vertices.dtype, surface.vertices.device)
+        return Appearance(values, corners, stride, image, False, (1, 1, 1, 0))
+    image = texture.image if texture.image.dim() == 3 else texture.image.flatten(0, 1)
+    return Appearance(values, corners, stride, image, True, texture_mode(texture))
+
+
+@functools.lru_cache(maxsize=8)
+def no_image(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """The one texel that stands in for a texture, and the one normal where nothing is lit: (1, 1, 3)."""
+    return torch.zeros((1, 1, 3), dtype=dtype, device=device)
 
 
 def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
@@ -85,3 +100,17 @@ def _repeated(faces: int, step: int, device: str) -> Topology:
 def _counted(triangles: int, device: str) -> Topology:
     """A row of its own for every corner."""
     return topology_of(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)
+
+
+def frames_of_points(surface: Surface, frames: int) -> Tensor:
+    """Vertices (frames, vertices, 3): repeated where there is one frame for all."""
+    vertices = surface.vertices
+    return vertices if vertices.shape[0] == frames else vertices.expand(frames, -1, -1)
+
+
+def point_normals(surface: Surface, split: Split | None, layout: Layout) -> Tensor:
+    """Normals of every point of a layout's frames, those that cutting made included."""
+    if split is not None:
+        return split.extend(vertex_normals(surface.vertices, surface.faces))
+    normals = normals_of(surface.vertices, layout.corners)
+    return normals if normals.shape[0] == layout.frames else normals.expand(layout.frames, -1, -1)

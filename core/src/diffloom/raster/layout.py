@@ -69,6 +69,11 @@ class Layout:
         return self.frames, TILE * self.grid.down, TILE * self.grid.across
 
     @functools.cached_property
+    def whole(self) -> bool:
+        """Whether images are made of whole tiles as they are."""
+        return self.padded[1:] == (self.height, self.width)
+
+    @functools.cached_property
     def mesh(self) -> Mesh:
         """The topology as kernels read it."""
         period = self.count * self.frames if self.cut else self.count
@@ -130,7 +135,8 @@ class Layout:
 
     def cropped(self, image: Any) -> Tensor:
         """An array of whole tiles (frames, ..., rows, columns) as a tensor without what pads it, sharing memory."""
-        return self.arena.tensor(image)[..., : self.height, : self.width]
+        tensor = self.arena.tensor(image)
+        return tensor if self.whole else tensor[..., : self.height, : self.width]
 
 
 def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, unit_plane: bool = False) -> Layout:

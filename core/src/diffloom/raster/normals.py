@@ -23,7 +23,11 @@ def vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
     vertices: (frames, vertices, 3). faces: (faces, 3), counter-clockwise seen from outside. Vertices without a proper
     face get zero. Differentiable, and the same bits for any number of threads.
     """
-    corners = topology_of(faces, int(vertices.shape[1])).corners
+    return normals_of(vertices, topology_of(faces, int(vertices.shape[1])).corners)
+
+
+def normals_of(vertices: Tensor, corners: Corners) -> Tensor:
+    """The same, of faces that were looked up."""
     normals: Tensor = _Normals.apply(corners, vertices)  # type: ignore[no-untyped-call]
     return normals
 

@@ -11,19 +11,20 @@ from torch import Tensor
 from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_loss
-from diffloom_fitting.accepting import instance
+from diffloom_fitting.accepting import instance, known
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.stages import LOSS, Stage
+from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
+from diffloom_fitting.unknowns.short_forms import as_unknowns
 
 
 @renamed_arguments(held="holdout")
@@ -32,14 +33,14 @@ class Experiment:
     """Everything a fit needs.
 
     target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
-    kept aside, to judge the result. unknowns: what is sought. stages: one after another, each from where the last one
-    ended. starts: further starts, values by name; with ``probe`` > 0 each start gets that many iterations of the first
-    stage and only the best goes on, else all are fitted and the best is kept; a start that ends with a loss below
-    ``enough`` makes the others needless. prior: a further term of the loss, values by name -> scalar. seed: for every
-    draw. differences: gradients from differences instead of the adjoint, for comparison. gaussian: what is known of
-    the unknowns beforehand. uncertainty: "laplace", from the curvature of the loss; "blocks", at least as large as the
-    block jackknife over windows of time; or "posterior", by draws from it, which takes hundreds of simulations.
-    costs: of the controls, added to the loss.
+    kept aside, to judge the result. unknowns: what is sought, in any form that ``fit`` takes. stages: one after
+    another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0 each
+    start gets that many iterations of the first stage and only the best goes on, else all are fitted and the best
+    is kept; a start that ends with a loss below ``enough`` makes the others needless. prior: a further term of the
+    loss, values by name -> scalar. seed: for every draw. differences: gradients from differences instead of the
+    adjoint, for comparison. gaussian: what is known of the unknowns beforehand. uncertainty: "laplace", from the
+    curvature of the loss; "blocks", at least as large as the block jackknife over windows of time; or "posterior",
+    by draws from it, which takes hundreds of simulations. costs: of the controls, added to the loss.
     """
 
     scene: Scene
@@ -63,6 +64,7 @@ class Experiment:
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
         instance("experiment.scene", self.scene, Scene)
+        object.__setattr__(self, "unknowns", as_unknowns(self.unknowns))
         object.__setattr__(self, "loss", instance("experiment.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
         for number, stage in enumerate(stages):
@@ -72,9 +74,18 @@ class Experiment:
             raise InputError("experiment: got no stages; expected at least one")
         if not self.unknowns:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
+        for number, stage in enumerate(self.stages):
+            self._check_params(f"experiment.stages[{number}].params", stage)
         for target in (self.target, self.holdout):
             if target is not None:
                 _check_views(self.scene, target)
+
+    def _check_params(self, place: str, stage: Stage) -> None:
+        """Raise where a stage changes what the model does not have, or what is sought."""
+        known(place, list(stage.params), list(self.scene.params))
+        for unknown in self.unknowns:
+            if unknown.name in stage.params:
+                raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")
 
     @cached_property
     def layout(self) -> Layout:
@@ -97,14 +108,14 @@ class Experiment:
         """What a stage minimises at one of its iterations."""
         horizon, changes = stage.settings(iteration)
         loss = stage.loss or self.loss
-        of_loss = {name.removeprefix(LOSS): value for name, value in changes.items() if name.startswith(LOSS)}
+        of_loss, of_model = (_named_from(prefix, changes) for prefix in (LOSS, PARAMS))
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
-            self.scene, self.target, loss, self.layout, tie, self.prior, self.stopwatch, self.differences,
-            self.gaussian, self.costs,
+            self.scene.with_params(of_model), self.target, loss, self.layout, tie, self.prior, self.stopwatch,
+            self.differences, self.gaussian, self.costs,
         )  # fmt: skip
-        of_renderer = {name: value for name, value in changes.items() if not name.startswith(LOSS)}
+        of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)
 
     def last_objective(self) -> Objective:
@@ -148,6 +159,10 @@ def _check_times(scene: Scene, label: str, target: Target) -> None:
             f"{last:g} s of the simulation, which covers 0 s to {span:g} s; simulate longer, use fewer frames or "
             "another offset"
         )
+
+
+def _named_from(prefix: str, changes: Mapping[str, float]) -> dict[str, float]:
+    return {name.removeprefix(prefix): value for name, value in changes.items() if name.startswith(prefix)}
 
 
 def _named(views: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ from diffloom_fitting.trust.sight import sights
 from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.uncertainty import Method, Uncertainty, estimate_uncertainty
-from diffloom_fitting.unknowns import Unknown
+from diffloom_fitting.unknowns.short_forms import Sought, as_unknowns
 from diffloom_fitting.wide_check import check_wide
 
 resource: ModuleType | None
@@ -46,7 +46,6 @@ except ImportError:  # not on Windows
     resource = None
 
 Observer = Callable[[FitState, Record], None]
-Sought = Mapping[str, object] | Sequence[Unknown | str]
 
 
 def fit(
@@ -116,22 +115,6 @@ def seen_by(scene: Scene, target: object) -> AnyTarget:
         return as_targets(views)  # type: ignore[arg-type]
     hint = "; give the frames' times too: Target(times, frames)" if hasattr(target, "shape") else ""
     raise InputError(f"fit: target: got {shown(target)}; expected a Target or the path of a video{hint}")
-
-
-def as_unknowns(sought: Sought) -> tuple[Unknown, ...]:
-    """A list of ``Unknown`` from any of the short forms."""
-    if isinstance(sought, Unknown | str):
-        sought = [sought]
-    if isinstance(sought, Mapping):
-        return tuple(
-            value if isinstance(value, Unknown) else Unknown(name, value)  # type: ignore[arg-type]
-            for name, value in sought.items()
-        )
-    if not isinstance(sought, Sequence) or not all(isinstance(item, Unknown | str) for item in sought):
-        raise InputError(
-            f'unknowns: got {shown(sought)}; expected starts by name, such as {{"density": 2.0}}, or a list of Unknown'
-        )
-    return tuple(Unknown(item) if isinstance(item, str) else item for item in sought)
 
 
 def run_fit(

@@ -122,19 +122,21 @@ class Objective:
         """Loss and gradient."""
         if self.differences:
             return self._evaluate_by_differences(z)
+        return self.trial(z).evaluation()
+
+    def trial(self, z: Tensor) -> Trial:
+        """The loss with its gradient and residuals on demand: whoever rejects a place by its loss pays for no more."""
+        if self.differences:
+            return Trial(self, z.detach(), seen=self._evaluate_by_differences(z))
         point = z.detach().clone().requires_grad_(True)
         try:
             views = self.views(point)
             loss = self._total(views, point)
-            if not math.isfinite(float(loss.detach())):
-                return Evaluation(math.inf, None, "the loss is not finite")
-            self._backward(loss, views)
         except SimulationError as error:
-            return Evaluation(math.inf, None, str(error))
-        gradient = torch.zeros_like(point) if point.grad is None else point.grad.detach()
-        if not bool(torch.isfinite(gradient).all()):
-            return Evaluation(math.inf, None, "the gradient is not finite")
-        return Evaluation(float(loss.detach()), gradient)
+            return Trial(self, point, seen=Evaluation(math.inf, None, str(error)))
+        if not math.isfinite(float(loss.detach())):
+            return Trial(self, point, seen=Evaluation(math.inf, None, "the loss is not finite"))
+        return Trial(self, point, loss, views)
 
     def value(self, z: Tensor) -> Evaluation:
         """The loss alone, cheaper."""
@@ -163,7 +165,7 @@ class Objective:
         seen = many_views(self, places)
         for z in places:
             with torch.no_grad():  # not around the yield: who asks may want gradients in between
-                row = self._joined(z, self._fields(next(seen)))
+                row = self.joined(z, self.fields_of(next(seen)))
             yield row
 
     def _evaluate_by_differences(self, z: Tensor) -> Evaluation:
@@ -182,9 +184,10 @@ class Objective:
     def residuals(self, z: Tensor) -> Tensor:
         """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated. Those of a
         Gaussian prior come last."""
-        return self._joined(z, self.residual_fields(z))
+        return self.joined(z, self.residual_fields(z))
 
-    def _joined(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
+    def joined(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
+        """The residuals of all views, and of a prior, one behind the other."""
         pixels = torch.cat([field.reshape(-1) for field in fields])
         if self.gaussian is None:
             return pixels
@@ -195,6 +198,14 @@ class Objective:
         """(k,): by how many deviations values differ from what the Gaussian prior expects."""
         assert self.gaussian is not None
         return self.gaussian.residuals(self.layout.sought(z if self.tie is None else self.tie.expand(z)))
+
+    @property
+    def rounding(self) -> float:
+        """A loss that is nothing but rounding error: the mean square of the target's numbers times (4 epsilon)^2."""
+        shown = [t.frames if t.frames is not None else t.masks if t.masks is not None else t.q
+                 for t in self.target.by_view().values()]  # fmt: skip
+        largest = max((float(x.double().square().mean()) for x in shown if x is not None and x.numel()), default=0.0)
+        return (4.0 * torch.finfo(self.scene.dtype).eps) ** 2 * largest
 
     @property
     def prior_numbers(self) -> int:
@@ -219,9 +230,10 @@ class Objective:
         Views of different size are scaled, so that the mean square of all is the mean over views.
         """
         with torch.no_grad():
-            return self._fields(self.views(z, gradient=False))
+            return self.fields_of(self.views(z, gradient=False))
 
-    def _fields(self, views: Mapping[str, View]) -> list[Tensor]:
+    def fields_of(self, views: Mapping[str, View]) -> list[Tensor]:
+        """Those of what was seen."""
         found = [self.loss.residuals(views[label], target) for label, target in self.target.by_view().items()]
         fields = [field for field in found if field is not None]
         if len(fields) < len(found):
@@ -249,7 +261,7 @@ class Objective:
                 loss = loss + self.costs.value(next(iter(views.values())).control, self.scene.dt)
             return loss if self.prior is None else loss + self.prior(self.values(z))
 
-    def _backward(self, loss: Tensor, views: Mapping[str, View]) -> None:
+    def backward(self, loss: Tensor, views: Mapping[str, View]) -> None:
         """Backward, split at the vertices: what comes before them is rendering, after them physics."""
         marks: list[float] = []
         lap = Lap()
@@ -262,3 +274,49 @@ class Objective:
         middle = marks[-1] if marks else 0.0
         self.stopwatch.add("render backward", middle)
         self.stopwatch.add("simulate backward", end - middle)
+
+
+class Trial:
+    """A place whose loss is known; its gradient and residuals are found when asked for, once."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        point: Tensor,
+        loss: Tensor | None = None,
+        views: Mapping[str, View] | None = None,
+        seen: Evaluation | None = None,
+    ) -> None:
+        """seen: all there is to know already; else loss and views still lead back to ``point``."""
+        self._objective, self._point, self._loss, self._views, self._seen = objective, point, loss, views, seen
+
+    @property
+    def loss(self) -> Evaluation:
+        """Without gradient, unless that is known."""
+        return self._seen if self._loss is None else Evaluation(float(self._loss.detach()))  # type: ignore[return-value]
+
+    def evaluation(self) -> Evaluation:
+        """With gradient."""
+        if self._seen is None:
+            assert self._loss is not None
+            assert self._views is not None
+            self._seen = self._found(self._loss, self._views)
+        return self._seen
+
+    def _found(self, loss: Tensor, views: Mapping[str, View]) -> Evaluation:
+        try:
+            self._objective.backward(loss, views)
+        except SimulationError as error:
+            return Evaluation(math.inf, None, str(error))
+        point = self._point
+        gradient = torch.zeros_like(point) if point.grad is None else point.grad.detach()
+        if not bool(torch.isfinite(gradient).all()):
+            return Evaluation(math.inf, None, "the gradient is not finite")
+        return Evaluation(float(loss.detach()), gradient)
+
+    def residuals(self) -> Tensor | None:
+        """As ``Objective.residuals`` has them, without simulating again; None where nothing was kept."""
+        if self._views is None:
+            return None
+        with torch.no_grad():
+            return self._objective.joined(self._point.detach(), self._objective.fields_of(self._views)).detach()

@@ -13,6 +13,7 @@ from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.schedules import Schedule, constant
 
 LOSS = "loss."
+PARAMS = "params."
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Stage:
     settings of the renderer that change, such as {"sigma": Schedule(1e-3, 1e-5, "exponential")}. loss: instead of the
     experiment's; loss_settings: those of its settings that change. only: unknowns that move; None for all. shared:
     unknowns whose rows take one value. together: unknowns whose rows move by the same amount, keeping their
-    differences.
+    differences. params: known parameters of the model that are others while it lasts, such as {"friction_smoothing":
+    Schedule(0.5, 0.1)}: an easier problem first.
     """
 
     optimiser: Optimiser
@@ -79,6 +81,7 @@ class Stage:
     shared: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
     stop: Stop = field(default_factory=Stop)
+    params: Mapping[str, Schedule] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         chosen = instance("stage.optimiser", self.optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
@@ -98,8 +101,10 @@ class Stage:
                 raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")
 
     def settings(self, iteration: int) -> tuple[float, dict[str, float]]:
-        """(horizon, settings of the renderer and, as "loss.<name>", of the loss) at an iteration."""
+        """(horizon, settings of the renderer and, as "loss.<name>" and "params.<name>", of loss and model)."""
         changes = {name: schedule.at(iteration, self.iterations) for name, schedule in self.renderer.items()}
         for name, schedule in self.loss_settings.items():
             changes[LOSS + name] = schedule.at(iteration, self.iterations)
+        for name, schedule in self.params.items():
+            changes[PARAMS + name] = schedule.at(iteration, self.iterations)
         return self.horizon.at(iteration, self.iterations), changes

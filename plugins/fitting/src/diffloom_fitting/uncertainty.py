@@ -14,8 +14,9 @@ from diffloom.interfaces.errors import check_choice
 from diffloom_fitting.correlated_noise import Noise, local_size
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.blocks import block_covariance, student
-from diffloom_fitting.trust.camera_error import camera_shift
+from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
+from diffloom_fitting.trust.displacement import displacement
 from diffloom_fitting.trust.linearised import Linearised, linearise
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.probes import probed
@@ -45,8 +46,9 @@ class Uncertainty:
     concerned. by_prior: entries that the prior alone determines. images: whether the residuals are images, whose
     correlation is known. method: "laplace", "blocks" or "posterior". step_bias: how far a shorter physics step would
     move an unknown, in its deviations; 0 where the video was synthesised with the same step. camera_bias: how far
-    errors of the camera, blur, brightness and lag, would move one if they were sought too. posterior: draws, where they
-    were asked for.
+    errors of the camera, blur, brightness and lag, would move one if they were sought too. displaced: how far the
+    video's object is from the drawn one, root mean square over frames [px]; displaced_times: how many times farther
+    than noise allows. posterior: draws, where they were asked for.
     """
 
     deviation: dict[str, Tensor]
@@ -64,6 +66,8 @@ class Uncertainty:
     method: Method = "laplace"
     step_bias: float = 0.0
     camera_bias: float = 0.0
+    displaced: float = 0.0
+    displaced_times: float = 1.0
     posterior: Posterior | None = None
 
 
@@ -82,7 +86,8 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
     neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
     rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
-    that is left to go, and for recorded videos what errors of the camera would change. method "blocks": at least the
+    that is left to go, and for recorded videos what errors of the camera and of outlines would change; where
+    their object is farther from the drawn one than noise allows, ± grows as many times. method "blocks": at least the
     block jackknife over windows of time, which also sees errors of the model; "laplace" widens to it where it is
     several times larger. method "posterior": the curvature's deviations give way to those of draws from the posterior,
     for noise widened as above.
@@ -117,8 +122,10 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
+    total = (total.square() + outline_shift(objective, end, inverse).square()).sqrt()
+    moved = displacement(objective, end)
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
-    deviation = _in_units(objective, z, total / end.size, undetermined)
+    deviation = _in_units(objective, z, total * moved.times / end.size, undetermined)
     inflation, drawn = max(1.0, _largest(_over(larger, single))), None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
@@ -130,7 +137,7 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
         _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
-        _ratio(shift, base, end), drawn,
+        _ratio(shift, base, end), moved.pixels, moved.times, drawn,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ holds torque, wanted position and wanted velocity.
 
 import functools
 
-from diffloom.kernels import device, sqrt
+from diffloom.kernels import constant, device, sqrt, where
 from diffloom_physics_articulated.row_kernels import row_reader
 
 STIFFNESS, REST, DAMPING, FRICTION, SLIP, LOWER, UPPER, LIMIT_STIFFNESS, LIMIT_DAMPING, SERVO, SERVO_DAMPING = range(11)
@@ -17,22 +17,22 @@ TORQUE, POSITION, VELOCITY = range(3)
 @device
 def limit_force(depth, closing, stiffness, damping):
     """k d (1 + c d') for a depth d > 0, never adhesive; d' is the speed at which it grows."""
-    zero = depth - depth
-    if depth <= zero:
-        return zero
+    zero = constant(depth, 0)
     share = depth * damping * closing + depth
-    return stiffness * share if share > zero else zero
+    return where((depth > zero) & (share > zero), stiffness * share, zero)
 
 
 @device
 def limit_force_adjoint(depth, closing, stiffness, damping, adj):
     """Cotangents of depth, closing, stiffness and damping."""
-    zero = depth - depth
+    zero = constant(depth, 0)
     share = depth * damping * closing + depth
-    if depth <= zero or share <= zero:
-        return zero, zero, zero, zero
+    touches = (depth > zero) & (share > zero)
     a = stiffness * adj
-    return a * damping * closing + a, a * depth * damping, adj * share, a * depth * closing
+    return (
+        where(touches, a * damping * closing + a, zero), where(touches, a * depth * damping, zero),
+        where(touches, adj * share, zero), where(touches, a * depth * closing, zero),
+    )
 
 
 @device(inline=False)

@@ -29,13 +29,17 @@ DEFAULTS = {
 class Piece:
     """A part of a link's surface: vertices (V, 3) [m] in the link's axes, faces (F, 3) outwards, colour rgb or None.
 
-    share: (V,) how far each vertex moves along the link per length that the link grows.
+    share: (V,) how far each vertex moves along the link per length that the link grows. points: (n, 3) [m] where the
+    piece touches, each in a ball of the radius ``roundness`` [m]; point_share: as share, of these.
     """
 
     vertices: Vector
     faces: NDArray[np.int64]
     share: Vector
     colour: tuple[float, float, float] | None = None
+    points: Vector = field(default_factory=lambda: np.zeros((0, 3)))
+    roundness: float = 0.0
+    point_share: Vector = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class Link:
     centre: centre of mass in the link's axes [m], inertia: xx yy zz xy xz yz about it [kg m^2]. length [m] along the
     unit vector ``along`` (zeros: it does not stretch); slender: mass is spread along the length, so its second moment
     grows with it, else it sits where the centre is. coordinates: start values of the scalar coordinates in the joint's
-    order, turn: start quaternion of its ball. values: of DEFAULTS, one number for each velocity.
+    order, turn: start quaternion of its ball. values: of DEFAULTS, one number for each velocity. contact: values of
+    contact parameters, by name, where it touches.
     """
 
     name: str
@@ -65,6 +70,7 @@ class Link:
     coordinates: Vector = field(default_factory=lambda: np.zeros(0))
     turn: Vector = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
     values: dict[str, Vector] = field(default_factory=dict)
+    contact: dict[str, float] = field(default_factory=dict)
     pieces: tuple[Piece, ...] = ()
 
     @property

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.contact import contact_law
+from diffloom.contact.touching import TouchingLinks
 from diffloom.dynamics import Mechanics, Term, broadcast, per_step
 from diffloom.interfaces import (
     Control,
@@ -21,9 +24,12 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
 from diffloom_physics_articulated.link import VELOCITIES, Tree
+from diffloom_physics_articulated.link_contact import LinkContact, contact_specs
+from diffloom_physics_articulated.link_points import link_points
 from diffloom_physics_articulated.mass_properties import (
     check_real,
     from_log_cholesky,
@@ -48,8 +54,10 @@ class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
     trees: one table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or ``{"links":
-    [...]}``, or a Tree. The state is one row for each tree: q the quaternions of its balls and then its scalar
-    coordinates, u angular velocities in the links' axes and then rates. See docs/models/articulated.md.
+    [...]}``, or a Tree. ground: whether links touch a ground plane; touches: whether they touch obstacles (by default
+    as the ground); contact: the contact law of both. The state is one row for each tree: q the quaternions of its balls
+    and then its scalar coordinates, u angular velocities in the links' axes and then rates. See
+    docs/models/articulated.md.
     """
 
     example_settings = ExampleSettings(
@@ -66,7 +74,14 @@ class ArticulatedModel(Model):
         ),
     )  # fmt: skip
 
-    def __init__(self, trees: Sequence[Mapping[str, Any] | Tree]) -> None:
+    def __init__(
+        self,
+        trees: Sequence[Mapping[str, Any] | Tree],
+        *,
+        ground: bool = False,
+        touches: bool | None = None,
+        contact: object = "hunt_crossley",
+    ) -> None:
         if not trees:
             raise InputError("ArticulatedModel: got no trees; expected at least one, such as {builder = 'pendulum'}")
         self.trees = tuple(t if isinstance(t, Tree) else read_tree(number, t) for number, t in enumerate(trees))
@@ -74,7 +89,15 @@ class ArticulatedModel(Model):
         self.layout = layout_of(self.trees)
         if not self.layout.du:
             raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
+        self.ground, self.touches = bool(ground), bool(ground if touches is None else touches)
+        self.contact = contact_law(contact)
         self._specs = specs_of(self.links)
+        if self.ground or self.touches:
+            self._specs += contact_specs(self.contact, self.trees)
+        self._points = link_points(self.links, self.layout)
+        if (self.ground or self.touches) and not self._points.touching.any():
+            raise InputError("ArticulatedModel: got ground or touches, but no link has a shape that touches; give one "
+                             "shapes, or leave both out")  # fmt: skip
         self._along = torch.tensor(np.array([link.along for link in self.links]))
         self._slender = torch.tensor([float(link.slender) for link in self.links], dtype=torch.float64)
         self._lengths = torch.tensor([link.length for link in self.links], dtype=torch.float64)
@@ -123,7 +146,7 @@ class ArticulatedModel(Model):
         u = layout.by_velocity(broadcast(params["joint_velocity"], (len(layout.dofs),)))
         return State(q.view(layout.trees, layout.dq), u)
 
-    def frames(self, params: Params) -> Tensor:
+    def joint_frames(self, params: Params) -> Tensor:
         """(trees, rows, 7) joints in their parents' axes."""
         count = len(self.links)
         # A link without parent is placed in the world, which does not stretch.
@@ -155,9 +178,26 @@ class ArticulatedModel(Model):
         inertia = layout.by_row(self.ten_numbers(params), layout.mass_rows, (0.0,) * 10)
         armature = layout.by_velocity(broadcast(params["armature"], (count,)))
         gravity = broadcast(params["gravity"], (layout.trees, 3))
-        nodes = tree_nodes(layout, self.frames(params), inertia, armature, gravity)
+        nodes = tree_nodes(layout, self.joint_frames(params), inertia, armature, gravity)
         terms: tuple[Term, ...] = (joint_forces(layout, self._passive(params), self._commands(params, control)),)
-        return Mechanics(nodes, terms)
+        if not (self.ground or self.touches):
+            return Mechanics(nodes, terms)
+        contact = self._link_contact(params)
+        if self.ground:
+            terms = (*terms, contact.ground(params))
+        touches = TouchingLinks(contact.term, contact.roundest) if self.touches else None
+        return Mechanics(replace(nodes, touches=touches), terms)
+
+    def _link_contact(self, params: Params) -> LinkContact:
+        count = len(self.links)
+        placed = self._points.placed(self.layout, self._growth(params), broadcast(params["size"], (count,)))
+        values = self.contact.resolve(params)
+        own = {name: broadcast(values[name], (count,)) for name in self.contact.names}
+        return LinkContact(self.layout, self._points, self.contact, self.joint_frames(params), *placed, own)
+
+    def _growth(self, params: Params) -> Tensor:
+        """(links,) how much longer than made each link is [m]."""
+        return broadcast(params["length"], (len(self.links),)) - self._lengths.to(params.dtype)
 
     def _passive(self, params: Params) -> Tensor:
         """(trees, du, 11) what joints do by themselves."""
@@ -177,14 +217,46 @@ class ArticulatedModel(Model):
 
     def poses(self, trajectory: Trajectory, params: Params) -> tuple[Tensor, Tensor]:
         """Axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links, differentiable."""
-        return link_poses(self.layout, self.frames(params), trajectory.q)
+        return link_poses(self.layout, self.joint_frames(params), trajectory.q)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         if self._surface is None:
             self._surface = surface_of(self.links)
         turns, origins = self.poses(trajectory, params)
-        growth = broadcast(params["length"], (len(self.links),)) - self._lengths.to(params.dtype)
-        return self._surface.placed(turns, origins, growth)
+        if "size" not in params:
+            return self._surface.placed(turns, origins, self._growth(params))
+        size = broadcast(params["size"], (len(self.links),))
+        return self._surface.placed(turns, origins, self._growth(params), size, self._points.middle)
+
+    def copies(self, count: int) -> ArticulatedModel:
+        """``count`` copies of the model's one tree that do not touch each other: many runs in one rollout."""
+        if len(self.trees) != 1:
+            raise InputError(f"copies: got a model of {len(self.trees)} trees; expected one")
+        measured.check_flies(self.trees[0])
+        return ArticulatedModel(self.trees * count, ground=self.ground, touches=self.touches, contact=self.contact)
+
+    def copied_values(self, values: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Parameters of all copies from those of one; ``mass[1]`` or ``mass[forearm]`` is one row."""
+        specs = {spec.name: spec for spec in self.specs}
+        return measured.copied_values(self.trees[0], specs, self.axes, len(self.trees), values)
+
+    def start_values(self, start: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Parameters with which copies start at measured poses and velocities, see measured.start_values."""
+        return measured.start_values(start)
+
+    def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
+        """(frames, trees, 7): place [m] and orientation w, x, y, z of each tree's first link, in a free joint."""
+        return measured.base_frames(self.layout, trajectory.q)
+
+    def joint_coordinates(self, trajectory: Trajectory) -> Tensor:
+        """(frames, trees, joints) [rad] of the joints beyond the first links."""
+        return measured.joint_coordinates(self.layout, trajectory.q)
+
+    def heights(self, params: Params) -> Tensor:
+        """(trees,) [m] of each tree's lowest touching point over the ground, at the start."""
+        q = self.initial_state(params).q[None]
+        turns, origins = (x[0] for x in link_poses(self.layout, self.joint_frames(params), q))
+        return self._points.heights(self.layout, turns, origins, params)
 
     def dof(self, link: str, number: int = 0) -> int:
         """The place of a joint's velocity ``number`` among "dofs", by the name of the link that the joint carries."""

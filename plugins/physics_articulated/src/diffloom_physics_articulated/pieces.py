@@ -11,8 +11,9 @@ import numpy as np
 from diffloom.interfaces import InputError
 from diffloom_physics_articulated.link import Piece, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
+from diffloom_physics_articulated.touch import touching_points
 
-OWN = ("position", "orientation", "mass", "density", "colour", "rides")
+OWN = ("position", "orientation", "mass", "density", "colour", "rides", "contact", "spacing", "rounding")
 
 
 @dataclass(frozen=True)
@@ -37,21 +38,25 @@ def turn_matrix(quaternion: Vector) -> Vector:
 def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
     """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
 
-    rides: it moves with the middle of its place when the link grows, else it is stretched.
+    rides: it moves with the middle of its place when the link grows, else it is stretched. contact, spacing, rounding:
+    where it touches, see touching_points.
     """
     try:
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
         turn = turn_matrix(numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4))
+        touching, roundness = touching_points(shape, table)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
     colour = table.get("colour")
     shade = None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2]))
-    vertices = shape.vertices @ turn.T + place
-    share = (vertices @ along) / length
-    if table.get("rides", False):
-        share = np.full(len(vertices), float(place @ along) / length)
-    piece = Piece(vertices, shape.faces, share, shade)
+    vertices, points = shape.vertices @ turn.T + place, touching @ turn.T + place
+
+    def share(own: Vector) -> Vector:
+        rides = table.get("rides", False)
+        return np.full(len(own), float(place @ along) / length) if rides else np.asarray((own @ along) / length)
+
+    piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points))
     return piece, weight_of(shape, table, place, turn)
 
 

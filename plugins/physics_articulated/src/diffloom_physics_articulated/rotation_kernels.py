@@ -1,23 +1,31 @@
 """Turns inside kernels: the quaternion of a rotation vector, and its transpose."""
 
-from diffloom.kernels import constant, cos, device, dot3, sin, sqrt
+from diffloom.kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
 
 
 @device
 def half_angle(y):
     """cos a, sin a / a and the derivative of the latter by y, for y = a^2: by series where a is small."""
-    if y < constant(y, 0.01):
+    small = y < constant(y, 0.01)
+    c = y - y
+    s = c
+    d = c
+    if anyl(small):
         c = constant(y, 1) + y * (constant(y, -1 / 2) + y * (constant(y, 1 / 24) + y * (
             constant(y, -1 / 720) + y * (constant(y, 1 / 40320) - y * constant(y, 1 / 3628800)))))
         s = constant(y, 1) + y * (constant(y, -1 / 6) + y * (constant(y, 1 / 120) + y * (
             constant(y, -1 / 5040) + y * (constant(y, 1 / 362880) - y * constant(y, 1 / 39916800)))))
         d = constant(y, -1 / 6) + y * (constant(y, 1 / 60) + y * (constant(y, -1 / 1680) + y * (
             constant(y, 1 / 90720) - y * constant(y, 1 / 7983360))))
-        return c, s, d
-    a = sqrt(y)
-    c = cos(a)
-    s = sin(a) / a
-    return c, s, (c - s) / (y + y)
+    if anyl(notl(small)):
+        large = where(small, constant(y, 1), y)
+        a = sqrt(large)
+        cosine = cos(a)
+        sinc = sin(a) / a
+        c = where(small, c, cosine)
+        s = where(small, s, sinc)
+        d = where(small, d, (cosine - sinc) / (large + large))
+    return c, s, d
 
 
 @device

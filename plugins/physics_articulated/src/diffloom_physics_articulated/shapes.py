@@ -19,11 +19,17 @@ from diffloom.interfaces.errors import check_choice
 
 @dataclass(frozen=True)
 class Shape:
-    """vertices (V, 3) [m] and faces (F, 3), closed and looking outwards; body: integrals of the exact solid."""
+    """vertices (V, 3) [m] and faces (F, 3), closed and looking outwards; body: integrals of the exact solid.
+
+    kind: the shape's name, "mesh" for others. dims: half edges of a box; radius of a sphere; radius and half the length
+    of the straight part of a capsule [m].
+    """
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
     body: Solid
+    kind: str = "mesh"
+    dims: tuple[float, ...] = ()
 
 
 def box(size: Any = (1.0, 1.0, 1.0)) -> Shape:
@@ -33,7 +39,8 @@ def box(size: Any = (1.0, 1.0, 1.0)) -> Shape:
     edges = np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
     mesh = trimesh.creation.box(extents=edges)
     volume = float(np.prod(edges))
-    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)))
+    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
+                 tuple(float(x) for x in 0.5 * edges))  # fmt: skip
 
 
 def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
@@ -42,7 +49,8 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
 
     volume = 4.0 / 3.0 * math.pi * radius**3
     mesh = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
-    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3)))
+    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3)), "sphere",
+                 (float(radius),))  # fmt: skip
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> Shape:
@@ -52,7 +60,7 @@ def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> Sh
     volume = math.pi * radius**2 * height
     mesh = trimesh.creation.cylinder(radius, height, sections=segments, transform=UPRIGHT)
     moment = volume * np.diag([0.25 * radius**2, height**2 / 12.0, 0.25 * radius**2])
-    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), moment))
+    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), moment), "cylinder")
 
 
 def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Shape:
@@ -65,7 +73,8 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Sh
     across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
     # The centre of half a ball is 3 r / 8 above its flat side, about which its second moment is that of a ball.
     along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
-    return Shape(*arrays(mesh), Solid(tube + ball, np.zeros(3), np.diag([across, along, across])))
+    return Shape(*arrays(mesh), Solid(tube + ball, np.zeros(3), np.diag([across, along, across])), "capsule",
+                 (float(radius), half))  # fmt: skip
 
 
 UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])

@@ -26,10 +26,17 @@ class TreeSurface:
     faces: NDArray[np.int64]
     colours: NDArray[np.float64] | None
 
-    def placed(self, turns: Tensor, origins: Tensor, growth: Tensor) -> Surface:
-        """In the world. turns (frames, links, 3, 3); origins (frames, links, 3) [m]; growth (links,) [m]."""
+    def placed(
+        self, turns: Tensor, origins: Tensor, growth: Tensor, size: Tensor | None = None,
+        middle: NDArray[np.float64] | None = None,
+    ) -> Surface:  # fmt: skip
+        """In the world. turns (frames, links, 3, 3); origins (frames, links, 3) [m]; growth (links,) [m]; size
+        (links,): factor about the ``middle`` (links, 3) [m]."""
         dtype, link = origins.dtype, torch.from_numpy(self.link)
         own = torch.from_numpy(self.vertices).to(dtype) + torch.from_numpy(self.grows).to(dtype) * growth[link, None]
+        if size is not None and middle is not None:
+            centre = torch.from_numpy(middle).to(dtype)[link]
+            own = centre + (own - centre) * size[link, None]
         vertices = origins[:, link] + (turns[:, link] @ own[..., None])[..., 0]
         colours = None if self.colours is None else torch.from_numpy(self.colours).to(dtype)
         return Surface(vertices, torch.from_numpy(self.faces), colours=colours)

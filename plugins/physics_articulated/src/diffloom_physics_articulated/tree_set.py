@@ -36,7 +36,17 @@ def trees(layout: Layout, frame: Tensor, inertia: Tensor, armature: Tensor, grav
         ("workspace", workspace(kernels.space_width(layout.balls, layout.scalars, layout.rows))),
     )
     motion = Motion(*kernels.motion_functions(layout.balls, layout.scalars)) if layout.balls else None
-    return NodeSet("trees", layout.dq, layout.du, acceleration, acceleration_adjoint, arrays, motion)
+    return NodeSet(
+        "trees",
+        layout.dq,
+        layout.du,
+        acceleration,
+        acceleration_adjoint,
+        arrays,
+        motion,
+        lanes=True,
+        shared=("layout",),
+    )
 
 
 def joint_forces(layout: Layout, joint: Tensor, command: Tensor) -> NodeTerm:
@@ -52,4 +62,5 @@ def joint_forces(layout: Layout, joint: Tensor, command: Tensor) -> NodeTerm:
         per_step=("command",),
         work=(((layout.trees, layout.du + layout.dq), "float"),),
         by_node=True,
+        lanes=True,
     )

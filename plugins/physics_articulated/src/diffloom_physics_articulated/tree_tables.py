@@ -14,7 +14,7 @@ from diffloom_physics_articulated.pieces import Weight, inertia_of, numbers, rea
 
 KEYS = (
     "name", "parent", "joint", "axis", "position", "orientation", "mass", "centre_of_mass", "inertia", "length",
-    "along", "slender", "start", "start_orientation", "shapes",
+    "along", "slender", "start", "start_orientation", "shapes", "contact",
 )  # fmt: skip
 SOURCES = ("builder", "file", "links")
 
@@ -113,6 +113,7 @@ def read_link(number: int, table: Mapping[str, Any]) -> Link:
         coordinates=numbers(what, "start", [start] if np.ndim(start) == 0 else start, scalars),
         turn=quaternion(what, "start_orientation", table.get("start_orientation", (1.0, 0.0, 0.0, 0.0))),
         values=read_values(what, table, VELOCITIES[joint]),
+        contact=read_contact(what, table.get("contact", {})),
         pieces=tuple(piece for piece, _ in read),
     )
 
@@ -151,6 +152,17 @@ def read_values(what: str, table: Mapping[str, Any], count: int) -> dict[str, Ve
     if ("lower" in found or "upper" in found) and "limit_stiffness" not in found:
         found["limit_stiffness"] = np.full(count, 1e3)
     return found
+
+
+def read_contact(what: str, given: Any) -> dict[str, float]:
+    """Values of contact parameters, such as ``{friction = 0.4, restitution = 0.5}``."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what}: contact: got {given!r}; expected a table of contact parameters such as "
+                         "{ friction = 0.4 }")  # fmt: skip
+    for key, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value < float("inf"):
+            raise InputError(f"{what}: contact: {key}: got {value!r}; expected a number of at least 0")
+    return {str(key): float(value) for key, value in given.items()}
 
 
 def read_axes(what: str, joint: Joint, given: Any) -> tuple[Vector, ...]:

@@ -24,6 +24,7 @@ from diffloom.interfaces import (
     Params,
     ParamSpec,
     State,
+    Stress,
     Surface,
     Texture,
     Trajectory,
@@ -34,6 +35,7 @@ from diffloom_physics_cloth.plane import plane_normal
 from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, rest_shape
 from diffloom_physics_cloth.self_collision import check_thickness, self_collision_term
 from diffloom_physics_cloth.start import place, set_moving
+from diffloom_physics_cloth.stress import at_vertices, check_sheet_thickness, principal_stresses, von_mises
 from diffloom_physics_cloth.terms import Air, Elasticity, anchor_term, face_term, hinge_term, joined, planar_face_term
 
 Which = str | int | Iterable[str | int]
@@ -48,6 +50,7 @@ class ClothModel(Model):
     at which the shell touches itself, or None; self_friction=True: it is held back as it slides along itself. contact:
     the contact law of both. bending=False leaves hinges out.
     planar=True keeps the triangles in their plane, where one turned inside out is driven back: no bending, no air.
+    thickness: of the sheet [m]; it moves nothing, and lets ``stress`` be told in Pa.
     """
 
     example_settings = ExampleSettings(
@@ -83,7 +86,9 @@ class ClothModel(Model):
         bending: bool = True,
         planar: bool = False,
         contact: object = "hunt_crossley",
+        thickness: float | None = None,
     ) -> None:
+        self.thickness = check_sheet_thickness(thickness)
         self.sheet = make_sheet(mesh)
         self.pins = self.sheet.select("pins", pins)
         self.anchors = self.sheet.select("anchors", anchors)
@@ -249,6 +254,24 @@ class ClothModel(Model):
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return Surface(trajectory.q, torch.from_numpy(self.sheet.faces))
+
+    def membrane_stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Tensor:
+        """(frames, faces, 2) [N/m]: the principal elastic forces across a length within each face, without damping, the
+        larger first. control: what drove it, a row for each frame."""
+        corners = trajectory.q[:, torch.from_numpy(self.sheet.faces)]
+        count = self.axes["faces"]
+        mu, lam = (broadcast(params[name], (count,)) for name in ("shear_modulus", "lame_modulus"))
+        activation = per_step("activation", params, control or Control())
+        rows = broadcast(activation.reshape(activation.shape[0], -1), (activation.shape[0], count))
+        normal = None if self.normal is None else torch.as_tensor(self.normal, dtype=params.dtype)
+        return principal_stresses(corners, self.rest_shape(params).edges, mu, lam, rows, normal)
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress:
+        """Von Mises's membrane stress at each vertex, the mean of the faces around it, by area: [Pa] where the sheet's
+        ``thickness`` is known, [N/m] otherwise. Bending is not in it."""
+        each = von_mises(self.membrane_stress(trajectory, params, control))
+        values = at_vertices(each, self.rest_shape(params).area, self.sheet.faces, self.axes["particles"])
+        return Stress(values, "N/m") if self.thickness is None else Stress(values / self.thickness, "Pa")
 
     def texture(self, image: Tensor, **options: Any) -> Texture:
         """``image`` (height, width, 3) laid over the shell by the mesh's texture coordinates."""

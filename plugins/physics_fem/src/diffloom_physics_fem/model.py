@@ -27,6 +27,7 @@ from diffloom.interfaces import (
     Params,
     ParamSpec,
     State,
+    Stress,
     Surface,
     Texture,
     Trajectory,
@@ -38,6 +39,7 @@ from diffloom_physics_fem.regions import find_regions, fixed_vertices, region_na
 from diffloom_physics_fem.rest_shape import RestShape, rest_shape
 from diffloom_physics_fem.solids import make_solid
 from diffloom_physics_fem.specs import choose_alternatives, declare
+from diffloom_physics_fem.stress import cauchy_stress, von_mises
 from diffloom_physics_fem.terms import tetrahedra
 
 
@@ -162,6 +164,21 @@ class FemModel(Model):
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         points = torch.from_numpy(self.shown.vertices)
         return Surface(trajectory.q[:, points], torch.from_numpy(self.shown.faces))
+
+    def cauchy_stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Tensor:
+        """(frames, tets, 3, 3) [Pa]: the elastic stress in each tetrahedron, without damping. control: what drove it, a
+        row for each frame."""
+        mu, lam = self.moduli(params)
+        corners = trajectory.q[:, torch.from_numpy(self.mesh.tets)]
+        return cauchy_stress(corners, self.rest(params), mu, lam, self.activation(params, control or Control()))
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress:
+        """Von Mises's stress [Pa] at the vertices of the surface: the mean of the tetrahedra around each, by volume."""
+        each = von_mises(self.cauchy_stress(trajectory, params, control)) * self.rest(params).volume
+        count, tets = len(self.mesh.vertices), self.mesh.tets
+        volume = assemble(self.rest(params).volume[:, None].expand(-1, 4), tets, count)
+        total = torch.stack([assemble(row[:, None].expand(-1, 4), tets, count) for row in each])
+        return Stress((total / volume)[:, torch.from_numpy(self.shown.vertices)])
 
     def texture(self, image: Tensor) -> Texture:
         """``image`` (height, width, 3) laid over the surface where its file says; for ``Surface.with_appearance``."""

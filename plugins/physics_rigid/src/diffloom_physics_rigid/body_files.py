@@ -19,12 +19,11 @@ from diffloom.interfaces.errors import nearest
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
 from diffloom_physics_rigid.touch import (
-    inset,
+    between_points,
     read_contact,
     read_grid,
     read_rounding,
     read_spacing,
-    spaced_points,
     touching_points,
 )
 
@@ -86,7 +85,7 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
         inertia=body.inertia,
         points=points,
         roundness=roundness,
-        pair_points=points if round_shape else spaced_points(inset(centred, rounding), spacing),
+        pair_points=points if round_shape else between_points(centred, rounding, spacing),
         fixed=bool(table.get("fixed", False)),
         collides=bool(table.get("collides", True)),
         grid=grid,

@@ -10,12 +10,14 @@ The momentum in the world does not change in the turn, whatever s is: no step le
 from diffloom.kernels import (
     add3,
     add33,
+    anyl,
     constant,
     cross3,
     device,
     ld3,
     matvec33,
     mul3,
+    notl,
     outer3,
     quat_add,
     quat_conj,
@@ -29,6 +31,7 @@ from diffloom.kernels import (
     quat_rotate_vjp,
     st3,
     tmatvec33,
+    where3,
 )
 from diffloom_physics_rigid.rotation_kernels import (
     add_to_sym,
@@ -39,6 +42,8 @@ from diffloom_physics_rigid.rotation_kernels import (
     sym_mul,
     sym_outer,
     sym_scale,
+    where6,
+    where7,
 )
 
 
@@ -136,7 +141,8 @@ def body_kicked_drift(i, kick, drift, q, u, f, inverse_mass, gravity, inertia, i
     """A kick for a time ``kick`` and free motion for ``drift``: v+ = v + kick (f / m + g), x+ = x + drift v+;
     P = I R^T w + kick R^T torque, r+ = r exp(s(P)), w+ = R+ J exp(-s) P. A body that is held keeps q and u."""
     m = inverse_mass[i]
-    if not m > inverse_mass.dtype.type(0):
+    free = m > inverse_mass.dtype.type(0)
+    if notl(anyl(free)):
         return q, u
     r = (q[3], q[4], q[5], q[6])
     v = add3((u[0], u[1], u[2]), mul3(add3(mul3((f[0], f[1], f[2]), m), ld3(gravity, i)), kick))
@@ -149,7 +155,10 @@ def body_kicked_drift(i, kick, drift, q, u, f, inverse_mass, gravity, inertia, i
     e = quat_exp(s)
     r = quat_normalize(quat_mul(r, e))
     w = matvec33(quat_matrix(r), sym_mul(J, quat_rotate(quat_conj(e), P)))
-    return (x[0], x[1], x[2], r[0], r[1], r[2], r[3]), (v[0], v[1], v[2], w[0], w[1], w[2])
+    return (
+        where7(free, (x[0], x[1], x[2], r[0], r[1], r[2], r[3]), q),
+        where6(free, (v[0], v[1], v[2], w[0], w[1], w[2]), u),
+    )
 
 
 @device
@@ -159,9 +168,11 @@ def body_kicked_drift_adjoint(
 ):
     """Transpose of body_kicked_drift, its lines in reverse order."""
     zero = inverse_mass.dtype.type(0)
+    none = (zero, zero, zero, zero, zero, zero)
     m = inverse_mass[i]
-    if not m > zero:
-        return adj_q, adj_u, (zero, zero, zero, zero, zero, zero)
+    free = m > zero
+    if notl(anyl(free)):
+        return adj_q, adj_u, none
     r = (q[3], q[4], q[5], q[6])
     w = (u[3], u[4], u[5])
     torque = (f[3], f[4], f[5])
@@ -189,21 +200,21 @@ def body_kicked_drift_adjoint(
     a_s = quat_exp_vjp(s, quat_add(a_e, quat_conj(a_back)))
     a_P_series, a_K = turn_series_vjp(P, K, a_s)
     a_P = add3(a_P, a_P_series)
-    add_to_sym(adj_inverse_inertia, i, sym_add(a_J, sym_scale(a_K, drift)))
-    add_to_sym(adj_inertia, i, sym_outer(a_P, O))
+    add_to_sym(adj_inverse_inertia, i, where6(free, sym_add(a_J, sym_scale(a_K, drift)), none))
+    add_to_sym(adj_inertia, i, where6(free, sym_outer(a_P, O), none))
     a_O = sym_mul(I, a_P)
     a_t = mul3(a_P, kick)
     a_r = quat_add(a_r, quat_matrix_vjp(r, add33(outer3(w, a_O), outer3(torque, a_t))))
     a_v = add3((adj_u[0], adj_u[1], adj_u[2]), mul3(a_x, drift))
-    push = mul3(a_v, kick)
+    push = where3(free, mul3(a_v, kick), (zero, zero, zero))
     adj_inverse_mass[i] += f[0] * push[0] + f[1] * push[1] + f[2] * push[2]
     st3(adj_gravity, i, add3(ld3(adj_gravity, i), push))
     a_w = matvec33(R, a_O)
     a_torque = matvec33(R, a_t)
     return (
-        (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-        (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
-        (push[0] * m, push[1] * m, push[2] * m, a_torque[0], a_torque[1], a_torque[2]),
+        where7(free, (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]), adj_q),
+        where6(free, (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]), adj_u),
+        where6(free, (push[0] * m, push[1] * m, push[2] * m, a_torque[0], a_torque[1], a_torque[2]), none),
     )
 
 

@@ -73,6 +73,7 @@ def bodies(
             ("inertia", inertia),
             ("inverse_inertia", unless_fixed(six(torch.linalg.inv(symmetric(inertia))))),
         ),
+        lanes=True,
         # What never moves need not be tested for contact.
         contact_points=points
         if points is None or not fixed.any()

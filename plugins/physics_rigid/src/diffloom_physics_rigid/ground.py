@@ -25,7 +25,8 @@ def body_ground(
     centre = params["gravity"].new_zeros((count, 3)) if given is None else broadcast(given, (count, 3))
     off_centre = concrete(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0)
     reach = np.where(exempt, -np.inf, points.reach + off_centre.cpu().numpy())
-    force, adjoint = body_ground_contact(law.normal(), law.friction.functions())
+    normal, friction = law.normal(), law.friction.functions()
+    force, adjoint = body_ground_contact(normal, friction)
     return NodeTerm(
         "ground",
         force=force,
@@ -37,4 +38,6 @@ def body_ground(
             ("centre_of_mass", centre),
             *contact_rows(law, params, count),
         ),
+        # Friction that turns adds to its gradients by itself, for bodies that do not touch too.
+        lanes=normal.lanes and friction.lanes and not friction.turning,
     )

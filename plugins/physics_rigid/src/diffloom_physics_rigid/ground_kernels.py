@@ -2,16 +2,18 @@
 
 In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so that the height of a point costs one dot
 product. ``centre`` (bodies, 3) is the centre of mass in the axes in which the points are given. Points come in clusters
-with a bounding ball each: most clusters are left out at once.
+with a bounding ball each: most clusters are left out at once. Bodies of scenes side by side (``anyl``) go through a
+point that one of them touches with together; for the others it counts nothing.
 """
 
 import functools
 
-from diffloom.contact.kernels import contact
+from diffloom.contact.kernels import WHERE, contact
 from diffloom.contact.turning_kernels import turning_friction
 from diffloom.kernels import (
     add3,
     add33,
+    anyl,
     cross3,
     device,
     dot3,
@@ -26,6 +28,8 @@ from diffloom.kernels import (
     st3,
     sub3,
     tmatvec33,
+    where,
+    where3,
 )
 
 
@@ -34,6 +38,7 @@ def body_ground_contact(normal_law, friction_law):
     """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
+    where_normal, where_friction = WHERE[normal_law.width], WHERE[friction_law.width]
 
     @device
     def body_ground_force(
@@ -48,7 +53,8 @@ def body_ground_contact(normal_law, friction_law):
         x, r = ld7(q, i)
         n = ld3(normal, i)
         h = dot3(n, x) - offset[i]
-        if h < reach[i]:
+        near = h < reach[i]
+        if anyl(near):
             v, w = ld6(u, i)
             R = quat_matrix(r)
             n_b = tmatvec33(R, n)
@@ -58,16 +64,19 @@ def body_ground_contact(normal_law, friction_law):
             kn = load(k_n, i)
             kt = load_friction(k_t, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
-                if dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c]:
+                close = near & (dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c])
+                if anyl(close):
                     for j in range(point_starts[c], point_starts[c + 1]):
                         p = ld3(points, j)
-                        if dot3(n_b, p) + h < zero:
+                        below = close & (dot3(n_b, p) + h < zero)
+                        if anyl(below):
                             p = sub3(p, middle)
                             arm = sub3(matvec33(R, p), mul3(n, rho))
                             gap = dot3(n, add3(x, arm)) - offset[i]
                             f = force_at(clock, gap, add3(v, cross3(w, arm)), n, kn, kt)
-                            force = add3(force, f)
-                            torque = turning(add3(torque, cross3(arm, f)), f, w, n, kt, k_t, i)
+                            force = where3(below, add3(force, f), force)
+                            turned = turning(add3(torque, cross3(arm, f)), f, w, n, kt, k_t, i)
+                            torque = where3(below, turned, torque)
         return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
     @device
@@ -78,6 +87,7 @@ def body_ground_contact(normal_law, friction_law):
     ):
         """Transpose of body_ground_force, over the same points."""
         zero = q.dtype.type(0)
+        none = (zero, zero, zero)
         a_x = (zero, zero, zero)
         a_v = (zero, zero, zero)
         a_w = (zero, zero, zero)
@@ -85,7 +95,8 @@ def body_ground_contact(normal_law, friction_law):
         x, r = ld7(q, i)
         n = ld3(normal, i)
         h = dot3(n, x) - offset[i]
-        if h < reach[i]:
+        near = h < reach[i]
+        if anyl(near):
             v, w = ld6(u, i)
             R = quat_matrix(r)
             a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -99,10 +110,12 @@ def body_ground_contact(normal_law, friction_law):
             kt = load_friction(k_t, i)
             a_force, a_torque = ld6(adj_f, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
-                if dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c]:
+                close = near & (dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c])
+                if anyl(close):
                     for j in range(point_starts[c], point_starts[c + 1]):
                         p = ld3(points, j)
-                        if dot3(n_b, p) + h < zero:
+                        below = close & (dot3(n_b, p) + h < zero)
+                        if anyl(below):
                             p = sub3(p, middle)
                             arm = sub3(matvec33(R, p), mul3(n, rho))
                             place = add3(x, arm)
@@ -113,9 +126,12 @@ def body_ground_contact(normal_law, friction_law):
                                 add3(a_force, cross3(a_torque, arm)), a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t
                             )
                             b_c, b_v, b_n, b_kn, b_kt = adjoint_at(clock, gap, speed, n, kn, kt, a_at)
+                            b_c = where(below, b_c, zero)
+                            b_v = where3(below, b_v, none)
+                            b_n = where3(below, b_n, none)
                             b_p = mul3(n, b_c)
                             b_n = add3(b_n, mul3(place, b_c))
-                            a_arm = add3(add3(cross3(f, a_torque), cross3(b_v, w)), b_p)
+                            a_arm = where3(below, add3(add3(cross3(f, a_torque), cross3(b_v, w)), b_p), none)
                             a_x = add3(a_x, b_p)
                             a_v = add3(a_v, b_v)
                             a_w = add3(a_w, cross3(arm, b_v))
@@ -123,8 +139,8 @@ def body_ground_contact(normal_law, friction_law):
                             a_R = add33(a_R, outer3(a_arm, p))
                             a_n = add3(a_n, sub3(b_n, mul3(a_arm, rho)))
                             adj_offset[i] -= b_c
-                            add(adj_k_n, i, b_kn)
-                            add_friction(adj_k_t, i, b_kt)
+                            add(adj_k_n, i, where_normal(below, b_kn))
+                            add_friction(adj_k_t, i, where_friction(below, b_kt))
             st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
             st3(adj_centre, i, sub3(ld3(adj_centre, i), tmatvec33(R, a_arms)))
             a_r = quat_matrix_vjp(r, a_R)

@@ -118,4 +118,5 @@ def body_pushes(times: tuple[NDArray[Any], ...], force: Tensor, point: Tensor, c
         params=(("force", force), ("point", point)),
         shared=("force", "point"),
         count=count,
+        lanes=True,
     )

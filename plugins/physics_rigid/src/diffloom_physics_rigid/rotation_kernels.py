@@ -1,13 +1,17 @@
 """Rotations inside kernels: the exponential map and symmetric 3x3 matrices."""
 
-from diffloom.kernels import constant, cos, device, dot3, sin, sqrt
+from diffloom.kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
 
 
 @device
 def half_turn(y):
     """cos h, sin h / h and d(sin h / h)/dy for y = h^2 >= 0. A series up to h = 1/2, so that no digit cancels."""
     one = constant(y, 1)
-    if y < constant(y, 0.25):
+    small = y < constant(y, 0.25)
+    c = y - y
+    s = c
+    d = c
+    if anyl(small):
         c = one - y * constant(y, 1 / 2) * (one - y * constant(y, 1 / 12) * (one - y * constant(y, 1 / 30) * (
             one - y * constant(y, 1 / 56) * (one - y * constant(y, 1 / 90) * (one - y * constant(y, 1 / 132) * (
                 one - y * constant(y, 1 / 182)))))))
@@ -17,11 +21,15 @@ def half_turn(y):
         d = constant(y, -1 / 6) * (one - y * constant(y, 1 / 10) * (one - y * constant(y, 1 / 28) * (
             one - y * constant(y, 1 / 54) * (one - y * constant(y, 1 / 88) * (one - y * constant(y, 1 / 130) * (
                 one - y * constant(y, 1 / 180)))))))
-        return c, s, d
-    h = sqrt(y)
-    c = cos(h)
-    s = sin(h) / h
-    return c, s, (c - s) / (y + y)
+    if anyl(notl(small)):
+        large = where(small, one, y)
+        h = sqrt(large)
+        cosine = cos(h)
+        sinc = sin(h) / h
+        c = where(small, c, cosine)
+        s = where(small, s, sinc)
+        d = where(small, d, (cosine - sinc) / (large + large))
+    return c, s, d
 
 
 @device
@@ -90,3 +98,21 @@ def add_to_sym(a, i, S):
     a[i, 3] += S[3]
     a[i, 4] += S[4]
     a[i, 5] += S[5]
+
+
+@device
+def where6(c, a, b):
+    """a where c holds, else b."""
+    return (
+        where(c, a[0], b[0]), where(c, a[1], b[1]), where(c, a[2], b[2]),
+        where(c, a[3], b[3]), where(c, a[4], b[4]), where(c, a[5], b[5]),
+    )
+
+
+@device
+def where7(c, a, b):
+    """a where c holds, else b."""
+    return (
+        where(c, a[0], b[0]), where(c, a[1], b[1]), where(c, a[2], b[2]),
+        where(c, a[3], b[3]), where(c, a[4], b[4]), where(c, a[5], b[5]), where(c, a[6], b[6]),
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffloom.geometry.spaced_points import spaced_points
 from diffloom.geometry.triangle_checks import Points
 from diffloom.interfaces import InputError
 from diffloom_physics_rigid.shapes import Shape
@@ -72,8 +73,14 @@ def touching_points(shape: Shape, contact: str, spacing: float, rounding: float)
     """
     if contact == "round":
         return round_points(shape)
+    vertices = inset(shape, rounding).vertices
+    return (vertices if contact == "vertices" else between_points(shape, rounding, spacing)), rounding
+
+
+def between_points(shape: Shape, rounding: float, spacing: float) -> Points:
+    """Those that touch other bodies: vertices, and points on edges and faces at most ``spacing`` [m] apart."""
     inner = inset(shape, rounding)
-    return (inner.vertices if contact == "vertices" else spaced_points(inner, spacing)), rounding
+    return spaced_points(inner.vertices, inner.faces, spacing)
 
 
 def round_points(shape: Shape) -> tuple[Points, float]:
@@ -85,26 +92,3 @@ def round_points(shape: Shape) -> tuple[Points, float]:
     points = np.zeros((count, 3))
     points[:, 1] = np.linspace(-half, half, count)
     return points, radius
-
-
-def spaced_points(shape: Shape, spacing: float) -> Points:
-    """The vertices, and points on edges and faces so that none are farther apart than ``spacing`` [m].
-
-    Vertices alone would miss two boxes of one size, laid crosswise on each other: neither has a corner in the other.
-    The longest edges of triangles are halved until all are short enough.
-    """
-    points = [shape.vertices]
-    triangles = shape.vertices[shape.faces]
-    while len(triangles):
-        edges = np.linalg.norm(triangles[:, [1, 2, 0]] - triangles, axis=2)
-        long = edges.max(axis=1) > spacing
-        first = edges[long].argmax(axis=1)
-        turned = triangles[long][np.arange(len(first))[:, None], (first[:, None] + np.arange(3)) % 3]
-        middle = 0.5 * (turned[:, 0] + turned[:, 1])
-        points.append(middle)
-        halves = ([turned[:, 0], middle, turned[:, 2]], [middle, turned[:, 1], turned[:, 2]])
-        triangles = np.concatenate([np.stack(half, axis=1) for half in halves])
-    every = np.concatenate(points)
-    grain = 1e-9 * float(np.ptp(shape.vertices, axis=0).max())
-    _, kept = np.unique((every / grain).round(), axis=0, return_index=True)
-    return every[np.sort(kept)]

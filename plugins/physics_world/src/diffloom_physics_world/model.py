@@ -19,9 +19,11 @@ from diffloom.interfaces import (
     Params,
     ParamSpec,
     State,
+    Stress,
     Surface,
     Trajectory,
     join,
+    join_stresses,
 )
 from diffloom.interfaces.params import check_names, make_params
 from diffloom.namespaces import below, spec_under
@@ -178,6 +180,15 @@ class World(Model):
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return join([body.surface(trajectory, body.params(params, params.dtype)) for body in self.bodies])
+
+    def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
+        """Of the bodies that have one; bodies with another unit than pressure count only where no body has pressure."""
+        found, counts = [], []
+        for body in self.bodies:
+            own, part = body.params(params, params.dtype), body.part_of(trajectory)
+            found.append(body.model.stress(part, own, Control(below(body.name, control or {}))))
+            counts.append(int(body.model.surface(part, own).vertices.shape[1]))
+        return join_stresses(found, counts, len(trajectory))
 
     def suggested_dt(self, params: Params | None = None) -> float:
         """A step length [s] that explicit integrators follow: of the elasticity of all bodies where they start, and of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from diffloom.raster.light import table_columns
 from diffloom.raster.records import Cells, Corners
@@ -14,8 +13,7 @@ from .plan import Plan
 from .records import Cotangents, Drawn, PixelsAdjoint, PlanesAdjoint, Shaded, Slots, Source, Wants
 
 
-@dataclass(frozen=True)
-class Extras:
+class Extras(NamedTuple):
     """Cotangents that cost extra: of the camera, of the eye through highlights, of lights, of the texture."""
 
     camera: bool = False
@@ -24,8 +22,7 @@ class Extras:
     texture: bool = False
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """cotangents; and, if wanted: lights (columns,), eye (frames, 3), image."""
 
     cotangents: Cotangents

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -17,8 +16,7 @@ from .plan import Plan
 from .records import Features, PixelCounts, Pixels, Planes, Scratch, Shaded, Source, Surfacing, Values
 
 
-@dataclass(frozen=True)
-class Rasterised:
+class Rasterised(NamedTuple):
     """What pixels show, and what of it the adjoint needs; first_cell and cells: see raster.records.Bins."""
 
     triangles: Triangles
@@ -40,7 +38,7 @@ def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
     arena, layout, kaolin, n = plan.arena, plan.layout, plan.settings.kaolin, plan.layout.triangles
     triangles, bins, frame = new_triangles(layout, ready=not kaolin), layout.bins(), arena.ints(n)
     plan.run("prepare", plan.setup, source, triangles, frame, bins)
-    if source.projects and not (kaolin or layout.cut) and bool((source.screen[:, 2] < layout.near).any()):
+    if source.projects and not (kaolin or layout.cut) and bool(source.screen[:, 2].min() < layout.near):
         raise BehindNearError
     lists, _, cells = layout.lists(bins)
     entries, soft = int(lists.triangle.shape[0]), int(plan.settings.soft)
@@ -107,8 +105,8 @@ def cropped(plan: Plan, planes: Any) -> Tensor:
     """(frames, padded pixels x channels) -> (frames, height, width, channels), sharing memory."""
     _, height, width = plan.layout.padded
     frames, size = planes.shape
-    tensor = plan.arena.tensor(planes).reshape(frames, height, width, size // (height * width))
-    return tensor[:, : plan.layout.height, : plan.layout.width]
+    tensor = plan.arena.tensor(planes.reshape(frames, height, width, size // (height * width)))
+    return tensor if plan.layout.whole else tensor[:, : plan.layout.height, : plan.layout.width]
 
 
 def padded(plan: Plan, planes: Tensor | None) -> Any:

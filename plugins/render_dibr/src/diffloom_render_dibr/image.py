@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,13 +20,12 @@ from .plan import Plan
 from .records import Features, Source, Surfacing
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """What is drawn, besides tensors that carry gradients.
 
     colour: whether colours are wanted; else only mask and depth are. shading: 0 unlit, 1 lambert, 2 phong. kinds: of
     the lights, see raster.records. background: rgb. far: depth where nothing is shown [m], None if depth is not wanted.
-    valid: (triangles,) flags, or empty for all.
+    shown: whether triangles are wanted. valid: (triangles,) flags, or empty for all.
     """
 
     colour: bool
@@ -36,6 +34,7 @@ class Style:
     kinds: Any
     background: tuple[float, float, float]
     far: float | None
+    shown: bool
     valid: Any
 
     @property
@@ -53,10 +52,10 @@ INPUTS = (
 
 class Draw(torch.autograd.Function):
     """(plan, style, *INPUTS) -> planes (frames, height, width, channels): rgb if wanted, then the mask if soft; depth
-    (frames, height, width); triangles (frames, height, width) int32, -1 for none."""
+    (frames, height, width) and triangles (frames, height, width) int32, -1 for none, or None where not wanted."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         source, features, surfacing = _scene(plan, style, tensors)
         drawn = rasterise(plan, source)
         background = style.background if style.colour else ()
@@ -66,9 +65,12 @@ class Draw(torch.autograd.Function):
         ctx.plan, ctx.style, ctx.source, ctx.drawn, ctx.shaded = plan, style, source, drawn, shaded
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        index = plan.layout.cropped(drawn.coverage.face_index)
-        ctx.mark_non_differentiable(index)
-        return cropped(plan, planes.colour), cropped(plan, planes.depth)[..., 0], index
+        depth = None if style.far is None else cropped(plan, planes.depth)[..., 0]
+        index = None
+        if style.shown:
+            index = plan.layout.cropped(drawn.coverage.face_index)
+            ctx.mark_non_differentiable(index)
+        return cropped(plan, planes.colour), depth, index
 
     @staticmethod
     @once_differentiable
@@ -110,7 +112,7 @@ def _extras(style: Style, needed: dict[str, bool]) -> Extras:
     return Extras(
         camera=any(needed[name] for name in INPUTS[1:5]),
         eye=needed["eye"] and style.shading == 2,
-        lights=any(needed[name] for name in INPUTS[8:]) and style.shading > 0,
+        lights=style.shading > 0 and any(needed[name] for name in INPUTS[8:]),
         texture=needed["image"] and style.textured,
     )
 
@@ -118,13 +120,12 @@ def _extras(style: Style, needed: dict[str, bool]) -> Extras:
 def _by_name(plan: Plan, style: Style, given: dict[str, Tensor], found: Found) -> dict[str, Any]:
     """Cotangents of INPUTS, in their shapes."""
     tensor, made = plan.arena.tensor, found.cotangents
-    points = tensor(made.world)
+    world = made.world
     named: dict[str, Any] = {"values": tensor(made.own)}
     if style.shading:
-        by_point = tensor(made.by_point)
-        named["normals"] = by_point[:, :3].reshape(given["normals"].shape)
-        points = points + by_point[:, 3:]
-    named["points"] = points.reshape(given["points"].shape)
+        named["normals"] = tensor(made.by_point[:, :3].reshape(given["normals"].shape))
+        world += made.by_point[:, 3:]
+    named["points"] = tensor(world.reshape(given["points"].shape))
     if made.camera.shape[0] > 0:
         rows = tensor(made.camera)
         if found.eye is not None:

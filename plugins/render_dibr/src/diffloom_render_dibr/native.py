@@ -19,9 +19,9 @@ from diffloom.raster import (
     clip_near,
     cut_layout,
     light_tables,
-    vertex_normals,
     whole_layout,
 )
+from diffloom.raster.appearance import frames_of_points, no_image, point_normals
 from diffloom.raster.light import SHADINGS, no_lights
 from diffloom.raster.soft_mask import ALL
 
@@ -37,7 +37,7 @@ def render(
     frames: int,
 ) -> Image:  # fmt: skip
     """Draw ``frames`` images; everything was checked."""
-    vertices = surface.vertices.expand(frames, -1, -1)
+    vertices = frames_of_points(surface, frames)
     settings = settings_for(renderer, camera, "rgba" in outputs or "silhouette" in outputs)
     try:
         layout = whole_layout(surface.faces, vertices, camera, renderer.target, settings.kaolin)
@@ -74,18 +74,18 @@ def draw(
 ) -> Image:  # fmt: skip
     """The outputs asked for."""
     colour, far = "rgba" in outputs, camera.far if "depth" in outputs else None
-    made = appearance(surface, split)
+    made = appearance(surface, split, plan.layout)
     shading = SHADINGS[surface.material.shading] if colour else 0
-    tables, normals = no_lights(points.dtype, points.device), points.new_zeros((1, 1, 3))
+    tables, normals = no_lights(points.dtype, points.device), no_image(points.dtype, points.device)
     if shading:
         tables = light_tables(surface.material, lights, points.dtype, points.device)
-        normals = vertex_normals(surface.vertices, surface.faces)
-        normals = normals.expand(points.shape[0], -1, -1) if split is None else split.extend(normals)
+        normals = point_normals(surface, split, plan.layout)
     valid = plan.arena.flags(0)
     if plan.settings.kaolin and renderer.culls:
         valid = array_of(_turned_to(points, surface.faces, camera))
-    style = Style(colour, shading, made, array_of(tables.kinds), renderer.background, far, valid)
-    planes, depth, index = Draw.apply(  # type: ignore[no-untyped-call]
+    kinds, index = array_of(tables.kinds), "face_index" in outputs
+    style = Style(colour, shading, made, kinds, renderer.background, far, index, valid)
+    planes, depth, shown = Draw.apply(  # type: ignore[no-untyped-call]
         plan, style, points, *camera_tensors(camera), normals, made.values if colour else made.values[:, :0],
         made.image, tables.ambient, tables.table, tables.harmonics, tables.shininess,
     )  # fmt: skip
@@ -93,7 +93,7 @@ def draw(
         planes if "rgba" in outputs else None,
         planes[..., -1] if "silhouette" in outputs else None,
         depth if "depth" in outputs else None,
-        _faces(index, int(surface.faces.shape[0]), split) if "face_index" in outputs else None,
+        _faces(shown, int(surface.faces.shape[0]), split) if index else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from diffloom.kernels import Bound
 from diffloom.raster import Layout
@@ -18,8 +18,7 @@ from .records import Guard, Rules, Setup
 CHUNK = {"cpu": 1024, "cuda": 32}
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """How pixels are decided.
 
     kaolin: by Kaolin's rules on its plane [-1, 1]^2, else by ours on pixels. soft: whether the soft mask is wanted.

@@ -15,7 +15,14 @@ from diffloom.raster.power_kernels import expv
 from .blend_kernels import background_weight, reference_depth
 from .cover_kernels import within
 from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, weights, weights_adjoint
-from .surface_kernels import own_colour, own_colour_adjoint, point_rows, shaded_adjoint, value_rows
+from .surface_kernels import (
+    own_colour,
+    own_colour_adjoint,
+    point_rows,
+    shaded_adjoint,
+    shaded_table_adjoint,
+    value_rows,
+)
 
 
 @device
@@ -127,11 +134,16 @@ def blend_adjoint(
             fall = where(weighs, expv((start - z) * fade.sharp), zero)
             adj_own, adj_q, lit = mul3(g, p * fall / images.weight[frame, row, here]), (o, o, o), colour
             if lighting.shading > 0 and wants.colour:
-                lit, adj_own, adj_position, adj_normal, adj_q = shaded_adjoint(
-                    i, colour, q, point_at, frame, lighting, adj_own, wants.table, adjoint.table
+                adj_lit = adj_own
+                lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shaded_adjoint(
+                    colour, q, point_at, frame, lighting, adj_lit
                 )
                 positions = add_weighted(positions, q, adj_position)
                 normals = add_weighted(normals, q, adj_normal)
+                if wants.table:
+                    shaded_table_adjoint(
+                        i, colour, q, point_at, frame, lighting, adj_lit, adj_eye, adjoint.table
+                    )
             adj_p, adj_z = weight_adjoint(
                 t, frame, row, here, p, fall, z, weighs, lit, mesh, fade, background, coverage, images, g, gd
             )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,9 +18,9 @@ from diffloom.raster import (
     clip_near,
     cut_layout,
     light_tables,
-    vertex_normals,
     whole_layout,
 )
+from diffloom.raster.appearance import frames_of_points, no_image, point_normals
 from diffloom.raster.light import SHADINGS, no_lights
 
 from .drawing import prepare
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(NamedTuple):
     """What is drawn: points (frames, count, 3) with their plan, and the split that made them if faces were cut."""
 
     plan: Plan
@@ -47,7 +45,7 @@ def render(
     frames: int,
 ) -> Image:  # fmt: skip
     """Draw ``frames`` images; everything was checked."""
-    vertices, soft = surface.vertices.expand(frames, -1, -1), softness(settings, camera)
+    vertices, soft = frames_of_points(surface, frames), softness(settings, camera)
     try:
         plan = plan_of(whole_layout(surface.faces, vertices, camera, settings.target), soft, camera.far)
         return draw(Scene(plan, vertices, None), surface, camera, lights, outputs, settings.background)
@@ -94,12 +92,12 @@ def shade(
     """Planes of rgb and alpha, and depth; lights: None where no colours are wanted."""
     points, material = scene.points, surface.material
     shading = 0 if lights is None else SHADINGS[material.shading]
-    made, kind, device = appearance(surface, scene.split), points.dtype, points.device
-    tables, normals = no_lights(kind, device), points.new_zeros((1, 1, 3))
+    layout, kind, device = scene.plan.layout, points.dtype, points.device
+    made = appearance(surface, scene.split, layout)
+    tables, normals = no_lights(kind, device), no_image(kind, device)
     if shading:
         tables = light_tables(material, lights or (), kind, device)
-        normals = vertex_normals(surface.vertices, surface.faces)
-        normals = normals.expand(points.shape[0], -1, -1) if scene.split is None else scene.split.extend(normals)
+        normals = point_normals(surface, scene.split, layout)
     style = Style(lights is not None, made, shading, array_of(tables.kinds), background)
     planes, depth = Blend.apply(  # type: ignore[no-untyped-call]
         scene.plan, style, points, *camera_tensors(camera), normals, made.values, made.image, tables.ambient,

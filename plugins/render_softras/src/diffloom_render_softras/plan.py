@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -19,8 +19,7 @@ from .records import Blur, Fade, Rules, Setup
 SMALLEST_AREA = 1e-8
 
 
-@dataclass(frozen=True)
-class Softness:
+class Softness(NamedTuple):
     """How faces blur, in pixels.
 
     sharpness: 1 / sigma [1/px^2]. reach: how far a face acts outside its outline [px]. gamma: sharpness in depth,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,8 +21,7 @@ from .plan import Plan
 from .records import Images, ImagesAdjoint, Lighting, Shading, Surfacing, Wants
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """What is drawn, besides tensors that carry gradients.
 
     colour: whether colours are wanted at all. shading: 0 unlit, 1 lambert, 2 phong. kinds: (lights,). background: rgb.

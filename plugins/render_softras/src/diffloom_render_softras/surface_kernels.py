@@ -109,23 +109,29 @@ def shaded(colour, q, rows, frame, lighting):
 
 
 @device
-def shaded_adjoint(i, colour, q, rows, frame, lighting, adj, with_table, table):
-    """Lit colour; cotangents of own colour, position, (mixed) normal, and of q through position and normal. With a
-    table those of eye and lights are added to its row i."""
+def shaded_adjoint(colour, q, rows, frame, lighting, adj):
+    """Lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    highlights, adj_diffuse = lighting.shading == 2, had3(adj, colour)
     diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-        n[0], view[0], position, lighting.lights, highlights, adj_diffuse, adj
+        n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj
     )
     factor = add3(diffuse, ld_ambient(lighting.lights))
     adj_normal = unit3_adjoint(n[0], n[1], n[2], adj_n)
     adj_eye = unit3_adjoint(view[0], view[1], view[2], adj_view)
     adj_position = sub3(adj_position, adj_eye)
     adj_q = add3(mix_adjoint(rows, lighting.points, adj_position), mix_adjoint(rows, lighting.normals, adj_normal))
-    if with_table:
-        add_total3(table, i, EYE, adj_eye)
-        light_table_adjoint(i, n[0], view[0], position, lighting.lights, highlights, adj_diffuse, adj, table)
-    return add3(had3(colour, factor), specular), had3(adj, factor), adj_position, adj_normal, adj_q
+    return add3(had3(colour, factor), specular), had3(adj, factor), adj_position, adj_normal, adj_eye, adj_q
+
+
+@device
+def shaded_table_adjoint(i, colour, q, rows, frame, lighting, adj, adj_eye, table):
+    """Add the cotangents of eye and lights to row i of a table. What ``shaded_adjoint`` found is found again: kept for
+    the few draws that ask for this, it took registers from all others."""
+    position, n, view = place_and_normal(q, rows, frame, lighting)
+    add_total3(table, i, EYE, adj_eye)
+    light_table_adjoint(
+        i, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj, table
+    )
 
 
 @device

@@ -14,8 +14,8 @@ import click
 def view(place: str, port: int, host: str, frames: int, rerun: str | None) -> None:
     """Look at PLACE, a run folder or an experiment file, in 3D.
 
-    Opens a page with start, fit and truth over time, the cameras with their frames, contact forces, strain, and the
-    unknowns as sliders that simulate anew.
+    Opens a page with start, fit and truth over time, the cameras with their frames, contact forces, strain and stress,
+    and the unknowns as sliders that simulate anew.
     """
     from diffloom_fitting.playback import load_playback
 

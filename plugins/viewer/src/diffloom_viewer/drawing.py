@@ -9,7 +9,18 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
-from diffloom_fitting.playback import Arrows, Body, Playback, contact_forces, strain, strain_colours
+from diffloom_fitting.playback import (
+    Arrows,
+    Body,
+    Field,
+    Playback,
+    common_scale,
+    contact_forces,
+    scale_colours,
+    scale_text,
+    strain_field,
+    stress_field,
+)
 from diffloom_viewer.cameras import Recorder
 
 COLOURS = {"start": (217, 99, 43), "fit": (31, 95, 168), "truth": (44, 138, 87), "yours": (162, 59, 114)}
@@ -23,7 +34,7 @@ class Drawing:
     def __init__(self, server: Any, playback: Playback, cameras: Sequence[Recorder]) -> None:
         self._server, self._playback, self._cameras = server, playback, cameras
         self._handles: dict[str, Any] = {}
-        self._strains: dict[str, NDArray[np.float64]] = {}
+        self._fields: dict[tuple[str, str], Field | None] = {}
         self._arrows: dict[str, list[Arrows]] = {}
         self._shifts: dict[str, float] = {}
         server.scene.set_up_direction("+y")
@@ -44,11 +55,19 @@ class Drawing:
 
     def forget(self, name: str) -> None:
         """A body has changed: what was computed of it no longer holds."""
-        self._strains.pop(name, None)
+        for field in ("strain", "stress"):
+            self._fields.pop((field, name), None)
         self._arrows.pop(name, None)
 
+    def tells_stress(self, body: Body) -> bool:
+        """Whether the scene's model tells the stress of a body."""
+        return self._field("stress", body) is not None
+
     def bodies(self, bodies: Mapping[str, Body], frame: int, *, apart: bool, colouring: str) -> None:
-        """Each body at a frame; side by side or one over the other; coloured by body, as recorded, or by strain."""
+        """Each body at a frame; side by side or one over the other; coloured by body, as recorded, or by a field."""
+        if colouring in ("strain", "stress"):
+            for body in bodies.values():
+                self._field(colouring, body)
         for name in set(self._handles) - set(bodies):
             self._handles.pop(name).remove()
         self._shifts = shifts = _shifts(bodies, apart)
@@ -62,24 +81,37 @@ class Drawing:
                     side="double", position=(shifts[name], 0.0, 0.0),
                 )  # fmt: skip
             else:
-                mesh = trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=colours, process=False)
+                mesh = trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=linear(colours), process=False)
                 handle = self._server.scene.add_mesh_trimesh(f"/bodies/{name}", mesh, position=(shifts[name], 0.0, 0.0))
             self._handles[name] = handle
 
     def _colours(self, body: Body, frame: int, colouring: str) -> NDArray[np.uint8] | None:
         if colouring == "appearance":
             return body.colours
-        if colouring != "strain":
+        if colouring not in ("strain", "stress"):
             return None
-        if body.name not in self._strains:
-            rest = body.vertices[0]
-            self._strains[body.name] = np.stack([strain(rest, now, body.faces) for now in body.vertices])
-        # One scale for all bodies, so that they can be compared.
-        most = max(float(found.max()) for found in self._strains.values())
-        return strain_colours(self._strains[body.name][frame], most)
+        field = self._field(colouring, body)
+        return None if field is None else scale_colours(field.values[frame], self._most(colouring))
+
+    def _field(self, name: str, body: Body) -> Field | None:
+        """Computed once for each body, and kept until it changes."""
+        if (name, body.name) not in self._fields:
+            scene = self._playback.experiment.scene
+            self._fields[name, body.name] = strain_field(body) if name == "strain" else stress_field(scene, body)
+        return self._fields[name, body.name]
+
+    def _most(self, name: str) -> float:
+        """The end of the one scale of all bodies, so that they can be compared."""
+        kept = {body: field for (kind, body), field in self._fields.items() if kind == name and field is not None}
+        return common_scale(kept)
+
+    def scale(self, colouring: str) -> str:
+        """What the colours mean; nothing where they are the bodies' own."""
+        units = {field.unit for (kind, _), field in self._fields.items() if kind == colouring and field is not None}
+        return scale_text(self._most(colouring), units.pop()) if units else ""
 
     def forces(self, bodies: Mapping[str, Body], frame: int) -> None:
-        """Contact forces as lines from where they act, the largest of all as long as a third of the scene."""
+        """Contact forces as arrows from where they act, the largest of all as long as a third of the scene."""
         for name, body in bodies.items():
             if name not in self._arrows:
                 self._arrows[name] = contact_forces(self._playback.experiment.scene, body)
@@ -90,11 +122,24 @@ class Drawing:
             if arrows is None or len(arrows.points) == 0 or largest == 0.0:
                 self._server.scene.remove_by_name(place)
                 continue
-            size = REACH * float(np.ptp(bodies[name].vertices, axis=(0, 1)).max()) / largest
-            ends = np.stack([arrows.points, arrows.points + size * arrows.forces], axis=1)
-            self._server.scene.add_line_segments(
-                place, ends.astype(np.float32), COLOURS[name], thickness=0.01, position=(self._shifts[name], 0.0, 0.0)
-            )
+            reach = REACH * self._extent(bodies)
+            ends = np.stack([arrows.points, arrows.points + reach / largest * arrows.forces], axis=1)
+            self._server.scene.add_arrows(
+                place, ends.astype(np.float32), COLOURS[name], shaft_radius=0.02 * reach, head_radius=0.05 * reach,
+                head_length=0.12 * reach, position=(self._shifts[name], 0.0, 0.0),
+            )  # fmt: skip
+
+    @staticmethod
+    def _extent(bodies: Mapping[str, Body]) -> float:
+        """The longest side of what the bodies take up over all times [m]."""
+        low = np.min([body.vertices.min(axis=(0, 1)) for body in bodies.values()], axis=0)
+        high = np.max([body.vertices.max(axis=(0, 1)) for body in bodies.values()], axis=0)
+        return float((high - low).max())
+
+    def scale_of_forces(self, bodies: Mapping[str, Body]) -> str:
+        """How large the largest force is; nothing where none acts."""
+        largest = max((_largest(arrows) for name in bodies for arrows in self._arrows.get(name, ())), default=0.0)
+        return f"{largest:.3g} N" if largest > 0.0 else "none"
 
     def cameras(self, time: float, shown: bool) -> None:
         """A frustum for each camera, with the frame it took nearest to ``time`` [s]."""
@@ -108,6 +153,13 @@ class Drawing:
                 image=None if one.images is None else one.images[k],
                 wxyz=viser.transforms.SO3.from_matrix(one.rotation[moved]).wxyz, position=one.eye[moved], visible=shown,
             )  # fmt: skip
+
+
+def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours of a screen as amounts of light, which is what vertex colours of glTF are: without it they look pale."""
+    part = colours.astype(np.float64) / 255.0
+    light = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return np.asarray((255.0 * light).round(), dtype=np.uint8)
 
 
 def _shifts(bodies: Mapping[str, Body], apart: bool) -> dict[str, float]:

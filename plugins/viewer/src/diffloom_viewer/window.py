@@ -7,15 +7,21 @@ import time as clock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError, SimulationError
-from diffloom_fitting.playback import Body, Playback
+from diffloom_fitting.playback import Body, Playback, scale_colours
 from diffloom_fitting.playback.bodies import play
 from diffloom_viewer.cameras import recorders
 from diffloom_viewer.drawing import Drawing
 from diffloom_viewer.sliders import knobs, turned
 
 YOURS = "yours"
+
+
+def colour_bar() -> NDArray[np.uint8]:
+    """(height, width, 3): the colours of a scale from its lower to its upper end."""
+    return np.repeat(scale_colours(np.linspace(0.0, 1.0, 256), 1.0)[None], 14, axis=0)
 
 
 class Window:
@@ -58,8 +64,12 @@ class Window:
     def _add_choices(self) -> None:
         gui = self.server.gui
         self.layout = gui.add_dropdown("layout", ("overlaid", "side by side"))
-        self.colouring = gui.add_dropdown("colour", ("by body", "appearance", "strain"))
+        fields = ("strain", "stress") if self._drawing.tells_stress(next(iter(self.bodies.values()))) else ("strain",)
+        self.colouring = gui.add_dropdown("colour", ("by body", "appearance", *fields))
+        self.bar = gui.add_image(colour_bar(), format="png", visible=False)
+        self.scale = gui.add_text("scale", "", disabled=True, visible=False)
         self.forces = gui.add_checkbox("contact forces", False)
+        self.largest = gui.add_text("largest", "", disabled=True, visible=False)
         self.cameras = gui.add_checkbox("cameras", True)
         self.shown = {name: gui.add_checkbox(f"show {name}", True) for name in [*self.bodies, YOURS]}
         for one in (self.layout, self.colouring, self.forces, self.cameras, *self.shown.values()):
@@ -105,7 +115,11 @@ class Window:
             frame = int(self.slider.value)
             self.clock_text.value = f"{self.time:.4g} s"
             self._drawing.bodies(on, frame, apart=self.layout.value == "side by side", colouring=self.colouring.value)
+            self.scale.value = self._drawing.scale(self.colouring.value)
+            self.scale.visible = self.bar.visible = bool(self.scale.value)
             self._drawing.forces(on if self.forces.value else {}, frame)
+            self.largest.visible = bool(self.forces.value)
+            self.largest.value = self._drawing.scale_of_forces(on) if self.forces.value else ""
             self._drawing.cameras(self.time, self.cameras.value)
 
     def _start(self) -> None:

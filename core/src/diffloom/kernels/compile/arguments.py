@@ -82,32 +82,33 @@ def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: boo
     arrays: gets every array, in order. statics: gets record types, what records hold for the compiler only, and
     ``float`` for every Python float.
     """
-    host = []
-    for value in args:
+    host = list(args)
+    for k, value in enumerate(args):
         kind = type(value)
         if kind is np.ndarray:
             arrays.append(value)
+        elif kind is int or value is None:
+            pass
+        elif kind in _records:
+            statics.append(kind)
+            host[k] = as_host(value, arrays, statics, True)
         elif kind in _tensors:
             if value.is_cuda:
                 raise OnGpu
-            value = value.detach().numpy() if value.requires_grad else value.numpy()
-            arrays.append(value)
+            host[k] = array = value.detach().numpy() if value.requires_grad else value.numpy()
+            arrays.append(array)
         elif kind is tuple:
-            value = as_host(value, arrays, statics)
-        elif kind in _records:
-            statics.append(kind)
-            value = as_host(value, arrays, statics, True)
+            host[k] = as_host(value, arrays, statics)
         elif kind in _for_the_compiler:
             statics.append(value)
-            value = None
+            host[k] = None
         elif kind is float:
             statics.append(kind)
         elif kind is bool:
             if record:
                 statics.append(value)
-        elif kind is not int and value is not None:
-            value = _from_elsewhere(value, arrays, statics)
-        host.append(value)
+        else:
+            host[k] = _from_elsewhere(value, arrays, statics)
     return tuple(host)
 
 

@@ -19,6 +19,7 @@ from numba.core import types
 from numba.core.registry import cpu_target
 
 from ..backends import cpu, threads
+from ..backends.quick_numba import short_cuts
 from ..backends.thread_team import TEAM_OF_ONE, run_team
 from ..rowtypes import type_of
 from . import arguments
@@ -93,7 +94,7 @@ class Program:
             target = _choose(work, passes)
         entry = self.entries.get((pipeline, key))
         if entry is None:
-            with _BUILDING, _few_collections():
+            with _BUILDING, _few_collections(), short_cuts():
                 entry = self.entries.get((pipeline, key)) or self._build(pipeline, args, host, label)
                 self.entries[pipeline, key] = entry
         function, real, floats = entry

@@ -6,7 +6,18 @@ run give float lanes, integer arrays give index lanes, comparisons give masks. T
 
 from __future__ import annotations
 
-from . import arithmetic, arrays, functions, models, rows
+from . import arithmetic, arrays, functions, models, places, rows
 from .runs import LANE_BYTES, element_at, lane_count, run_at
 
-__all__ = ["LANE_BYTES", "arithmetic", "arrays", "element_at", "functions", "lane_count", "models", "rows", "run_at"]
+__all__ = [
+    "LANE_BYTES",
+    "arithmetic",
+    "arrays",
+    "element_at",
+    "functions",
+    "lane_count",
+    "models",
+    "places",
+    "rows",
+    "run_at",
+]

@@ -38,6 +38,13 @@ class Run(types.Type):
         super().__init__(name=f"run({count})")
 
 
+class Place(types.Type):
+    """A node of a block of scenes, one scene a lane (see places.py)."""
+
+    def __init__(self) -> None:
+        super().__init__(name="place")
+
+
 LANES = (FloatLanes, MaskLanes, IndexLanes, Run)
 
 

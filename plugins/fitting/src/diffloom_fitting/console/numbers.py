@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+WHOLE = 1e6  # below it, numbers that are known to tens or hundreds are written in full
+
 
 def number(value: float, digits: int = 6) -> str:
     """A number in at most ``digits`` significant digits."""
@@ -22,6 +24,8 @@ def measured(value: float, deviation: float | None) -> str:
     decimals = -math.floor(math.log10(deviation)) + 1
     if 0 <= decimals <= 9:
         return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
+    if decimals < 0 and abs(value) < WHOLE:
+        return f"{round(value, decimals):.0f} ± {round(deviation, decimals):.0f}"
     return f"{value:.{max(3, decimals + _magnitude(value) + 1)}g} ± {deviation:.2g}"
 
 

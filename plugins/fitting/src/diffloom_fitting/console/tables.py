@@ -91,7 +91,7 @@ def sureness(found: Uncertainty, reasons: str = "") -> str:
     if found.method == "blocks":
         told += ", and at least what windows of time disagree by"
     if reasons:
-        return f"{told}; take it with care: {reasons}"
+        return f"{told}; take it with care, since this is not all green: {reasons}"
     return told + "; it assumes that what is left over is noise and not an error of the model"
 
 

@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Control, Gradient, NoGradient, State, StoreAll, Trajectory
+from diffloom_fitting.control.observations import remembered
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
 Values = Mapping[str, Tensor]
+Past = tuple[Tensor, ...]  # earlier observations that the module is still shown
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,10 @@ class Loop:
         first = self.scene.model.initial_state(self.scene.params_with(values))
         states = {0: first} if self.save[0] == 0 else {}
         rows: list[Tensor] = []
+        past: Past = ()
         state = first
         for begin, end in self._segments():
-            saved, row, state = self._segment(values, state, begin, end)
+            saved, row, state, past = self._segment(values, (state, past), begin, end)
             states |= saved
             rows.append(row)
         policy = self.scene.policy
@@ -64,24 +67,28 @@ class Loop:
         length = max(1, share) * every
         return ((begin, min(begin + length, total)) for begin in range(0, total, length))
 
-    def _segment(self, values: Values, state: State, begin: int, end: int) -> tuple[dict[int, State], Tensor, State]:
-        """(saved states by step, the control's rows, the last state) of one segment."""
+    def _segment(
+        self, values: Values, at: tuple[State, Past], begin: int, end: int
+    ) -> tuple[dict[int, State], Tensor, State, Past]:
+        """(saved states by step, the control's rows, the last state, the past) of one segment."""
         again = isinstance(self.gradient, Checkpointed) and torch.is_grad_enabled()
         if not again:
-            return self._walk(values, state, begin, end, NoGradient() if self._forward_only else StoreAll())
+            return self._walk(values, at, begin, end, NoGradient() if self._forward_only else StoreAll())
+        state, before = at
         names, sets = list(values), state.names
-        steps = self._kept(begin, end)
+        steps, size = self._kept(begin, end), 2 * len(sets)
 
         def walk(tensors: Sequence[Tensor], gradient: Gradient) -> tuple[Tensor, ...]:
             given = dict(zip(names, tensors[: len(names)], strict=True))
-            start = _packed(sets, tensors[len(names) :], state.time)
-            saved, rows, _ = self._walk(given, start, begin, end, gradient)
-            return (rows, *(t for step in steps for t in _flat(saved[step])))
+            rest = tensors[len(names) :]
+            start = _packed(sets, rest[:size], state.time)
+            saved, rows, _, past = self._walk(given, (start, tuple(rest[size:])), begin, end, gradient)
+            return (rows, *(t for step in steps for t in _flat(saved[step])), *past)
 
-        rows, *flat = _Segment.apply(walk, *values.values(), *_flat(state))  # type: ignore[no-untyped-call]
-        size, dt = 2 * len(sets), self.scene.dt
+        rows, *flat = _Segment.apply(walk, *values.values(), *_flat(state), *before)  # type: ignore[no-untyped-call]
+        dt = self.scene.dt
         saved = {s: _packed(sets, flat[size * k : size * (k + 1)], s * dt) for k, s in enumerate(steps)}
-        return saved, rows, saved[end]
+        return saved, rows, saved[end], tuple(flat[size * len(steps) :])
 
     def _kept(self, begin: int, end: int) -> list[int]:
         """The steps of a segment whose states leave it."""
@@ -92,8 +99,8 @@ class Loop:
         return isinstance(self.gradient, NoGradient) or not torch.is_grad_enabled()
 
     def _walk(
-        self, values: Values, state: State, begin: int, end: int, gradient: Gradient
-    ) -> tuple[dict[int, State], Tensor, State]:
+        self, values: Values, at: tuple[State, Past], begin: int, end: int, gradient: Gradient
+    ) -> tuple[dict[int, State], Tensor, State, Past]:
         """From observation to observation."""
         from diffloom.simulation import simulate
 
@@ -104,20 +111,23 @@ class Loop:
         kept = self._kept(begin, end)
         saved: dict[int, State] = {}
         rows = []
-        for at in range(begin, end, policy.every):
-            steps = min(policy.every, end - at)
-            row = policy.act(values, policy.observe.observed(scene, state, params, values))[0]
-            control = {name: value[at : at + steps] for name, value in given.items()}
+        state, past = at
+        for now in range(begin, end, policy.every):
+            steps = min(policy.every, end - now)
+            seen = policy.observe.observed(scene, state, params, values)
+            shown, past = remembered(past, seen, policy.observe.count)
+            row = policy.act(values, shown)[0]
+            control = {name: value[now : now + steps] for name, value in given.items()}
             control[policy.drives] = row.expand(steps, *row.shape)
-            inside = sorted({step - at for step in kept if at < step <= at + steps} | {steps})
+            inside = sorted({step - now for step in kept if now < step <= now + steps} | {steps})
             path = simulate(
                 scene.model, params, dt=scene.dt, steps=steps, save=inside, integrator=scene.integrator,
                 gradient=gradient, control=Control({k: v.to(scene.device) for k, v in control.items()}), state=state,
             )  # fmt: skip
-            saved |= {at + step: path[k] for k, step in enumerate(inside) if at + step in kept}
+            saved |= {now + step: path[k] for k, step in enumerate(inside) if now + step in kept}
             rows.append(control[policy.drives])
             state = path.last
-        return saved, torch.cat(rows), state
+        return saved, torch.cat(rows), state, past
 
 
 def _flat(state: State) -> list[Tensor]:

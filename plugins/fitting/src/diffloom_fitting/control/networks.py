@@ -17,15 +17,44 @@ from diffloom_fitting.scene.policy import Policy, Sinusoids, driven_shape
 
 
 class Rows(nn.Module):
-    """``scale`` tanh(x), each row in the shape of a control's row."""
+    """``scale`` tanh(x), each row in the shape of a control's row; with ``only``, x is of these numbers of a row and
+    the others are 0."""
 
-    def __init__(self, shape: tuple[int, ...], scale: float) -> None:
+    def __init__(self, shape: tuple[int, ...], scale: float, only: tuple[int, ...] | None = None) -> None:
         super().__init__()
-        self.shape, self.scale = shape, scale
+        self.shape, self.scale, self.only = shape, scale, only
 
     def forward(self, x: Tensor) -> Tensor:
         """(rows, numbers) -> (rows, *shape)."""
-        return self.scale * torch.tanh(x).reshape(len(x), *self.shape)
+        made = self.scale * torch.tanh(x)
+        if self.only is not None:
+            whole = made.new_zeros(len(x), int(torch.Size(self.shape).numel()))
+            made = whole.index_copy(1, torch.tensor(self.only), made)
+        return made.reshape(len(x), *self.shape)
+
+
+class ImageMoments(nn.Module):
+    """Of each channel how bright it is on the whole, where its light lies, and how it is spread: six numbers, smooth in
+    whatever moves and finer than a pixel. Two images of them tell velocities.
+
+    Places are from -1 to 1 across the longer side. floor: brightness that keeps a black channel finite.
+    """
+
+    def __init__(self, floor: float = 1e-4) -> None:
+        super().__init__()
+        self.floor = floor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(rows, channels, height, width) -> (rows, 6 channels)."""
+        height, width = x.shape[-2:]
+        longer = max(height, width)
+        across = (2.0 * torch.arange(width, dtype=x.dtype) + 1.0 - width) / longer
+        down = ((2.0 * torch.arange(height, dtype=x.dtype) + 1.0 - height) / longer)[:, None]
+        light = x.mean(dim=(-2, -1)) + self.floor
+        u, v = ((x * axis).mean(dim=(-2, -1)) / light for axis in (across, down))
+        second = [(x * axis).mean(dim=(-2, -1)) / light for axis in (across * across, across * down, down * down)]
+        spread = [second[0] - u * u, second[1] - u * v, second[2] - v * v]
+        return torch.stack([light, u, v, *spread], dim=-1).flatten(1)
 
 
 @dataclass(frozen=True)
@@ -34,9 +63,11 @@ class Network:
 
     sees: "time" (``phases`` sines of ``frequency`` [Hz]), "spline" (``knots`` over the simulation: what the weights are
     is then the control itself), "state" or "image", the last two every ``every`` steps. hidden: widths of hidden
-    layers, none makes it linear. channels: of convolutions of stride 2 before them, for images of ``image_size``
-    (height, width). bias: whether layers have one. gain: factor on the first weights; a small one begins at rest.
-    scale: largest value of the control, which is scale times a tanh.
+    layers, none makes it linear. Images of ``image_size`` (height, width), ``frames`` of them at once, are read by
+    convolutions of stride 2 with so many ``channels``, or, with reads="moments", as brightness, place and spread of
+    each colour. bias: whether layers have one. gain: factor on the first weights; a
+    small one begins at rest. scale: largest value of the control, which is scale times a tanh. only: which numbers of
+    the control's row it drives, such as the cart's alone of cart and pole; the others stay 0.
     """
 
     drives: str
@@ -46,24 +77,31 @@ class Network:
     frequency: float = 1.0
     knots: int = 8
     hidden: Sequence[int] = ()
+    reads: Literal["convolutions", "moments"] = "convolutions"
     channels: Sequence[int] = (8, 16)
     image_size: tuple[int, int] = (32, 32)
+    frames: int = 1
     bias: bool = True
     gain: float = 1.0
     scale: float = 1.0
+    only: Sequence[int] | None = None
 
 
 def network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
     """The policy. span: of the simulation [s]. seed: of its first weights."""
     shape = driven_shape(model, network.drives)
-    numbers = int(torch.Size(shape).numel())
+    only = driven_numbers("policy.only", shape, network.only)
+    numbers = int(torch.Size(shape).numel()) if only is None else len(only)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        if network.sees == "image":
+        if network.sees == "image" and network.reads == "moments":
+            told = 6 * 4 * network.frames
+            layers = [ImageMoments(), *_dense([told, *network.hidden, numbers], network.bias)]
+        elif network.sees == "image":
             layers = _convolutions(network, numbers)
         else:
             layers = _dense([_told(network, model, params), *network.hidden, numbers], network.bias)
-    module = nn.Sequential(*layers, Rows(shape, network.scale))
+    module = nn.Sequential(*layers, Rows(shape, network.scale, only))
     with torch.no_grad():
         for weight in module.parameters():
             weight.mul_(network.gain)
@@ -71,8 +109,18 @@ def network_policy(model: Model, params: Params, network: Network, span: float, 
         return Policy(network.drives, module, Sinusoids(network.phases, network.frequency))
     if network.sees == "spline":
         return Policy(network.drives, module, Splines(network.knots, span))
-    seen = SeesState() if network.sees == "state" else SeesImage(network.image_size)
+    seen = SeesState() if network.sees == "state" else SeesImage(network.image_size, frames=network.frames)
     return Policy(network.drives, module, observe=seen, every=network.every)
+
+
+def driven_numbers(what: str, shape: tuple[int, ...], only: Sequence[int] | None) -> tuple[int, ...] | None:
+    """``only`` checked against a control's row of this shape."""
+    if only is None:
+        return None
+    most = int(torch.Size(shape).numel())
+    if not only or len(set(only)) < len(only) or not all(0 <= number < most for number in only):
+        raise InputError(f"{what}: got {list(only)}; expected different numbers of a row, 0 to {most - 1}")
+    return tuple(only)
 
 
 def _told(network: Network, model: Model, params: Params) -> int:
@@ -95,7 +143,7 @@ def _convolutions(network: Network, numbers: int) -> list[nn.Module]:
     """Convolutions that halve the image, and dense layers on what they leave."""
     layers: list[nn.Module] = []
     height, width = network.image_size
-    for before, after in pairwise((4, *network.channels)):
+    for before, after in pairwise((4 * network.frames, *network.channels)):
         layers += [nn.Conv2d(before, after, 3, stride=2, padding=1, bias=network.bias), nn.Tanh()]
         height, width = (height + 1) // 2, (width + 1) // 2
     if height * width < 1 or not network.channels:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
 
+def remembered(past: tuple[Tensor, ...], now: Tensor, count: int) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """What a module is shown with ``now`` the newest of ``count`` observations, and the past of the next one."""
+    if count == 1:
+        return now, ()
+    kept = (*(past or (now,) * (count - 1)), now)
+    return torch.cat(kept, dim=1), kept[1:]
+
+
 @dataclass(frozen=True)
 class SeesState(Observation):
     """All coordinates and velocities in one row, (1, numbers); of ``nodes`` alone where they are given."""
@@ -35,10 +43,21 @@ class SeesImage(Observation):
     """The image of the scene's camera (the first one where there are several), (1, 4, height, width).
 
     size: height and width [px] instead of the camera's own, for an ``Orbit``. camera: another one for the policy.
+    frames: how many images it is shown at once, its newest last, as (1, 4 frames, height, width); before there are as
+    many, the first stands for those missing.
     """
 
     size: tuple[int, int] | None = None
     camera: CameraPlacement | None = None
+    frames: int = 1
+
+    def __post_init__(self) -> None:
+        if self.frames < 1:
+            raise InputError(f"SeesImage: got frames={self.frames}; expected 1 or more")
+
+    @property
+    def count(self) -> int:
+        return self.frames
 
     def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         frame = Trajectory(

@@ -18,7 +18,7 @@ from diffloom_fitting.files import Loaded, build_scene
 from diffloom_fitting.files.build import build_renderer
 from diffloom_fitting.files.experiments import build_truth
 from diffloom_fitting.many_views import MOST_PLACES, batch_of, draw_many
-from diffloom_fitting.scene import Scene, sample_times
+from diffloom_fitting.scene import Scene, Sensor, sample_times
 from diffloom_fitting.targets.synthesis import video_times
 
 Frames = NDArray[np.uint8]
@@ -97,7 +97,9 @@ def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[Video
 
 def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) -> list[Frames] | None:
     """The frames of each video, or None where they cannot be made together."""
-    params = batch_of(scene, values) if len(values) > 1 else None
+    # A shutter needs times of its own, and what is drawn together has none.
+    plain = scene.viewpoint.sensor == Sensor()
+    params = batch_of(scene, values) if len(values) > 1 and plain else None
     if params is None:
         return None
     sampling = sample_times(times, scene.dt, scene.steps)

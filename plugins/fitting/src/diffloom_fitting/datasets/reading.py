@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.targets.limits import ReadingLimits, check_pixels, read_arrays, refused
 
 
 class VideoDataset(Dataset[dict[str, Any]]):
@@ -33,20 +34,21 @@ class VideoDataset(Dataset[dict[str, Any]]):
                 "`diffloom dataset`"
             ) from error
         self._places: list[tuple[Path, tuple[int, int], tuple[int, int]]] = []
-        for shard in self.about["shards"]:
-            self._places += _samples(self.folder / Path(shard["name"]).name, self.about["format"])
+        with refused(str(folder), "a folder that `diffloom dataset` made"):
+            for shard in self.about["shards"]:
+                self._places += _samples(self.folder / Path(shard["name"]).name, self.about["format"])
 
     def __len__(self) -> int:
         return len(self._places)
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         path, told, seen = self._places[number]
-        with open(path, "rb") as file:
+        with refused(f"{path.name}, video {number}", "a sample that `diffloom dataset` made"), open(path, "rb") as file:
             data = json.loads(_read(file, told))
             frames = _frames(_read(file, seen), self.about["format"], self.about["size"])
-        values = {name: torch.tensor(value, dtype=torch.float64) for name, value in data["values"].items()}
-        times = torch.tensor(data["times"], dtype=torch.float64)
-        return {"video": frames, "values": values, "times": times, "index": data["index"]}
+            values = {name: torch.tensor(value, dtype=torch.float64) for name, value in data["values"].items()}
+            times = torch.tensor(data["times"], dtype=torch.float64)
+            return {"video": frames, "values": values, "times": times, "index": data["index"]}
 
 
 def _samples(path: Path, kind: str) -> list[tuple[Path, tuple[int, int], tuple[int, int]]]:
@@ -66,10 +68,14 @@ def _read(file: io.BufferedReader, place: tuple[int, int]) -> bytes:
 
 def _frames(content: bytes, kind: str, size: list[int]) -> Tensor:
     if kind == "npz":
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return torch.from_numpy(arrays["frames"])
+        return torch.from_numpy(read_arrays(content, "frames", ("frames",))["frames"])
     import av
 
+    limits, frames = ReadingLimits("a sample"), []
     with av.open(io.BytesIO(content), "r") as video:
-        frames = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+        for frame in video.decode(video=0):
+            limits.decoded()
+            check_pixels("a sample's frame", frame.width, frame.height)
+            frames.append(frame.to_ndarray(format="rgb24"))
+            limits.kept(frames[-1].nbytes)
     return torch.from_numpy(np.stack(frames)[:, : size[0], : size[1]].copy())

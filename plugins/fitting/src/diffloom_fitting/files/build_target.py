@@ -144,7 +144,7 @@ def _plate(folder: Path, scene: Scene, table: TargetTable, part: PlateTable) -> 
     shown = read_video(
         data_path(folder, table.video), size=scene.size, begin=part.begin, duration=part.duration, every=part.every,
         rate=table.rate if table.repeats == "keep" else None, reader=video_reader(table.reader), crop=table.crop,
-        rotate=table.rotate,
+        rotate=table.rotate, gamma=table.gamma,
     ).frames  # fmt: skip
     assert shown is not None
     return shown.median(dim=0).values.to(scene.dtype)
@@ -161,7 +161,7 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         data_path(folder, table.video), size=scene.size, begin=table.begin, duration=duration, every=table.every,
         # Where repeated frames go, the rate counts those that are left.
         rate=table.rate if table.repeats == "keep" else None, dtype=scene.dtype, reader=video_reader(table.reader),
-        crop=table.crop, rotate=table.rotate,
+        crop=table.crop, rotate=table.rotate, gamma=table.gamma,
     )  # fmt: skip
     if target.goes_on and (table.duration is None or table.duration > span):
         warn_of_cut(table.video, span)

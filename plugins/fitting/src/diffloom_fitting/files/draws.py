@@ -50,6 +50,17 @@ def draw(value: Mapping[str, Any], seed: int, place: str, shape: Sequence[int] =
     return _uniform(first, second, shape, generator)
 
 
+def opposite(value: Mapping[str, Any], drawn: Any) -> Any:
+    """What lies across the middle of the range from a number that was drawn; a choice stays."""
+    kind = next(k for k in KINDS if k in value)
+    if kind == "choice":
+        return drawn
+    first, second = (float(n) for n in value[kind])
+    if kind == "normal":
+        return 2.0 * first - drawn
+    return first * second / drawn if kind == "log_uniform" else first + second - drawn
+
+
 def _uniform(low: float, high: float, shape: Sequence[int], generator: torch.Generator) -> Tensor:
     return low + (high - low) * torch.rand(list(shape), generator=generator, dtype=torch.float64)
 

@@ -18,7 +18,7 @@ from diffloom_fitting.files.build import build_scene, known_value
 from diffloom_fitting.files.build_goals import is_goal
 from diffloom_fitting.files.build_target import build_targets
 from diffloom_fitting.files.data_files import MissingDataError
-from diffloom_fitting.files.draws import draw, generator_for, is_draw
+from diffloom_fitting.files.draws import draw, generator_for, is_draw, opposite
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.make import make_registered
@@ -137,14 +137,20 @@ def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
     return known_value(scene.model, name, value, place)
 
 
-def _start(scene: Scene, name: str, table: UnknownTable, truth: Mapping[str, Tensor], seed: int, number: int) -> Any:
-    place = f"unknowns.{name}.start" + (f" {number}" if number else "")
+def _start(
+    scene: Scene, name: str, table: UnknownTable, truth: Mapping[str, Tensor], seed: int, number: int,
+    across: bool = False,
+) -> Any:  # fmt: skip
+    """One of several starts. across: the second is that across the range from the first."""
+    across = across and number == 1
+    place = f"unknowns.{name}.start" + (f" {number}" if number and not across else "")
     if table.start is None:
         return None
     if not is_draw(table.start):
         return known_value(scene.model, name, table.start, place)
     asked = {**table.start, "each": table.start.get("each", table.each)}
     value = _value(scene, name, asked, seed, place)
+    value = opposite(table.start, value) if across else value
     if not table.start.get("of_truth"):
         return value
     if name not in truth:
@@ -163,7 +169,7 @@ def _further_starts(
         for slot in layout.slots:
             table = content.unknowns[slot.name] if slot.name in content.unknowns else UnknownTable()
             if is_draw(table.start):
-                drawn = _start(scene, slot.name, table, truth, content.seed, number)
+                drawn = _start(scene, slot.name, table, truth, content.seed, number, content.starts.opposite)
                 values[slot.name] = torch.as_tensor(drawn, dtype=scene.dtype).expand(slot.shape)
             else:
                 generator = generator_for(content.seed, f"starts {number} {slot.name}")
@@ -214,6 +220,7 @@ def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
         tuple(table.shared),
         tuple(table.together),
         Stop(**table.stop.model_dump()),
+        {key: _schedule(value, 0.0) for key, value in table.params.items()},
     )
 
 

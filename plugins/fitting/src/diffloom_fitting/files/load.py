@@ -47,19 +47,24 @@ def load_file(
     version for a try. The one called "cross_renderer" is put in when another renderer than the fit's draws a video.
     """
     place = Path(path)
+    raw = read_toml(place)
+    return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants)
+
+
+def read_toml(place: Path) -> dict[str, Any]:
+    """The tables of a TOML file, or an InputError that says what is wrong with it."""
     try:
         if place.stat().st_size > MOST_BYTES:
-            raise InputError(f"experiment {str(path)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
+            raise InputError(f"experiment {str(place)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"experiment {str(path)!r}: no such file") from None
+        raise InputError(f"experiment {str(place)!r}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"experiment {str(path)!r}: cannot be read ({error})") from error
+        raise InputError(f"experiment {str(place)!r}: cannot be read ({error})") from error
     try:
-        raw: dict[str, Any] = tomllib.loads(text)
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
-    return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants)
 
 
 def load_data(

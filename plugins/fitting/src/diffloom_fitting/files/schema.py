@@ -189,6 +189,9 @@ class TargetTable(GoalTable):
     crop: tuple[int, int, int, int] | None = Field(
         None, description="top, left, height and width of the part that is used [px of the turned video]"
     )
+    gamma: float = Field(
+        1.0, ge=0.2, le=5.0, description="power of a video's numbers that light is proportional to: frames shrink in it"
+    )
     segment: Named | None = Field(
         None, description="a registered segmenter, such as plate, colour or motion, and its settings: makes masks"
     )
@@ -248,11 +251,18 @@ class PolicyTable(Table):
     frequency: Number = Field(1.0, gt=0.0, description="of these sines [Hz]")
     knots: int = Field(8, ge=4, description="of splines, evenly over the simulation")
     hidden: list[int] = Field([], description="widths of hidden layers; none makes it linear")
+    reads: Literal["convolutions", "moments"] = Field(
+        "convolutions", description="how it reads images: by convolutions, or as place and spread of each colour"
+    )
     channels: list[int] = Field([8, 16], description="of convolutions of stride 2, when it sees the image")
     image_size: tuple[int, int] = Field((32, 32), description="height and width of the image that it sees [px]")
+    frames: int = Field(1, ge=1, description="how many images it is shown at once; two tell how fast things move")
     bias: bool = Field(True, description="whether its layers have a bias")
     gain: Number = Field(1.0, gt=0.0, description="factor on its first weights; a small one begins at rest")
     scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
+    only: list[int] | None = Field(
+        None, description="which numbers of the control's row it drives, counted from 0; the others stay 0"
+    )
     weights: str | None = Field(None, description="file of weights to begin with, such as a run's policy.pt")
 
 
@@ -276,6 +286,9 @@ class StageTable(Table):
         {}, description="settings by renderer that change, such as softras.sigma"
     )
     loss: Named | None = Field(None, description="instead of the experiment's")
+    params: dict[str, ScheduleTable | Number] = Field(
+        {}, description="known parameters of the model that are others in this stage, such as friction_smoothing"
+    )
     only: list[str] | None = Field(None, description="unknowns that move in this stage")
     shared: list[str] = Field([], description="unknowns whose rows take one value")
     together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
@@ -286,6 +299,9 @@ class StartsTable(Table):
     """Several starts."""
 
     count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
+    opposite: bool = Field(
+        False, description="the second start lies across the middle of each draw's range from the first"
+    )
     scatter: float = Field(0.5, ge=0.0, description="standard deviation of the start values, in the searched space")
     probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
     enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")

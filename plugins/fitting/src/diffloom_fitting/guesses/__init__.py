@@ -26,8 +26,8 @@ def sighting(scene: Scene, target: Target) -> Sighting:
     """What the tracks of a target show, in the scene's camera."""
     tracks = tracked(target).double().numpy()
     seen = tracks[:, 3] > 0.5
-    if int(seen.sum()) < 8:
-        raise InputError(f"guess: the object is seen in {int(seen.sum())} frames; expected at least 8; see the masks")
+    if int(seen.sum()) < 6:
+        raise InputError(f"guess: the object is seen in {int(seen.sum())} frames; expected at least 6; see the masks")
     times = target.times.numpy() + scene.viewpoint.time_offset
     view = scene.viewpoint.camera
     fov = getattr(view, "fov", None)

@@ -18,7 +18,8 @@ class Clip:
 
     position: (frames, 3) [m], of the body's frame. orientation: (frames, 4) quaternions w, x, y, z of either sign, or
     None for a marker in the middle of a body. weight: (frames,) 0 where a sample is missing. velocity [m/s] and
-    angular_velocity [rad/s]: (frames, 3) where they were measured.
+    angular_velocity [rad/s]: (frames, 3) where they were measured. joint_position: (frames, joints) [rad] of the joints
+    of a tree whose first link the frame is; full turns count nothing.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Clip:
     weight: Array
     velocity: Array | None = None
     angular_velocity: Array | None = None
+    joint_position: Array | None = None
 
     def __post_init__(self) -> None:
         frames = len(self.position)
@@ -36,6 +38,11 @@ class Clip:
             value = getattr(self, field)
             if value is not None and value.shape != (frames, width):
                 raise InputError(f"clip {self.name!r}: {field} has shape {value.shape}; expected ({frames}, {width})")
+        joints = self.joint_position
+        if joints is not None and (joints.ndim != 2 or len(joints) != frames):
+            raise InputError(
+                f"clip {self.name!r}: joint_position has shape {joints.shape}; expected ({frames}, joints)"
+            )
         if self.weight.shape != (frames,) or bool((self.weight < 0.0).any()):
             raise InputError(f"clip {self.name!r}: expected a weight of at least 0 for each of {frames} frames")
         if not self.weight[0] > 0.0:
@@ -55,6 +62,7 @@ class Clip:
         return replace(
             self, name=f"{self.name}@{first}", position=self.position[first:end], orientation=cut(self.orientation),
             weight=self.weight[first:end], velocity=cut(self.velocity), angular_velocity=cut(self.angular_velocity),
+            joint_position=cut(self.joint_position),
         )  # fmt: skip
 
     def windows(self, frames: int, stride: int) -> list[Clip]:

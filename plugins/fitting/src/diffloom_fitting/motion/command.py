@@ -68,7 +68,12 @@ def score_lines(experiment: MotionExperiment, result: MotionResult) -> list[str]
         f"loss {result.start_loss:.4g} -> {result.loss:.4g} m^2 in {result.iterations} steps, {result.seconds:.0f} s "
         f"({result.processor_seconds:.0f} s of one processor)"
     ]
-    for words, score in (("clips of the fit", result.fitted), ("clips kept aside", result.holdout)):
+    parts = (
+        ("clips of the fit", result.fitted),
+        ("clips kept aside", result.holdout),
+        ("clips kept aside, with the values at the start", result.before),
+    )
+    for words, score in parts:
         if score is not None:
             lines.append(f"{words}: {score_words(score, experiment.content.width)}")
     return lines
@@ -79,15 +84,16 @@ def score_words(score: Score, width: float | None) -> str:
     place = f"{1e3 * score.mean_position:.2f} mm" if width is None else f"{100 * score.mean_position / width:.2f} %"
     of = "" if width is None else " of the width"
     middle = f"{np.degrees(np.median(score.rotation)):.2f}"
+    joint = "" if score.joint is None else f", joints {score.mean_joint_degrees:.2f} degrees"
     return (
-        f"position {place}{of}, rotation {score.mean_degrees:.2f} degrees, mean over {len(score.position)} clips "
-        f"(median {middle} degrees)"
+        f"position {place}{of}, rotation {score.mean_degrees:.2f} degrees{joint}, "
+        f"mean over {len(score.position)} clips (median {middle} degrees)"
     )
 
 
 def summary(experiment: MotionExperiment, result: MotionResult) -> dict[str, Any]:
     """Everything as plain data."""
-    scores = {"fit": result.fitted, "holdout": result.holdout}
+    scores = {"fit": result.fitted, "holdout": result.holdout, "before": result.before}
     return {
         "title": experiment.content.title,
         "start_loss": result.start_loss,
@@ -98,6 +104,7 @@ def summary(experiment: MotionExperiment, result: MotionResult) -> dict[str, Any
         "estimates": [asdict(estimate) for estimate in result.estimates],
         **{
             name: {"position": score.position.tolist(), "rotation": score.rotation.tolist()}
+            | ({} if score.joint is None else {"joint": score.joint.tolist()})
             for name, score in scores.items()
             if score is not None
         },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,13 @@ from diffloom.interfaces import InputError
 from diffloom.plugins import get_model
 from diffloom_fitting.files.build import known_value
 from diffloom_fitting.files.errors import explain
+from diffloom_fitting.files.load import read_toml
 from diffloom_fitting.files.make import make, with_paths
 from diffloom_fitting.files.overrides import override, parse_setting
 from diffloom_fitting.motion.clips import Clip
 from diffloom_fitting.motion.fits import MotionResult, MotionStage, Watch, fit_motion
 from diffloom_fitting.motion.problem import MotionProblem, Rules
-from diffloom_fitting.motion.recordings import Recording
+from diffloom_fitting.motion.recordings import JOINTS, Recording
 from diffloom_fitting.motion.schema import MotionFile
 from diffloom_fitting.motion.unknowns import Own, Shared
 
@@ -26,8 +26,8 @@ from diffloom_fitting.motion.unknowns import Own, Shared
 def is_motion(path: str | Path) -> bool:
     """Whether a file is about measured motion: it has a [recording]."""
     try:
-        return "recording" in tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "recording" in read_toml(Path(path))
+    except InputError:
         return False  # whoever reads it next says what is wrong
 
 
@@ -53,7 +53,7 @@ class MotionExperiment:
 def load_motion(path: str | Path, settings: Sequence[str] = (), quick: bool = False) -> MotionExperiment:
     """Read a file. settings: changes such as "recording.file=other.npz"; quick: put its [variants.quick] in."""
     place = Path(path)
-    raw = tomllib.loads(place.read_text(encoding="utf-8"))
+    raw = read_toml(place)
     variants = raw.pop("variants", {})
     try:
         raw = override(raw, variants.get("quick", {}) if quick else {})
@@ -75,9 +75,21 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
     params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
     start, loss = content.start, content.loss
-    own = Own(start.free, start.noise) if start.free else None
-    rules = Rules(params, content.substeps, loss.rotation_length, start.rule, start.tolerance, own)
-    clips = Recording(**content.recording.model_dump()).read(folder)
+    recording = Recording(**content.recording.model_dump())
+    own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
+    rules = Rules(
+        params,
+        content.substeps,
+        loss.rotation_length,
+        start.rule,
+        start.tolerance,
+        own,
+        loss.joint_length,
+        content.clips.grounded,
+    )
+    if start.rule == "fitted" and own is None:
+        raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
+    clips = recording.read(folder)
     fit = chosen(clips, content.clips.fit, "clips.fit")
     holdout = [] if content.clips.holdout is None else chosen(clips, content.clips.holdout, "clips.holdout")
     twice = {clip.name for clip in fit} & {clip.name for clip in holdout}

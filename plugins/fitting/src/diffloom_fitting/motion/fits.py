@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting.motion.clips import Array
 from diffloom_fitting.motion.gauss_newton import Setting, linearised, loss_at, step_of, with_fixed
 from diffloom_fitting.motion.problem import MotionProblem
@@ -18,19 +19,22 @@ from diffloom_fitting.motion.scoring import Score, score
 from diffloom_fitting.motion.unknowns import Shared, split, start_vector, values_at
 
 TRIES = 8  # dampings of a step before a stage ends
+SETTLING = 8  # most steps of a start that follows the flight
 
 
 @dataclass(frozen=True)
 class MotionStage:
     """Frames of each clip that count (None: all), at most so many steps, and when to stop: two relative changes of the
     loss in a row below ``change``. fixed: shared unknowns that stay as they are. width: of the Jacobian's differences,
-    see Setting."""
+    see Setting. flight: only frames before the first contact count. threshold: of the loss [m], not that of the fit."""
 
     frames: int | None = None
     iterations: int = 20
     change: float = 1e-3
     fixed: tuple[str, ...] = ()
     width: float = 1e-5
+    flight: bool = False
+    threshold: float | None = None
 
     def waiting(self, shared: Sequence[Shared]) -> NDArray[np.bool_]:
         """Which numbers of the searched space wait."""
@@ -38,7 +42,8 @@ class MotionStage:
         if unknown:
             raise InputError(f"stages.fixed: nothing called {unknown[0]!r} is sought; expected some of "
                              f"{', '.join(each.name for each in shared)}")  # fmt: skip
-        return np.concatenate([np.full(len(each.numbers), each.name in self.fixed) for each in shared])
+        parts = [np.full(len(each.numbers), each.name in self.fixed) for each in shared]
+        return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,8 @@ class MotionEstimate:
 @dataclass(frozen=True)
 class MotionResult:
     """A fit: its loss [m^2] at start and end over whole clips, the estimates, scores of the clips of the fit
-    and of those kept aside, and the corrections of each clip's start (clips, own)."""
+    and of those kept aside, the corrections of each clip's start (clips, own), and the score of the clips kept aside
+    with the values that the unknowns started from."""
 
     start_loss: float
     loss: float
@@ -65,6 +71,7 @@ class MotionResult:
     iterations: int
     seconds: float
     processor_seconds: float
+    before: Score | None = None
 
 
 Watch = Callable[[int, int, float, dict[str, tuple[float, ...]]], None]
@@ -86,11 +93,13 @@ def fit_motion(
         raise InputError("unknowns: nothing is unknown; name at least one, such as friction")
     begin, clock = time.perf_counter(), time.process_time()
     own = 0 if problem.rules.own is None else problem.rules.own.size
-    z, y = start_vector(shared), np.zeros((len(problem.clips), own))
+    z, y = start_vector(shared), settled(problem, values_at(shared, torch.tensor(start_vector(shared))))
     whole = Setting(tuple(shared), loss, threshold)
     start_loss, steps, deviation = loss_at(problem, whole, z, y), 0, np.full(len(z), np.nan)
     for number, stage in enumerate(stages):
-        setting = replace(whole, frames=stage.frames, width=stage.width)
+        setting = replace(
+            whole, frames=stage.frames, width=stage.width, flight=stage.flight, threshold=stage.threshold or threshold
+        )
 
         def told(step: int, value: float, z: Array, number: int = number) -> None:
             if watch is not None:
@@ -104,8 +113,9 @@ def fit_motion(
     return MotionResult(
         start_loss, loss_at(problem, whole, z, y), estimates(shared, z, deviation),
         score(problem, values, torch.tensor(y) if own else None),
-        None if holdout is None else score(holdout, values, None), y, steps, time.perf_counter() - begin,
+        None if holdout is None else judged(holdout, values), y, steps, time.perf_counter() - begin,
         time.process_time() - clock,
+        None if holdout is None else judged(holdout, values_at(shared, torch.tensor(start_vector(shared)))),
     )  # fmt: skip
 
 
@@ -119,7 +129,7 @@ def descend(
         at = with_fixed(linearised(problem, setting, z, y), waiting)
         for _ in range(TRIES):
             dz, dy = step_of(at, damping)
-            after = loss_at(problem, setting, z + dz, y + dy)
+            after = tried(problem, setting, z + dz, y + dy)
             if np.isfinite(after) and after < at.loss:
                 break
             damping *= 6.0
@@ -131,6 +141,34 @@ def descend(
         if calm == 2:
             return z, y, step + 1
     return z, y, stage.iterations
+
+
+def tried(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> float:
+    """The loss, infinite where a step left what a model can be, such as inertias of no body."""
+    try:
+        return loss_at(problem, setting, z, y)
+    except (InputError, SimulationError):
+        return float("inf")
+
+
+def settled(problem: MotionProblem, values: Mapping[str, Tensor]) -> Array:
+    """(clips, own) corrections of each clip's start that follow its flight best, shared unknowns at ``values``; zeros
+    unless the rule of the starts is "fitted"."""
+    own = 0 if problem.rules.own is None else problem.rules.own.size
+    y = np.zeros((len(problem.clips), own))
+    if problem.rules.start != "fitted" or not own:
+        return y
+    # Hands let go in the first frames of some clips: what does not fit counts less.
+    threshold = 2.0 * (1.0 if problem.rules.own is None else problem.rules.own.noise)
+    setting = Setting((), "huber", threshold, flight=True, width=1e-3, known=values)
+    stage = MotionStage(iterations=SETTLING, change=1e-4)
+    return descend(problem, setting, np.zeros(0), y, stage, lambda step, loss, z: None)[1]
+
+
+def judged(problem: MotionProblem, values: Mapping[str, Tensor]) -> Score:
+    """Clips simulated as a whole from starts that only the frames before their first contact have told."""
+    y = settled(problem, values)
+    return score(problem, values, torch.tensor(y) if y.shape[1] and problem.rules.start == "fitted" else None)
 
 
 def deviations(problem: MotionProblem, setting: Setting, z: Array, y: Array, free: NDArray[np.bool_]) -> Array:

@@ -7,7 +7,8 @@ proportion: three simulations of all clips a column, whichever clip a column bel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -25,13 +26,16 @@ ROBUST = ("squares", "huber", "cauchy")
 class Setting:
     """What is minimised: shared unknowns, the loss ("squares", "huber" or "cauchy" with a threshold [m] on a frame's
     error), how many frames of each clip count, and how wide the central differences are of which the Jacobian is made,
-    in units of natural changes of the searched space: over many impacts narrow ones see what is chaotic in them."""
+    in units of natural changes of the searched space: over many impacts narrow ones see what is chaotic in them.
+    flight: whether only frames before the first contact count. known: further values of parameters."""
 
     shared: tuple[Shared, ...]
     loss: str = "squares"
     threshold: float = 1.0
     frames: int | None = None
     width: float = 1e-5
+    flight: bool = False
+    known: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass
@@ -135,6 +139,6 @@ def step_of(at: Linear, damping: float) -> tuple[Array, Array]:
 
 
 def _rows(problem: MotionProblem, setting: Setting, group: Group, z: Array, y: Array) -> Tensor:
-    values = values_at(setting.shared, torch.tensor(z))
+    values = {**setting.known, **values_at(setting.shared, torch.tensor(z))}
     own = torch.tensor(y[group.rows]) if y.shape[1] else None
-    return problem.residuals(group, values, own, setting.frames)
+    return problem.residuals(group, values, own, setting.frames, setting.flight)

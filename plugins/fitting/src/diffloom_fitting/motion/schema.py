@@ -15,13 +15,17 @@ class RecordingTable(Table):
     file: str = Field(description="NPZ or CSV, beside this file or in the folder that DIFFLOOM_REAL_DATA names")
     rate: Number = Field(gt=0.0, description="frames per second")
     columns: dict[str, list[int | str]] = Field(
-        description="by kind (position, orientation, velocity, angular_velocity, weight): numbers or names of columns"
+        description="by kind (position, orientation, velocity, angular_velocity, joint_position, weight): numbers or "
+        "names of columns"
     )
     unit: Number = Field(1.0, gt=0.0, description="metres per recorded unit of length")
     axes: Literal["world", "body"] = Field("world", description="of the angular velocity")
     rows: str = Field("rows", description="the array of rows in an NPZ")
     lengths: str | None = Field("lengths", description="the array of the clips' lengths in an NPZ")
     clip: str | None = Field(None, description="the column of a CSV that says to which clip a line belongs")
+    level: tuple[Number, Number, Number] | None = Field(
+        None, description="the direction that is truly upright, where the recording's z axis is not"
+    )
 
 
 class ClipsTable(Table):
@@ -29,6 +33,9 @@ class ClipsTable(Table):
 
     fit: str = Field(":", description="clips of the fit, as first:end or first:end:step")
     holdout: str | None = Field(None, description="clips kept aside and scored")
+    grounded: bool = Field(
+        False, description="whether each clip is moved along the ground's normal so that it ends on the ground (trees)"
+    )
     windows: tuple[int, int] | None = Field(
         None, description="multi-shooting: frames of a window, and from one to the next"
     )
@@ -37,7 +44,9 @@ class ClipsTable(Table):
 class StartTable(Table):
     """Where rollouts begin."""
 
-    rule: Literal["flight", "sample"] = Field("flight", description="a fit of the flight, or the first sample")
+    rule: Literal["flight", "sample", "fitted"] = Field(
+        "flight", description="a fit of the flight, the first sample, or a simulation that follows the flight"
+    )
     tolerance: Number = Field(2e-4, gt=0.0, description="largest error [m] of a parabola that counts as flight")
     free: dict[str, Number] = Field(
         {}, description="parts of each clip's start that are sought, with the deviation [m, rad, m/s, rad/s] expected"
@@ -51,6 +60,7 @@ class MotionLossTable(Table):
     name: Literal["squares", "huber", "cauchy"] = Field("squares", description="of a frame's error")
     threshold: Number = Field(1.0, gt=0.0, description="the error [m] from which huber and cauchy count less")
     rotation_length: Number = Field(gt=0.0, description="what a radian counts [m], such as half the body's width")
+    joint_length: Number | None = Field(None, gt=0.0, description="the same of joints; rotation_length if not given")
 
 
 class MotionUnknownTable(Table):
@@ -58,7 +68,9 @@ class MotionUnknownTable(Table):
 
     start: Number | list[Number] = Field(description="where to begin")
     space: Literal["log", "free"] = Field("log", description="log for positive numbers")
-    along: list[Number] | None = Field(None, description="pattern that one number is multiplied with, to make a row")
+    along: list[Number] | list[list[Number]] | None = Field(
+        None, description="pattern that one number is multiplied with, to make a row; one each for several numbers"
+    )
     natural: Number = Field(1.0, gt=0.0, description="size of a natural change, in the unit or as a logarithm")
 
 
@@ -70,6 +82,8 @@ class MotionStageTable(Table):
     change: Number = Field(1e-3, gt=0.0, description="two relative changes of the loss below this end the stage")
     fixed: tuple[str, ...] = Field((), description="unknowns that stay as they are")
     width: Number = Field(1e-5, gt=0.0, description="of the Jacobian's differences, in natural changes")
+    threshold: Number | None = Field(None, gt=0.0, description="of the loss [m], in place of that of [loss]")
+    flight: bool = Field(False, description="whether only the frames before a clip's first contact count")
 
 
 class MotionFile(Table):

@@ -26,7 +26,7 @@ UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 class Starts:
     """Of n clips, padded to f frames: place (n, f, 3) [recorded m] and arm (n, f, 4): the orientations that turn c;
     here (n, 2, f): what makes place and velocity at the start of them; fall (n, f): half the time squared; orientation
-    (n, 4) and angular_velocity (n, 3) at the start."""
+    (n, 4) and angular_velocity (n, 3) at the start; joints (n, 2, joints): coordinates [rad] and rates there."""
 
     place: Tensor
     arm: Tensor
@@ -34,6 +34,7 @@ class Starts:
     fall: Tensor
     orientation: Tensor
     angular_velocity: Tensor
+    joints: Tensor
 
     def state(self, scale: Tensor, centre: Tensor | None, gravity: Tensor) -> tuple[Tensor, Tensor]:
         """Place (n, 3) [m] and velocity (n, 3) [m/s] of the centre of mass at the start."""
@@ -75,24 +76,46 @@ def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
     return first.numpy(), spin
 
 
+def first_frames(clip: Clip, rule: str, tolerance: float) -> int:
+    """How many of a clip's first frames its start is made of."""
+    if rule == "fitted":
+        return min(2 * LEAST_FLIGHT, len(clip))
+    return flight_frames(clip, tolerance) if rule == "flight" else 1
+
+
+def joint_start(seen: Array, rate: float) -> Array:
+    """(2, joints) coordinates and rates at the start, by a line through coordinates (frames, joints) without their
+    full turns."""
+    t = np.arange(len(seen)) / rate
+    found = np.linalg.lstsq(np.stack([np.ones(len(seen)), t], axis=1), np.unwrap(seen, axis=0), rcond=None)[0]
+    return np.asarray(found)
+
+
 def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
-    """rule: "flight", least squares over the flight before the first contact (``tolerance`` as in flight_frames), or
-    "sample", the first one, whose velocities must have been measured. A clip without orientations, of a marker in the
-    middle of a ball, starts upright and does not turn."""
-    if rule not in ("flight", "sample"):
-        raise InputError(f"start.rule: got {rule!r}; expected 'flight' or 'sample'")
-    counts = [flight_frames(clip, tolerance) if rule == "flight" else 1 for clip in clips]
+    """rule: "flight", least squares over the flight before the first contact (``tolerance`` as in flight_frames),
+    "sample", the first one, whose velocities must have been measured, or "fitted", a smooth curve through the first
+    frames, from which the start is then sought. A clip without orientations, of a marker in the middle of a ball,
+    starts upright and does not turn."""
+    if rule not in ("flight", "sample", "fitted"):
+        raise InputError(f"start.rule: got {rule!r}; expected 'flight', 'sample' or 'fitted'")
+    counts = [first_frames(clip, rule, tolerance) for clip in clips]
     most = max(2, *counts)
     place, arm = np.zeros((len(clips), most, 3)), np.zeros((len(clips), most, 4))
     here, fall = np.zeros((len(clips), 2, most)), np.zeros((len(clips), most))
     turn, spin = np.zeros((len(clips), 4)), np.zeros((len(clips), 3))
+    joints = np.zeros((len(clips), 2, max(0 if c.joint_position is None else c.joint_position.shape[1] for c in clips)))
     arm[..., 0] = 1.0
     for i, (clip, n) in enumerate(zip(clips, counts, strict=True)):
         seen = UPRIGHT * np.ones((n, 1)) if clip.orientation is None else clip.orientation[:n]
-        if rule == "flight":
+        if clip.joint_position is not None:
+            joints[i] = joint_start(clip.joint_position[: max(n, LEAST_FLIGHT)], clip.rate)
+        if rule != "sample":
             t = np.arange(n) / clip.rate
             place[i, :n], arm[i, :n] = clip.position[:n], seen
-            here[i, :, :n], fall[i, :n] = np.linalg.pinv(np.stack([np.ones(n), t], axis=1)), 0.5 * t * t
+            if rule == "flight":
+                here[i, :, :n], fall[i, :n] = np.linalg.pinv(np.stack([np.ones(n), t], axis=1)), 0.5 * t * t
+            else:
+                here[i, :, :n] = np.linalg.pinv(np.stack([np.ones(n), t, t * t], axis=1))[:2]
             turn[i], spin[i] = turning_start(seen, clip.rate)
             continue
         turned = clip.orientation is not None and clip.angular_velocity is None
@@ -105,4 +128,4 @@ def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e
         place[i, :2] = clip.position[0], clip.position[0] + MOMENT * clip.velocity[0]
         arm[i, :2] = turn[i], next_turn
         here[i, :, :2] = [[1.0, 0.0], [-1.0 / MOMENT, 1.0 / MOMENT]]
-    return Starts(*(torch.tensor(a) for a in (place, arm, here, fall, turn, spin)))
+    return Starts(*(torch.tensor(a) for a in (place, arm, here, fall, turn, spin, joints)))

@@ -40,7 +40,7 @@ class GaussNewton(Optimiser):
     width: float | None = None
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return replace(first_evaluation(objective, z), memory={"damping": self.damping, "growth": 2.0})
+        return replace(first_evaluation(objective, z, residuals=True), memory={"damping": self.damping, "growth": 2.0})
 
     def renew(self, objective: Objective, progress: Progress) -> Progress:
         # A curvature of the former objective says little of this one's.
@@ -52,6 +52,8 @@ class GaussNewton(Optimiser):
         assert gradient is not None
         if not bool(gradient.any()):
             return replace(progress, done="the gradient is zero")
+        if progress.value <= objective.rounding:
+            return replace(progress, done="the loss is rounding error")
         kept = progress.memory.get("curvature")
         if kept is not None:
             moved = self._damped(objective, progress, self._model(progress, kept, 0.5 * gradient), rate)
@@ -62,14 +64,15 @@ class GaussNewton(Optimiser):
             half, bend = self._differences(objective, progress)
         except SimulationError as error:
             return replace(progress, done=f"a simulation beside this place failed: {error}")
-        spent = 1 + progress.z.numel() * (1 if self.width is None else 2)
+        # Residuals that had to be found again do not count: a resumed fit tells the numbers of one that was not.
+        spent = progress.z.numel() * (1 if self.width is None else 2)
         progress = replace(progress, evaluations=progress.evaluations + spent)
         return self._damped(objective, progress, self._model(progress, bend, half), rate)
 
     def _differences(self, objective: Objective, progress: Progress) -> tuple[Tensor, Tensor]:
         """(half gradient, curvature) here."""
         assert progress.gradient is not None
-        residuals = objective.residuals(progress.z)
+        residuals = objective.residuals(progress.z) if progress.residuals is None else progress.residuals
         slopes = jacobian(objective, progress.z, residuals, self.width is not None, self.width)
         bend = curvature(slopes, residuals.dtype)
         if self.width is None:
@@ -92,9 +95,11 @@ class GaussNewton(Optimiser):
                 damping *= 2.0
                 step = model.step(damping)
             step = rate * step
-            seen = objective.evaluate(progress.z + step)
+            tried = objective.trial(progress.z + step)
+            gain = model.gain(progress.value, tried.loss, step)
+            # A step that does not lower the loss needs no gradient.
+            seen = tried.evaluation() if tried.loss.finite and gain > 0.0 else tried.loss
             rejected += 0 if seen.finite else 1
-            gain = model.gain(progress.value, seen, step)
             if seen.finite and gain > 0.0:
                 assert seen.gradient is not None
                 damping *= max(0.1, 1.0 - (2.0 * gain - 1.0) ** 3)
@@ -103,7 +108,7 @@ class GaussNewton(Optimiser):
                     memory["curvature"] = learned(model.curvature, step, 0.5 * seen.gradient - model.half)
                 return Progress(
                     progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + trial,
-                    progress.rejected + rejected,
+                    progress.rejected + rejected, residuals=tried.residuals(),
                 )  # fmt: skip
             damping *= growth
             growth *= 2.0

@@ -26,6 +26,7 @@ class Progress:
     z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without. memory: the
     method's own numbers and tensors. evaluations: how often the scene was simulated for a value, gradient or
     residual. rejected: steps that were not finite and were retried smaller. done: why no further step is possible.
+    residuals: at z, where they came along; not kept with a run, since they can be had again.
     """
 
     z: Tensor
@@ -35,6 +36,7 @@ class Progress:
     evaluations: int = 0
     rejected: int = 0
     done: str | None = None
+    residuals: Tensor | None = field(default=None, compare=False, repr=False, metadata={"kept": False})
 
 
 class Optimiser(ABC):
@@ -71,12 +73,14 @@ class Optimiser(ABC):
         )
 
 
-def first_evaluation(objective: Objective, z: Tensor) -> Progress:
-    """The start, with its gradient; FitError when it is not finite."""
-    seen = objective.evaluate(z)
+def first_evaluation(objective: Objective, z: Tensor, residuals: bool = False) -> Progress:
+    """The start, with its gradient, and residuals if asked for; FitError when it is not finite."""
+    tried = objective.trial(z)
+    seen = tried.evaluation()
     if not seen.finite:
         raise not_finite("at the start", z, seen.trouble)
-    return Progress(z.detach().clone(), seen.value, seen.gradient, {}, 1)
+    kept = tried.residuals() if residuals else None
+    return Progress(z.detach().clone(), seen.value, seen.gradient, {}, 1, residuals=kept)
 
 
 def not_finite(where: str, z: Tensor, trouble: str | None) -> FitError:

@@ -2,7 +2,22 @@
 
 from diffloom_fitting.playback.bodies import Body
 from diffloom_fitting.playback.contact import Arrows, contact_forces
+from diffloom_fitting.playback.fields import Field, common_scale, scale_text, strain_field, stress_field
 from diffloom_fitting.playback.playback import Playback, load_playback, playback_of
-from diffloom_fitting.playback.strain import strain, strain_colours
+from diffloom_fitting.playback.strain import scale_colours, strain
 
-__all__ = ["Arrows", "Body", "Playback", "contact_forces", "load_playback", "playback_of", "strain", "strain_colours"]
+__all__ = [
+    "Arrows",
+    "Body",
+    "Field",
+    "Playback",
+    "common_scale",
+    "contact_forces",
+    "load_playback",
+    "playback_of",
+    "scale_colours",
+    "scale_text",
+    "strain",
+    "strain_field",
+    "stress_field",
+]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-#: From a small to a large strain: dark blue, green, yellow.
+#: From a small to a large value: dark blue, green, yellow.
 MAP = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
+NONE = 150.0  # grey, for what has no value
 
 
 def strain(rest: NDArray[np.float32], now: NDArray[np.float32], faces: NDArray[np.int64]) -> NDArray[np.float64]:
     """(vertices,): the largest |principal stretch - 1| of the faces around each vertex, their mean.
 
     rest, now: (vertices, 3) [m]. With the edges of a face at rest as a 2 x 2 matrix D in its plane and those now as a
-    3 x 2 matrix E, F = E D^-1 and the stretches are the singular values of F.
+    3 x 2 matrix E, F = E D^-1; the squares of the stretches are the eigenvalues of F^T F.
     """
     first, second = (rest[faces[:, k]].astype(np.float64) - rest[faces[:, 0]] for k in (1, 2))
     along = first / np.maximum(np.linalg.norm(first, axis=1, keepdims=True), 1e-300)
@@ -24,18 +25,25 @@ def strain(rest: NDArray[np.float32], now: NDArray[np.float32], faces: NDArray[n
     flat = np.abs(np.linalg.det(planar)) > 1e-18
     found = np.zeros(len(faces))
     if flat.any():
-        stretch = np.linalg.svd(edges[flat] @ np.linalg.inv(planar[flat]), compute_uv=False)
-        found[flat] = np.abs(stretch - 1.0).max(axis=1)
-    total, count = np.zeros(len(rest)), np.zeros(len(rest))
-    for k in range(3):
-        np.add.at(total, faces[:, k], found)
-        np.add.at(count, faces[:, k], 1.0)
-    return np.asarray(total / np.maximum(count, 1.0))
+        found[flat] = _largest_stretch(edges[flat] @ np.linalg.inv(planar[flat]))
+    around = np.bincount(faces.ravel(), minlength=len(rest))
+    total = np.bincount(faces.ravel(), weights=np.repeat(found, 3), minlength=len(rest))
+    return np.asarray(total / np.maximum(around, 1))
 
 
-def strain_colours(values: NDArray[np.float64], most: float) -> NDArray[np.uint8]:
-    """(vertices, 3) bytes: dark for none, yellow for ``most`` and above."""
-    part = np.clip(values / max(most, 1e-12), 0.0, 1.0) * (len(MAP) - 1)
+def _largest_stretch(gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(faces,): |stretch - 1|, the larger of both, of gradients (faces, 3, 2)."""
+    uu, vv = (gradient**2).sum(axis=1).T
+    uv = gradient.prod(axis=2).sum(axis=1)
+    mean, apart = 0.5 * (uu + vv), np.sqrt(0.25 * (uu - vv) ** 2 + uv**2)
+    squares = np.stack([mean + apart, np.maximum(mean - apart, 0.0)])
+    return np.asarray(np.abs(np.sqrt(squares) - 1.0).max(axis=0))
+
+
+def scale_colours(values: NDArray[np.float64], most: float) -> NDArray[np.uint8]:
+    """(vertices, 3) bytes: dark for 0, yellow for ``most`` and above, grey where there is no value."""
+    known = np.isfinite(values)
+    part = np.clip(np.where(known, values, 0.0) / max(most, 1e-12), 0.0, 1.0) * (len(MAP) - 1)
     low = np.minimum(part.astype(int), len(MAP) - 2)
     mixed = MAP[low] + (part - low)[:, None] * (MAP[low + 1] - MAP[low])
-    return np.asarray(mixed.round(), dtype=np.uint8)
+    return np.asarray(np.where(known[:, None], mixed, NONE).round(), dtype=np.uint8)

@@ -18,6 +18,8 @@ def advice(result: Result) -> list[str]:
             "The camera hardly sees the object: move it nearer, enlarge the images (camera.size), or use frames in "
             "which the object is in view and moves."
         )
+    if levels["visible"] == "red":
+        return found  # what is not seen cannot be judged in any other way
     if levels["converged"] != "green":
         found += _unconverged(result)
     if levels["identifiable"] != "green":

@@ -14,24 +14,27 @@ from PIL import Image
 
 from diffloom.interfaces import Camera
 from diffloom_fitting.playback.bodies import Body
+from diffloom_fitting.playback.fields import FIELDS, STIFF, Field, common_scale, field_of, scale_text
 from diffloom_fitting.report.panels import Panels
 from diffloom_fitting.report.strips import digits
 from diffloom_fitting.report.video import Frames
+from diffloom_fitting.scene.scene import Scene
 
 MOST_PIXELS = 24e6  # of a sheet: browsers refuse much larger images
 LOSSLESS = 3e6  # pixels up to which a sheet keeps every bit
 MOST_BYTES = 6e6  # of all surfaces together
 
 
-def page_data(seen: Mapping[str, Panels]) -> dict[str, Any]:
-    """Plain data for the scripts. Times are those of the simulation [s], which all views share."""
+def page_data(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any]:
+    """Plain data for the scripts. Times are those of the simulation [s], which all views share. scene: what was drawn,
+    whose model tells its stress."""
     times = [panels.times + panels.offset for panels in seen.values()]
     return {
         "first": float(min(t.min() for t in times)),
         "last": float(max(t.max() for t in times)),
         "digits": max(digits(t) for t in times),
         "views": [_view(number, panels) for number, panels in enumerate(seen.values())],
-        "scene": _scene(seen),
+        "scene": _scene(seen, scene),
     }
 
 
@@ -72,27 +75,51 @@ def _sheet(frames: Frames, columns: int) -> str:
     return embedded(buffer.getvalue(), "image/jpeg")
 
 
-def _scene(seen: Mapping[str, Panels]) -> dict[str, Any] | None:
+def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
     """The surfaces of the first view's times and all cameras; None where they are too many numbers for a page."""
     first = next(iter(seen.values()))
     bodies = first.bodies
     if not bodies:
         return None
     frames, count, _ = bodies["fit"].vertices.shape
-    each = 6.0 * count * len(bodies)
+    each = (6.0 + len(FIELDS)) * count * len(bodies)
     if count == 0 or 2.0 * each > MOST_BYTES:
         return None
     kept = np.unique(np.linspace(0, frames - 1, max(2, min(frames, int(MOST_BYTES / each)))).round().astype(int))
     times = (first.times + first.offset)[kept]
     low = min(float(body.vertices[..., 1].min()) for body in bodies.values())
     high = max(float(body.vertices[..., 1].max()) for body in bodies.values())
+    fields = _fields(scene, bodies)
+    most = {kind: common_scale(told) for kind, told in fields.items()}
     return {
         "faces": _text(bodies["fit"].faces.astype(np.uint32)),
-        "bodies": [_body(name, body, kept, times) for name, body in bodies.items()],
+        "bodies": [
+            _body(name, body, kept, times)
+            | {"fields": {kind: _shades(told[name], most[kind], kept) for kind, told in fields.items()}}
+            for name, body in bodies.items()
+        ],
+        "fields": {kind: scale_text(most[kind], told["fit"].unit) for kind, told in fields.items()},
         "cameras": [_camera(panels.camera) for panels in seen.values()],
         # The ground of most models is at 0; what floats far above or hangs below gets a grid of its own.
         "ground": 0.0 if low > -0.5 * (high - low) and low < 2.0 * (high - low) else low,
     }
+
+
+def _fields(scene: Scene, bodies: Mapping[str, Body]) -> dict[str, dict[str, Field]]:
+    """Strain and stress of every body, by kind; none of what is rigid."""
+    found = {}
+    for kind in FIELDS:
+        told = {name: field_of(kind, scene, body) for name, body in bodies.items()}
+        known = {name: field for name, field in told.items() if field is not None}
+        if len(known) == len(bodies) and common_scale(known) > (STIFF if kind == "strain" else 0.0):
+            found[kind] = known
+    return found
+
+
+def _shades(field: Field, most: float, kept: NDArray[np.intp]) -> str:
+    """Values from 0 to ``most`` as bytes from 1 to 255; 0 where there is none."""
+    part = np.clip(field.values[kept] / max(most, 1e-300), 0.0, 1.0)
+    return _text(np.where(np.isfinite(part), 1.0 + 254.0 * part, 0.0).round().astype(np.uint8))
 
 
 def _body(name: str, body: Body, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:

@@ -57,12 +57,16 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
 
 
 def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Body]:
-    sampling = sample_times(moments, scene.dt, scene.steps)
-    saved, params = scene.simulate(values, sampling.save, NoGradient())
-    image, _ = scene.draw(saved, params, values, ("rgba",), sampling)
-    surface = scene.model.surface(saved, params)
+    """Images as the camera records them, over its exposure and row by row, and the body in the middle of each."""
+    seen = scene.exposed(moments, values).clamp(0.0, scene.steps * scene.dt)
+    sampling = sample_times(seen, scene.dt, scene.steps)
+    made = scene.rollout(values, sampling.save, NoGradient())
+    image, _ = scene.draw(made.trajectory, made.params, values, ("rgba",), sampling)
     frames: Frames = image.bytes()[..., :3].numpy()
-    return frames, body_of(name, moments, sampling, saved, params, surface, surface_colours(scene, values, surface))
+    if len(seen) > len(moments):
+        return frames, play(name, scene, values, seen.unflatten(0, (len(moments), -1)).mean(dim=1))
+    surface = scene.model.surface(made.trajectory, made.params)
+    return frames, body_of(name, seen, sampling, made, surface, surface_colours(scene, values, surface))
 
 
 def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, Body]:

@@ -23,13 +23,17 @@ def loss_plot(result: Result) -> str:
     groups: dict[tuple[int, int], list[Record]] = {}
     for record in records:
         groups.setdefault((record.start, record.stage), []).append(record)
-    curves = [
-        Curve(
-            [r.total for r in rows], [max(r.loss, floor) for r in rows], COLOURS[number % len(COLOURS)],
-            f"stage {stage + 1}: {rows[0].optimiser}" if len(groups) <= 6 else None, dots=True,
+    stages = sorted({stage for _, stage in groups})
+    named: set[int] = set()
+    curves = []
+    for (_, stage), rows in groups.items():
+        # Several starts share the colours of the stages, and one line of the legend for each.
+        label = (
+            f"stage {stage + 1}: {rows[0].optimiser}" if stage not in named and len(stages) <= len(COLOURS) else None
         )
-        for number, ((_, stage), rows) in enumerate(groups.items())
-    ]  # fmt: skip
+        named.add(stage)
+        heights = [max(r.loss, floor) for r in rows]
+        curves.append(Curve([r.total for r in rows], heights, COLOURS[stage % len(COLOURS)], label, dots=True))
     log = floor > 0.0
     return Chart(curves, "iteration", "loss, log scale" if log else "loss", log=log).svg()
 

@@ -50,7 +50,7 @@ def write_report(
     seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
     write_text(folder / "loss.svg", loss_plot(result))
     write_text(folder / "parameters.svg", parameter_plot(result))
-    data = page_data(drawn)
+    data = page_data(drawn, experiment.scene)
     said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
     said["config"] = "" if config is None else json.dumps(config, indent=2)
     control = control_page(folder, experiment, result)
@@ -82,6 +82,7 @@ def _shown(seen: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
     return {
         "seen": seen,
         "bodies": [] if scene is None else [body["name"] for body in scene["bodies"]],
+        "fields": [] if scene is None else list(scene["fields"]),
         "first": data["first"],
         "last": data["last"],
         # "</" would end the script it stands in.

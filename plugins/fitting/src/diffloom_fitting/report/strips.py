@@ -11,7 +11,9 @@ from diffloom_fitting.report.video import Frames
 
 PANEL = 240  # a panel of the video is at least this high [px]
 CELL = 160  # a frame of the strip [px]
-HEAD = 26  # the row of times above the strip [px]
+LETTERS = 16  # height of letters in a video, and in a strip of PAGE pixels across [px]
+HEAD = LETTERS + 10  # the row of times above such a strip [px]
+PAGE = 1100  # across: what a page shows of a strip, however wide it is [px]
 
 
 def side_by_side(panels: Panels, label: str = "") -> Frames:
@@ -39,18 +41,16 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
     if panels.target is not None:
         apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
         rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))
-    lines = []
-    for name, frames in rows:
-        if frames is None:
-            continue
-        row = np.concatenate(list(enlarged(frames[index], CELL)), axis=1)
-        lines.append(labelled(name, row[None])[0])
+    drawn = [(name, np.concatenate(list(enlarged(f[index], CELL)), axis=1)) for name, f in rows if f is not None]
+    # A wide strip is shown smaller, so its letters are larger.
+    size = max(LETTERS, round(LETTERS * drawn[0][1].shape[1] / PAGE))
+    lines = [labelled(name, row[None], size)[0] for name, row in drawn]
     if len(index) == 1:  # a single frame, as of a goal: below each other its rows would fill pages
         lines = [np.concatenate(lines, axis=1)]
     width = lines[0].shape[1] // len(index)
-    head = np.zeros((HEAD, lines[0].shape[1], 3), dtype=np.uint8)
+    head = np.zeros((size + HEAD - LETTERS, lines[0].shape[1], 3), dtype=np.uint8)
     for k, time in enumerate(panels.times[index]):
-        _write(head[:, k * width : (k + 1) * width], _letters(f"{time:.{digits(panels.times)}f} s"))
+        _write(head[:, k * width : (k + 1) * width], _letters(f"{time:.{digits(panels.times)}f} s", size))
     return np.concatenate([head, *lines], axis=0)
 
 
@@ -66,17 +66,17 @@ def enlarged(frames: Frames, least: int = PANEL) -> Frames:
     return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
 
 
-def labelled(text: str, frames: Frames) -> Frames:
-    """Frames with a caption in the upper left corner."""
+def labelled(text: str, frames: Frames, size: int = LETTERS) -> Frames:
+    """Frames with a caption in the upper left corner. size: of its letters [px]."""
     out = frames.copy()
-    _write(out, _letters(text))
+    _write(out, _letters(text, size))
     out[:, :, -1] = 60
     return out
 
 
-def _letters(text: str) -> NDArray[np.float64]:
+def _letters(text: str, size: int = LETTERS) -> NDArray[np.float64]:
     """(height, width, 1): a text, 1 where there is ink."""
-    font = ImageFont.load_default(size=16)
+    font = ImageFont.load_default(size=size)
     left, _, right, bottom = font.getbbox(text)
     patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
     ImageDraw.Draw(patch).text((5 - left, 3), text, fill=255, font=font)

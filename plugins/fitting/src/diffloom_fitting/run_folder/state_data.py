@@ -18,7 +18,8 @@ def to_data(value: Any) -> Any:
     """Dataclasses become marked dicts, tuples marked lists; tensors and numbers stay."""
     for name, kind in KINDS.items():
         if isinstance(value, kind):
-            return {"kind": name, "fields": {f.name: to_data(getattr(value, f.name)) for f in fields(kind)}}
+            kept = [f.name for f in fields(kind) if f.metadata.get("kept", True)]
+            return {"kind": name, "fields": {field: to_data(getattr(value, field)) for field in kept}}
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):

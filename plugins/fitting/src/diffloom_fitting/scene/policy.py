@@ -36,6 +36,12 @@ class Sinusoids:
 class Observation(ABC):
     """What a closed-loop policy sees. Implementations are frozen dataclasses."""
 
+    @property
+    def count(self) -> int:
+        """How many observations the module is shown at once, side by side along axis 1, the newest last: one image
+        does not tell how fast things move, two do."""
+        return 1
+
     @abstractmethod
     def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         """(1, ...): what is seen of ``state``, differentiable with respect to it, ``params`` and ``values``."""

@@ -145,6 +145,13 @@ class Scene:
         """The same scene, drawn by another renderer."""
         return replace(self, renderer=renderer)
 
+    def with_params(self, values: Mapping[str, float]) -> Scene:
+        """The same scene with other known parameters, each one number for all that it holds."""
+        if not values:
+            return self
+        given = {name: torch.full_like(self.params[name], value) for name, value in values.items()}
+        return replace(self, params=self.params.replace(**given))
+
     def known(self, values: Mapping[str, object], what: str = "scene") -> None:
         """Raise when ``values`` name something that the scene does not have."""
         from diffloom_fitting.accepting import known

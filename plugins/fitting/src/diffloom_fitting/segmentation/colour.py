@@ -41,4 +41,4 @@ class ColourKey(Segmenter):
 
     def mattes(self, video: Video) -> NDArray[np.float32]:
         rough = (key_distance(image, self.colour) < self.tolerance for image in video)
-        return np.stack([self.cleaning.matte(*pair, None) for pair in zip(video, rough, strict=True)])
+        return self.cleaning.mattes(video, rough, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,6 +13,7 @@ from scipy.spatial import ConvexHull
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom_fitting.segmentation.shares import shares
 
 Plane = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -26,17 +27,23 @@ _ROUND = ndimage.generate_binary_structure(2, 1)
 class Cleaning:
     """How a rough mask is made clean. least: smallest piece that counts, as a part of the image. keep: how many pieces
     are the object, the largest ones; one that reaches the border, as a hand does, counts a fifth. soft: how far beyond
-    the rough outline the edge may reach, and edge: how far within [px]; wide ones keep the parts of what is blurred by
-    motion, for an object of one colour. close: gaps up to twice this are closed [px]. thin: parts narrower than
-    twice this share of the object's radius, such as a thread, are left out. convex: the object fills its hull."""
+    the rough outline the edge may reach, and edge: how far within [px], or below 1 as parts of the object's radius;
+    wide ones keep the parts of what is blurred by motion, for an object of one colour. close: gaps up to twice this are
+    closed [px]. thin: parts narrower than twice this share of the object's radius, such as a thread, are left out.
+    convex: the object fills its hull. gamma: power of a video's numbers that light is proportional to, in which blurred
+    edges mix, 2.2 for most cameras. shade: the background may be in the object's shadow beside it. exposure: part of
+    the time between frames that is exposed, at most: as far as it moves in that time an object's edge is blurred."""
 
     least: float = 2e-4
     keep: int = 1
-    soft: int = 3
-    edge: int = 2
+    soft: float = 3
+    edge: float = 2
     close: int = 2
     thin: float = 0.0
     convex: bool = False
+    gamma: float = 1.0
+    shade: bool = False
+    exposure: float = 0.0
 
     def __post_init__(self) -> None:
         if (
@@ -44,11 +51,14 @@ class Cleaning:
             or self.keep < 1
             or min(self.soft, self.edge, self.close) < 0
             or not 0 <= self.thin < 1
+            or not 0.2 <= self.gamma <= 5.0
+            or not 0.0 <= self.exposure <= 1.0
         ):
             raise InputError(
                 f"cleaning: got least={self.least}, keep={self.keep}, soft={self.soft}, edge={self.edge}, "
-                f"close={self.close} and thin={self.thin}; expected a part of the image below 1, at least "
-                "one piece, pixels of 0 or more and a share of the radius below 1"
+                f"close={self.close}, thin={self.thin}, gamma={self.gamma} and exposure={self.exposure}; expected a "
+                "part of the image below 1, at least one piece, pixels of 0 or more, a share of the radius below 1, a "
+                "power of 0.2 to 5 and a part of the time between frames"
             )
 
     def pieces(self, rough: Flags) -> Flags:
@@ -83,26 +93,61 @@ class Cleaning:
         return found
 
     def matte(self, image: Plane, rough: Flags, behind: Plane | None) -> Plane:
-        """How much of each pixel is object: (i - b).(f - b) / |f - b|^2 for its colour i, the object's colour f
-        nearest to it well inside, and the colour b behind it: of the plate, or the nearest well outside."""
-        matte = np.zeros(rough.shape, np.float32)
-        core = self.pieces(rough)
+        """How much of each pixel is object (`shares`), for its colour, the object's colour nearest to it well inside,
+        and the colour behind it: of the plate, or the nearest well outside."""
+        return self._soft(image, self.pieces(rough), behind, (0.0, 0.0))
+
+    def mattes(self, video: Sequence[Plane] | Plane, rough: Iterable[Flags], behind: Plane | None) -> Plane:
+        """(frames, height, width): the matte of each frame; edges reach as far as the object moves while exposed."""
+        cores = [self.pieces(mask) for mask in rough]
+        ways = motions(cores)
+        return np.stack([self._soft(*each) for each in zip(video, cores, [behind] * len(cores), ways, strict=True)])
+
+    def _soft(self, image: Plane, core: Flags, behind: Plane | None, way: tuple[float, float]) -> Plane:
+        matte = np.zeros(core.shape, np.float32)
         if not core.any():
             return matte
-        window = _window(core, self.soft + 3)
+        blur = (0.5 * self.exposure * way[0], 0.5 * self.exposure * way[1])
+        within, beyond = (_pixels(reach, core) for reach in (self.edge, self.soft))
+        window = _window(core, beyond + 3 + round(max(abs(blur[0]), abs(blur[1]))))
         image, core = image[window], core[window]
-        inner = ndimage.binary_erosion(core, _ROUND, iterations=self.edge, border_value=1) if self.edge else core
+        inner = ndimage.binary_erosion(core, _ROUND, iterations=within, border_value=1) if within else core
+        inner = ~_along(~inner, blur)
         inner = inner if inner.any() else core
-        outer = ndimage.binary_dilation(core, _ROUND, iterations=self.soft) if self.soft else core
+        outer = ndimage.binary_dilation(core, _ROUND, iterations=beyond) if beyond else core
+        outer = _along(outer, blur)
         edge = outer & ~inner
         front = _nearest(image, inner)[edge]
         back = (_nearest(image, ~outer) if behind is None else behind[window])[edge]
-        span = front - back
-        share = ((image[edge] - back) * span).sum(-1) / np.maximum((span * span).sum(-1), 1e-4)
+        share = shares(image[edge], front, back, self.gamma, self.shade)
         part = inner.astype(np.float32)
         part[edge] = np.clip((share - DREGS) / (1.0 - 2.0 * DREGS), 0.0, 1.0)
         matte[window] = part
         return matte
+
+
+def motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:
+    """How far each frame's object moves, down and right, until the next frame [px]; 0 where that is not seen."""
+    places = np.array([np.argwhere(mask).mean(axis=0) if mask.any() else (np.nan, np.nan) for mask in masks])
+    steps = np.diff(places, axis=0)
+    # The mean of the ways before and after it, or the one there is; a bounce lies in only one of them.
+    found = np.full((len(masks), 2), np.nan)
+    for k in range(len(masks)):
+        beside = [steps[i] for i in (k - 1, k) if 0 <= i < len(steps) and np.isfinite(steps[i]).all()]
+        if beside:
+            found[k] = np.mean(beside, axis=0)
+    return [(float(down), float(right)) for down, right in np.nan_to_num(found)]
+
+
+def _along(mask: Flags, way: tuple[float, float]) -> Flags:
+    """All that a mask covers while it moves that way, forth and back [px]."""
+    steps = int(np.ceil(np.hypot(*way)))
+    found = mask.copy()
+    for k in range(1, steps + 1):
+        down, right = round(way[0] * k / steps), round(way[1] * k / steps)
+        found |= ndimage.shift(mask, (down, right), order=0, cval=False)
+        found |= ndimage.shift(mask, (-down, -right), order=0, cval=False)
+    return found
 
 
 def cleaning_of(given: Cleaning | Mapping[str, Any]) -> Cleaning:
@@ -114,6 +159,11 @@ def cleaning_of(given: Cleaning | Mapping[str, Any]) -> Cleaning:
         if key not in known:
             raise InputError(f"cleaning: it has no {key!r}{nearest(key, known)} It has: {', '.join(known)}")
     return Cleaning(**given)
+
+
+def _pixels(reach: float, core: Flags) -> int:
+    """A reach in whole pixels: below 1 it is a part of the object's radius."""
+    return round(reach * float(np.sqrt(core.sum() / np.pi))) if 0.0 < reach < 1.0 else round(reach)
 
 
 def _window(mask: Flags, margin: int) -> tuple[slice, slice]:

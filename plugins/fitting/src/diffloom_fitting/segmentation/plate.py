@@ -107,4 +107,4 @@ class BackgroundPlate(Segmenter):
         behind = background_plate(video, self.plate, self.first)
         apart = np.stack([differences(image, behind, self.shadows) for image in video])
         rough = rough_masks(apart, self.threshold)
-        return np.stack([self.cleaning.matte(*pair, behind) for pair in zip(video, rough, strict=True)])
+        return self.cleaning.mattes(video, rough, behind)

@@ -19,6 +19,7 @@ def read_video(
     path: str | Path, *, size: tuple[int, int] | int | None = None, begin: float = 0.0, duration: float | None = None,
     every: int = 1, rate: float | None = None, dtype: torch.dtype = torch.float32,
     reader: VideoReader | str | None = None, crop: tuple[int, int, int, int] | None = None, rotate: int = 0,
+    gamma: float = 1.0,
 ) -> Target:  # fmt: skip
     """A video as a target.
 
@@ -28,13 +29,16 @@ def read_video(
     uneven frame rate stays true; rate counts frames instead. Stamps out of order are put in order with a warning,
     those that tell no time are refused. reader: a ``VideoReader`` or the name of a registered one; None takes "folder"
     for folders and "video" for files. rotate: degrees counter-clockwise, a multiple of 90; crop: (top, left, height,
-    width) [px] of the turned video, before it is scaled.
+    width) [px] of the turned video, before it is scaled. gamma: power of a video's numbers that light is proportional
+    to, about 2.2: with it, frames are shrunk by averaging light, as a coarser sensor would.
     """
     place = Path(path)
     if not place.exists():
         raise InputError(f"video {str(path)!r}: no such file or folder")
     if every < 1:
         raise InputError(f"video {place.name!r}: got every={every}; expected 1 or more")
+    if not 0.2 <= gamma <= 5.0:
+        raise InputError(f"video {place.name!r}: got gamma={gamma:g}; expected a power of 0.2 to 5, such as 2.2")
     chosen = reader_for(place, reader)
     source = chosen.frames(place, rate)
     end = float("inf") if duration is None else begin + duration
@@ -52,7 +56,7 @@ def read_video(
         if seen % every == 0:
             step = 1.0 / 255.0 if image.dtype == np.uint8 else 0.0
             part = cut_out(_checked(image, place.name), crop, rotate, place.name)
-            frames.append(scale_frame(part, _wanted(part, size), dtype))
+            frames.append(scale_frame(part, _wanted(part, size), dtype, gamma))
             shrunk = frames[-1].shape[0] / part.shape[0]
             limits.kept(frames[-1].numel() * frames[-1].element_size())
             times.append(max(time - begin, 0.0))

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 
@@ -12,6 +21,8 @@ MOST_PIXELS = 2**26
 MOST_FRAMES, MOST_MEMORY = 200_000, 4 * 2**30
 #: Longest time that reading one video may take [s].
 MOST_SECONDS = 1800.0
+#: Largest file of numbers, packed or not [bytes].
+MOST_BYTES = 2 * 2**30
 
 
 def check_pixels(what: str, width: int, height: int) -> None:
@@ -21,6 +32,36 @@ def check_pixels(what: str, width: int, height: int) -> None:
             f"{what}: it is {width} x {height} pixels; expected at least 1 x 1 and at most {MOST_PIXELS} in all; scale "
             "it down first"
         )
+
+
+@contextmanager
+def refused(what: str, expected: str) -> Iterator[None]:
+    """Whatever reading somebody's file raises is an InputError that says what was expected of it."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # made up by somebody: whatever it raises, this is not what was expected
+        told = str(error).strip()[:200] or type(error).__name__
+        raise InputError(f"{what}: it cannot be read ({told}); expected {expected}") from error
+
+
+def read_arrays(source: Path | bytes, what: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """The arrays ``names`` of an NPZ file, or of its content. What it says it unpacks to is looked at first."""
+    with refused(what, f"an NPZ file with {' and '.join(names)}"):
+        if (len(source) if isinstance(source, bytes) else source.stat().st_size) > MOST_BYTES:
+            raise InputError(f"{what}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
+        content = io.BytesIO(source) if isinstance(source, bytes) else source
+        with zipfile.ZipFile(content) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MOST_BYTES:
+                raise InputError(f"{what}: it unpacks to more than {MOST_BYTES / 2**30:.0f} GB")
+        if isinstance(content, io.BytesIO):
+            content.seek(0)
+        with np.load(content, allow_pickle=False) as data:
+            for name in names:
+                if name not in data:
+                    raise InputError(f"{what}: it has no array {name!r}; it has {', '.join(data)}")
+            return {name: np.asarray(data[name]) for name in names}
 
 
 class ReadingLimits:

@@ -37,12 +37,17 @@ def check_shape(height: int, width: int, size: tuple[int, int]) -> None:
         )
 
 
-def scale_frame(frame: NDArray[Any], size: tuple[int, int] | None, dtype: torch.dtype) -> Tensor:
+def scale_frame(frame: NDArray[Any], size: tuple[int, int] | None, dtype: torch.dtype, gamma: float = 1.0) -> Tensor:
     """A reader's frame, bytes or 0..1, as a tensor in 0..1 of ``size``; None keeps its own.
 
     Bytes are scaled as bytes, by averaging: large videos are read many times faster so, and the half of a grey level
-    that rounding may cost is less than what a video codec leaves.
+    that rounding may cost is less than what a video codec leaves. gamma: other than 1, light is averaged, which is
+    proportional to this power of the numbers: half of a dark pixel and half of a bright one are not their mean.
     """
+    if gamma != 1.0 and size is not None and frame.shape[:2] != size:
+        light = torch.from_numpy(np.ascontiguousarray(frame)).to(torch.float32)
+        light = (light / 255.0 if frame.dtype == np.uint8 else light).clamp(min=0.0) ** gamma
+        return (resize(light, size) ** (1.0 / gamma)).to(dtype)
     if frame.dtype != np.uint8:
         image = torch.from_numpy(np.ascontiguousarray(frame)).to(dtype)
         return image if size is None else resize(image, size)

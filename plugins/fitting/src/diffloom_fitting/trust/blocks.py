@@ -8,12 +8,12 @@ from torch import Tensor
 from diffloom_fitting.trust.linearised import Linearised
 
 MOST = 8  # windows
-LEAST = 4
+LEAST = 3
 
 
 def window_count(fields: list[Tensor]) -> int:
-    """How many windows of at least two frames the videos can be cut into; 0 when their residuals are not images."""
-    if any(field.dim() not in (3, 4) for field in fields):
+    """How many windows of at least two frames the videos can be cut into; 0 when their residuals have no frames."""
+    if any(field.dim() not in (2, 3, 4) for field in fields):
         return 0
     count = min(MOST, min(len(field) for field in fields) // 2)
     return count if count >= LEAST else 0

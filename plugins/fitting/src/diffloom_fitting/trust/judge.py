@@ -13,6 +13,7 @@ from diffloom_fitting.uncertainty import FINE, SEVERAL, Uncertainty
 
 AT_REST = 0.25  # deviations that a further step may move an unknown
 LEAST_PIXELS, FEW_PIXELS = 1.0, 9.0
+NOISE = 1.5  # times: what is left over at the object beside what is left elsewhere, in a video of even noise
 WELL, HALF = 0.9, 0.5  # shares of what the video shows that a fit explains
 
 
@@ -34,7 +35,8 @@ def _stopped(finished: str | None) -> Finding | None:
 
 def converged(found: Uncertainty) -> Finding:
     """By how far the next Gauss-Newton step would go, against the uncertainty and against a natural change."""
-    if found.deviation and all(_none(value) for value in found.deviation.values()):
+    # What is still on its way cannot say what is determined.
+    if found.unrest <= 1.0 and found.deviation and all(_none(value) for value in found.deviation.values()):
         return Finding("amber", "not judged: no unknown is determined")
     if found.posterior is not None and found.posterior.trouble is not None:
         return Finding("amber", f"not judged: {found.posterior.trouble}")
@@ -99,6 +101,10 @@ def _none(deviation: Tensor) -> bool:
     return not bool(deviation.isfinite().any())
 
 
+def _misfit(times: float) -> str:
+    return f"what is left over at the object is {min(times, 1e3):.3g} times larger than noise or rounding"
+
+
 def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
     """By the share of the video that the fit reproduces, and by whether windows of time agree."""
     share = min((sight.explained for sight in seen), default=1.0)
@@ -107,6 +113,15 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
         return Finding("red", f"no: {told}")
     if share < WELL:
         return Finding("amber", f"in part: {told}")
+    misfit = max((sight.misfit for sight in seen), default=0.0)
+    if misfit > NOISE:
+        return Finding("amber", f"in part: {told}, but {_misfit(misfit)}, so the model errs")
+    if found is not None and found.displaced_times > SEVERAL:
+        return Finding(
+            "amber",
+            f"in part: the object is seen {number(found.displaced, 2)} pixels from where the fit draws it, "
+            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs",
+        )
     if found is not None and found.windows > SEVERAL:
         return Finding(
             "amber",
@@ -125,7 +140,8 @@ def explained(found: Uncertainty | None, seen: Sequence[Sight]) -> Finding:
             f"in part: blur, brightness or lag of the camera would move an unknown by {_times(found.camera_bias)}; "
             "± is widened by it",
         )
-    if found is not None and not found.images and found.noise > FINE:
+    jackknifed = found is not None and found.method == "blocks" and found.windows > 0.0
+    if found is not None and not found.images and found.noise > FINE and not jackknifed:
         return Finding(
             "amber", "in part: this loss does not say which residuals are neighbours, so ± takes them as independent"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +15,7 @@ from diffloom_fitting.targets import Target
 
 MEDIAN = 0.789  # of chi-squared with three degrees of freedom, over three
 COVERED = 0.02  # coverage from which a pixel shows the object
+FAITHFUL = 1e-3  # of the contrast: a smaller rest is rounding, or a fit that might go on a little
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class Sight:
     covered: (frames,) pixels that the fitted object covers. change: root mean square change of the video's pixels over
     time, where anything changes. contrast: root mean square difference of the video from its background, where either
     shows something. level: size of a grey level or of noise below which nothing is seen. explained: share, up to 1, of
-    what distinguishes the video from its background that the fit reproduces; noise does not count.
+    what distinguishes the video from its background that the fit reproduces; noise does not count. misfit: how many
+    times larger what is left over at the object is than elsewhere, where noise alone is left; 0 where noise is not the
+    same everywhere, as in what a camera or a codec made.
     """
 
     label: str
@@ -33,6 +37,7 @@ class Sight:
     contrast: float
     level: float
     explained: float
+    misfit: float = 0.0
 
     @property
     def constant(self) -> bool:
@@ -88,7 +93,26 @@ def _sight(label: str, scene: Scene, target: Target, values: dict[str, Tensor], 
         change = float(moves[lively].mean()) if bool(lively.any()) else 0.0
         change = max(change - noise, 0.0)
     explained = 1.0 - rest / contrast if contrast > 0.0 else 0.0
-    return Sight(label, len(video), alpha.sum(dim=(1, 2)), change**0.5, contrast**0.5, level, explained)
+    rest_times = misfit(target, left, alpha, FAITHFUL**2 * contrast)
+    return Sight(label, len(video), alpha.sum(dim=(1, 2)), change**0.5, contrast**0.5, level, explained, rest_times)
+
+
+def misfit(target: Target, left: Tensor, alpha: Tensor, faithful: float) -> float:
+    """Root mean square of what is left over where the object is, over that where it never is; 0 where they need not
+    be alike. faithful: mean square below which the rest is too small to matter."""
+    away, covered = _away(left, alpha), alpha > COVERED
+    if not target.source.startswith("synthesised") or target.chroma > 1 or not bool(away.any() and covered.any()):
+        return 0.0
+    # The median over pixels, since the video may show something there; of means over time, which lie close together.
+    elsewhere = float(left.mean(dim=0)[away[0]].median())
+    floor = max(elsewhere, target.step**2 / 3.0, faithful, 1e-20)
+    return math.sqrt(float(left[covered].mean()) / floor)
+
+
+def _away(left: Tensor, alpha: Tensor) -> Tensor:
+    """Where the fitted object never is; nowhere when that is too little to tell noise by."""
+    away = (alpha.amax(dim=0) < 1e-6).expand_as(left)
+    return away if int(away.sum()) >= 100 else torch.zeros_like(away)
 
 
 def _noise(left: Tensor, alpha: Tensor) -> float:
@@ -96,5 +120,5 @@ def _noise(left: Tensor, alpha: Tensor) -> float:
 
     By its median, since the video's object may well be there: that of the mean of three squared normal numbers.
     """
-    away = (alpha.amax(dim=0) < 1e-6).expand_as(left)
-    return float(left[away].median()) / MEDIAN if int(away.sum()) >= 100 else 0.0
+    away = _away(left, alpha)
+    return float(left[away].median()) / MEDIAN if bool(away.any()) else 0.0

@@ -19,7 +19,7 @@ IN_ALL, EACH, ENOUGH = 10.0, 1.05, 1e3
 
 
 def growth_of_changes(scene: Scene, values: Mapping[str, Tensor]) -> tuple[float, float] | None:
-    """When [s] small changes of the motion flip their sign and grow with every step, and by which factor; None if never.
+    """When [s] small changes of the motion flip sign and grow with every step, and by which factor; None if never.
 
     An explicit scheme whose step is too long for some part of a system multiplies it by a number below -1 every step;
     no motion of a body does that. So this tells a step that is too long from motion that is sensitive by nature.

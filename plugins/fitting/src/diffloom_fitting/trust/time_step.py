@@ -46,7 +46,7 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor]) -> None:
     grows = growth_of_changes(scene, values) if hasattr(scene.model, "suggested_dt") else None
     if grows is not None:
         warnings.warn(
-            f"dt = {scene.dt:g} s is too long for the motion near {grows[0]:.3g} s: small changes of it flip and become "
+            f"dt = {scene.dt:g} s is too long for the motion near {grows[0]:.3g} s: small changes flip and become "
             f"{grows[1]:.2g} times as large with every step, and gradients say nothing; use a smaller "
             f"dt{_suggestion(scene, values)}",
             stacklevel=3,

@@ -117,6 +117,13 @@ function start3d() {
   choose("body", input => { page.viewer.state.shown[input.value] = input.checked; page.viewer.redraw(); });
   choose("layout", input => { page.viewer.state.apart = input.value === "apart"; page.viewer.redraw(); });
   choose("frusta", input => { page.viewer.state.frusta = input.checked; page.viewer.redraw(); });
+  choose("colour", input => {
+    const scale = document.getElementById("scale"), text = data.scene.fields[input.value];
+    page.viewer.state.field = input.value;
+    scale.hidden = !text;
+    scale.querySelector("span").textContent = text || "";
+    page.viewer.redraw();
+  });
   document.getElementById("home").addEventListener("click", page.viewer.home);
 }
 

@@ -5,11 +5,16 @@ const VERTEX = `#version 300 es
 layout(location=0) in vec3 here;
 layout(location=1) in vec3 after;
 layout(location=2) in vec3 colour;
+layout(location=3) in float shadeHere;
+layout(location=4) in float shadeAfter;
 uniform mat4 view, lens;
 uniform vec3 low, size, shift;
 uniform float between;
 out vec3 place, tint;
+out float shade, known;
 void main() {
+  shade = (mix(shadeHere, shadeAfter, between) * 255.0 - 1.0) / 254.0;
+  known = min(shadeHere, shadeAfter) > 0.0 ? 1.0 : 0.0;
   vec4 seen = view * vec4(low + size * mix(here, after, between) + shift, 1.0);
   place = seen.xyz;
   tint = colour;
@@ -20,13 +25,24 @@ void main() {
 const FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 place, tint;
+in float shade, known;
 uniform vec4 ink;
-uniform float lit, own;
+uniform float lit, own, heat;
 out vec4 shown;
+// From 0 to 1: dark blue, green, yellow.
+const vec3 MAP[5] = vec3[5](vec3(0.267, 0.004, 0.329), vec3(0.231, 0.322, 0.545), vec3(0.129, 0.569, 0.549), vec3(0.369, 0.788, 0.384), vec3(0.992, 0.906, 0.145));
+vec3 scale(float part) {
+  float at = clamp(part, 0.0, 1.0) * 4.0;
+  int low = int(min(at, 3.0));
+  return mix(MAP[low], MAP[low + 1], at - float(low));
+}
 void main() {
   vec3 n = normalize(cross(dFdx(place), dFdy(place)));
-  float light = mix(1.0, 0.42 + 0.58 * abs(dot(n, normalize(vec3(0.3, 0.5, 0.8)))), lit);
-  shown = vec4(mix(ink.rgb, tint, own) * light, ink.a);
+  // Colours of a scale must be told apart: less shadow on them.
+  float shadow = mix(0.58, 0.25, heat);
+  float light = mix(1.0, 1.0 - shadow + shadow * abs(dot(n, normalize(vec3(0.3, 0.5, 0.8)))), lit);
+  vec3 field = known > 0.99 ? scale(shade) : vec3(0.59);
+  shown = vec4(mix(mix(ink.rgb, tint, own), field, heat) * light, ink.a);
 }`;
 
 const INKS = { start: [0.85, 0.39, 0.17], fit: [0.12, 0.37, 0.66], truth: [0.17, 0.54, 0.34] };
@@ -44,7 +60,7 @@ function viewer(canvas, scene) {
   const bodies = scene.bodies.map(body => upload(gl, body, faces));
   const ground = lines(gl, grid(bounds, scene.ground));
   const frusta = scene.cameras.map(camera => lines(gl, frustum(camera, bounds)));
-  const state = { apart: false, frusta: true, shown: Object.fromEntries(bodies.map(b => [b.name, true])), time: 0 };
+  const state = { apart: false, frusta: true, shown: Object.fromEntries(bodies.map(b => [b.name, true])), time: 0, field: "" };
   let waiting = false;
 
   function home() {
@@ -108,6 +124,15 @@ function viewer(canvas, scene) {
     gl.uniform3f(at.shift, shift, 0, 0);
     gl.uniform1f(at.between, part);
     gl.uniform1f(at.lit, 1);
+    // A ghost keeps its colour: strain and stress are those of what is solid.
+    const shades = alpha === 1 ? body.shades[state.field] : undefined;
+    for (const [slot, frame] of [[3, k], [4, next]]) {
+      if (!shades) { gl.disableVertexAttribArray(slot); continue; }
+      gl.bindBuffer(gl.ARRAY_BUFFER, shades);
+      gl.enableVertexAttribArray(slot);
+      gl.vertexAttribPointer(slot, 1, gl.UNSIGNED_BYTE, true, 1, body.count * frame);
+    }
+    gl.uniform1f(at.heat, shades ? 1 : 0);
     gl.uniform1f(at.own, alpha === 1 && body.colours && body.name === "fit" ? 1 : 0);
     gl.uniform4f(at.ink, ...(INKS[body.name] || INKS.fit), alpha);
     gl.enable(gl.BLEND);
@@ -125,6 +150,7 @@ function viewer(canvas, scene) {
     gl.uniform1f(at.between, 0);
     gl.uniform1f(at.lit, 0);
     gl.uniform1f(at.own, 0);
+    gl.uniform1f(at.heat, 0);
     gl.uniform4f(at.ink, ...ink);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -147,7 +173,7 @@ function program(gl) {
     gl.attachShader(made, shader);
   }
   gl.linkProgram(made);
-  const names = ["view", "lens", "low", "size", "shift", "between", "lit", "own", "ink"];
+  const names = ["view", "lens", "low", "size", "shift", "between", "lit", "own", "heat", "ink"];
   return { program: made, ...Object.fromEntries(names.map(name => [name, gl.getUniformLocation(made, name)])) };
 }
 
@@ -167,7 +193,13 @@ function upload(gl, body, faces) {
   }
   gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
   gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.STATIC_DRAW);
-  return { ...body, array, vertices };
+  const shades = {};
+  for (const [name, text] of Object.entries(body.fields)) {
+    shades[name] = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, shades[name]);
+    gl.bufferData(gl.ARRAY_BUFFER, bytesOf(text), gl.STATIC_DRAW);
+  }
+  return { ...body, array, vertices, shades };
 }
 
 function lines(gl, points) {

@@ -1,0 +1,200 @@
+"""Scenes side by side: a node of several scenes at once, one scene a lane.
+
+A *place* is a node of a block of scenes and stands where a kernel has the number of a node. Arrays that differ by scene
+are kept in blocks, (..., blocks, nodes, ..., lanes): indexed by a place in one axis, they give float lanes with one
+load. Arrays that are the same in all scenes have neither blocks nor lanes, and give the number of that node.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from llvmlite import ir
+from numba.core import errors, types
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, lower_cast, models, register_model
+
+from .. import memory
+from ..language import overloaded
+from .arrays import address
+from .runs import LANE_BYTES
+from .types import FloatLanes, Place
+
+
+@register_model(Place)
+class _PlaceModel(models.StructModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, [("block", types.int64), ("node", types.int64)])
+
+
+class PlaceIndex(types.Type):
+    """An index tuple that holds a place; a type of its own for the reason of LaneIndex. lanes: whether the array has
+    blocks."""
+
+    def __init__(self, kinds, lanes):
+        self.kinds, self.lanes = tuple(kinds), lanes
+        super().__init__(name=f"place_index({', '.join(map(str, kinds))}, {lanes})")
+
+
+@register_model(PlaceIndex)
+class _PlaceIndexModel(models.TupleModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, types.Tuple(kind.kinds))
+
+
+@lower_cast(types.BaseTuple, PlaceIndex)
+def _tuple_to_index(context, builder, fromty, toty, value):
+    return context.cast(builder, value, fromty, types.Tuple(toty.kinds))
+
+
+@lower_cast(Place, PlaceIndex)
+def _single_to_index(context, builder, fromty, toty, value):
+    return context.make_tuple(builder, types.Tuple(toty.kinds), [value])
+
+
+def place(block, node):
+    """Node ``node`` of the scenes of a block."""
+    raise TypeError("place works only in compiled code")
+
+
+def beside(i, k):
+    """Row k of what belongs to the scene of node i: k itself, or a place where several scenes run side by side."""
+    return k
+
+
+@intrinsic
+def _place(typingctx, block, node):
+    def codegen(context, builder, sig, args):
+        made = context.make_helper(builder, Place())
+        made.block, made.node = args
+        return made._getvalue()
+
+    return Place()(types.int64, types.int64), codegen
+
+
+@intrinsic
+def _beside(typingctx, i, k):
+    def codegen(context, builder, sig, args):
+        made = context.make_helper(builder, i, value=args[0])
+        made.node = args[1]
+        return made._getvalue()
+
+    return Place()(i, types.int64), codegen
+
+
+@overloaded(place)
+def _made(block, node):
+    return lambda block, node: _place(block, node)
+
+
+@overloaded(beside)
+def _in_scene(i, k):
+    return (lambda i, k: _beside(i, k)) if isinstance(i, Place) else beside
+
+
+@infer_global(operator.add)
+@infer_global(operator.sub)
+class _Shifted(AbstractTemplate):
+    def generic(self, args, kws):
+        if len(args) == 2 and isinstance(args[0], Place) and isinstance(args[1], types.Integer):
+            return signature(args[0], args[0], types.int64)
+        return None
+
+
+def _lower_shift(op, name):
+    @lower_builtin(op, Place, types.int64)
+    def implementation(context, builder, sig, args):
+        made = context.make_helper(builder, sig.args[0], value=args[0])
+        made.node = getattr(builder, name)(made.node, args[1])
+        return made._getvalue()
+
+
+_lower_shift(operator.add, "add")
+_lower_shift(operator.sub, "sub")
+
+
+def _place_index(array, index):
+    """The place index for array[index], or None when no place is in it."""
+    if isinstance(index, PlaceIndex):  # numba asks a second time, with the types of the first answer
+        return index
+    kinds = tuple(index) if isinstance(index, types.BaseTuple) else (index,)
+    if not isinstance(array, types.Array) or not any(isinstance(kind, Place) for kind in kinds):
+        return None
+    extra = array.ndim - len(kinds)
+    if sum(isinstance(kind, Place) for kind in kinds) != 1 or extra not in (0, 2):
+        raise errors.TypingError(
+            f"a place in an index of {len(kinds)} entries, array of {array.ndim} axes: expected as many axes where all "
+            "scenes share it, or two more (blocks and lanes)"
+        )
+    if not all(isinstance(kind, Place | types.Integer) for kind in kinds):
+        raise errors.TypingError("places index arrays together with whole numbers only, not slices")
+    if extra and not isinstance(array.dtype, types.Float):
+        raise errors.TypingError(f"scenes side by side hold floats, not {array.dtype}")
+    return PlaceIndex([kind if isinstance(kind, Place) else types.int64 for kind in kinds], extra == 2)
+
+
+def _lanes(array):
+    return FloatLanes(array.dtype, LANE_BYTES * 8 // array.dtype.bitwidth)
+
+
+@infer_global(operator.getitem)
+class _PlaceGetItem(AbstractTemplate):
+    def generic(self, args, kws):
+        index = _place_index(*args)
+        if index is None:
+            return None
+        return signature(_lanes(args[0]) if index.lanes else args[0].dtype, args[0], index)
+
+
+@infer_global(operator.setitem)
+class _PlaceSetItem(AbstractTemplate):
+    def generic(self, args, kws):
+        array, given, value = args
+        index = _place_index(array, given)
+        if index is None:
+            return None
+        if not index.lanes:
+            raise errors.TypingError("cannot store for a place into an array that all scenes share")
+        lanes = _lanes(array)
+        if value not in (lanes, lanes.dtype):
+            raise errors.TypingError(f"cannot store {value} into lanes of {array.dtype}; convert it explicitly")
+        return signature(types.none, array, index, lanes)
+
+
+def _pointer(context, builder, array_type, array, index_type, index):
+    """Address of the number of that node, or of the first lane of its block."""
+    entries = []
+    for k, kind in enumerate(index_type.kinds):
+        value = builder.extract_value(index, k)
+        if not isinstance(kind, Place):
+            entries.append(value)
+            continue
+        fields = context.make_helper(builder, kind, value=value)
+        entries += [fields.block, fields.node] if index_type.lanes else [fields.node]
+    if not index_type.lanes:
+        return address(context, builder, array_type, array, entries)
+    first = address(context, builder, array_type, array, [*entries, ir.Constant(ir.IntType(64), 0)])
+    element = context.get_value_type(array_type.dtype)
+    return builder.bitcast(first, ir.VectorType(element, _lanes(array_type).count).as_pointer())
+
+
+@lower_builtin(operator.getitem, types.Array, PlaceIndex)
+def _load(context, builder, sig, args):
+    array_type, index_type = sig.args
+    pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
+    if index_type.lanes:
+        return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
+    return context.unpack_value(builder, array_type.dtype, pointer)
+
+
+@lower_builtin(operator.setitem, types.Array, PlaceIndex, FloatLanes)
+def _store(context, builder, sig, args):
+    array_type, index_type, _ = sig.args
+    pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
+    builder.store(args[2], pointer, align=array_type.dtype.bitwidth // 8)
+    return context.get_dummy_value()
+
+
+@overloaded(memory.ld3)
+def _ld3(a, i):
+    return memory.ld3 if isinstance(i, Place) else None

@@ -1,0 +1,1 @@
+"""A contact law from outside of diffloom: foam."""

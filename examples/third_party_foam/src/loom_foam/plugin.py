@@ -1,0 +1,11 @@
+"""What loom-foam offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 2
+
+
+@hookimpl
+def diffloom_register_contact_laws(register: Register) -> None:
+    """Offer the law "foam"."""
+    register("foam", "loom_foam.law:Foam", summary="Foam: harder the deeper, damped in proportion to its force")

@@ -1,0 +1,134 @@
+"""Where the object is seen beside where the fit draws it, frame by frame: how errors of a model's motion show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import max_pool2d
+
+from diffloom.interfaces import Image
+from diffloom_fitting.correlated_noise import Noise, local_size
+from diffloom_fitting.losses.loss import Loss
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.scene import View
+from diffloom_fitting.targets import Target
+from diffloom_fitting.trust.linearised import Linearised
+
+LEAST = 4  # frames below which nothing is said
+EXACT = 0.01  # [px]: shorter ways are rounding, or a fit that might go on a little
+
+
+@dataclass(frozen=True)
+class Displacement:
+    """How far the video's object is from the drawn one. pixels: root mean square way over frames [px]. times: how many
+    times farther than noise allows, as the root of a mean square that is 1 for noise: the Birge ratio."""
+
+    pixels: float = 0.0
+    times: float = 1.0
+
+
+def displacement(objective: Objective, end: Linearised) -> Displacement:
+    """The larger of all views; none where a loss compares no images, or of fewer than four frames.
+
+    In each frame the drawn image may move right and down and grow, as fits its residuals best. The covariance of these
+    three for noise like what is left over, whose neighbours err together, tells how far noise would move them. An
+    object that moves as the model has it stays; one of another kind does not, whatever number was found for it.
+    """
+    if not {"rgba", "silhouette"} & set(objective.loss.outputs):
+        return Displacement()
+    with torch.no_grad():
+        views = objective.views(end.z, gradient=False)
+        found = [
+            _of_view(objective.loss, views[label], target)
+            for label, target in objective.target.by_view().items()
+            if len(target) >= LEAST
+        ]
+    return max(found, key=lambda each: each.times, default=Displacement())
+
+
+def _of_view(loss: Loss, view: View, target: Target) -> Displacement:
+    exact = loss.residuals(view, target)
+    if exact is None or view.image is None or exact.dim() not in (3, 4):
+        return Displacement()
+    residuals = _channels(exact)
+    changes = [_channels(_given(loss, replace(view, image=image), target) - exact) for image in _moved(view.image)]
+    # Central differences: right minus left, down minus up, larger minus smaller, over two pixels each.
+    ways = torch.stack([0.5 * (changes[2 * i] - changes[2 * i + 1]) for i in range(3)])
+    normal = torch.einsum("ifhwc,jfhwc->fij", ways, ways)
+    seen = normal.diagonal(dim1=1, dim2=2).amin(dim=1) > 1e-12 * normal.amax()
+    if int(seen.sum()) < LEAST:
+        return Displacement()
+    residuals, ways, normal = residuals[seen], ways[:, seen], normal[seen]
+    slope = torch.einsum("ifhwc,fhwc->fi", ways, residuals)
+    steps = torch.linalg.lstsq(normal, -slope[..., None], driver="gelsd").solution[..., 0]
+    pixels = math.sqrt(float(steps[:, :2].square().sum(dim=1).mean()))
+    if pixels < EXACT:
+        return Displacement(pixels)
+    rest = residuals + torch.einsum("ifhwc,fi->fhwc", ways, steps)
+    scatter = torch.maximum(*(_scatter(ways, rest, local).diagonal(dim1=1, dim2=2) for local in (False, True)))
+    # A step moves J r by `slope`; noise alone moves it by `scatter`.
+    share = slope.square() / scatter.clamp(min=1e-30)
+    return Displacement(pixels, max(1.0, math.sqrt(float(share.mean()))))
+
+
+def _scatter(ways: Tensor, rest: Tensor, local: bool) -> Tensor:
+    """(frames, 3, 3): covariance of J r of each frame, for noise like ``rest``, (frames, height, width, channels)."""
+    size = local_size(rest).clamp(min=1e-12) if local else torch.ones_like(rest[..., :1])
+    noise = Noise.of(rest / size)
+    alone = replace(noise, in_time=noise.in_time[:1])
+    return torch.stack([alone.scatter(ways[:, f : f + 1] * size[f]) for f in range(len(rest))])
+
+
+def _given(loss: Loss, view: View, target: Target) -> Tensor:
+    found = loss.residuals(view, target)
+    assert found is not None
+    return found
+
+
+def _channels(residuals: Tensor) -> Tensor:
+    """(frames, height, width, channels) of residuals with or without channels."""
+    return residuals[..., None] if residuals.dim() == 3 else residuals
+
+
+def _moved(image: Image) -> Iterator[Image]:
+    """The drawn object a pixel to the right, left, down, up, and a pixel larger and smaller in radius."""
+    alpha = image.alpha
+    near = max_pool2d((alpha[:, None] > 1e-3).to(alpha.dtype), 5, stride=1, padding=2)[:, 0, :, :, None]
+    for way in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+        yield _changed(image, near, lambda frames, way=way: frames.roll(way, dims=(1, 2)))
+    across, down = _outward(alpha)
+    for sign in (1.0, -1.0):
+
+        def grown(frames: Tensor, sign: float = sign) -> Tensor:
+            right = 0.5 * (frames.roll(-1, dims=2) - frames.roll(1, dims=2))
+            below = 0.5 * (frames.roll(-1, dims=1) - frames.roll(1, dims=1))
+            return frames - sign * (across * right + down * below)
+
+        yield _changed(image, near, grown)
+
+
+def _changed(image: Image, near: Tensor, change: object) -> Image:
+    """The image with colours and coverage changed where the object is near."""
+    assert callable(change)
+
+    def mixed(frames: Tensor) -> Tensor:
+        return torch.as_tensor(frames + near * (change(frames) - frames))
+
+    rgba = None if image.rgba is None else mixed(image.rgba)
+    mask = None if image.silhouette is None else mixed(image.silhouette[..., None])[..., 0]
+    return replace(image, rgba=rgba, silhouette=mask)
+
+
+def _outward(alpha: Tensor) -> tuple[Tensor, Tensor]:
+    """Right and down parts, (frames, height, width, 1), of the way from the object's centre, in its radii."""
+    rows = torch.arange(alpha.shape[1], dtype=alpha.dtype)[:, None]
+    columns = torch.arange(alpha.shape[2], dtype=alpha.dtype)[None, :]
+    total = alpha.sum(dim=(1, 2), keepdim=True).clamp(min=1e-12)
+    radius = (total / math.pi).sqrt().clamp(min=1.0)
+    across = (columns - (alpha * columns).sum(dim=(1, 2), keepdim=True) / total) / radius
+    down = (rows - (alpha * rows).sum(dim=(1, 2), keepdim=True) / total) / radius
+    return across[..., None], down[..., None]

@@ -1,0 +1,145 @@
+"""Contact of links with the ground and with obstacles, as terms on trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.contact import ContactLaw, Pose, Shape, contact_law, contact_rows, unit_normal
+from diffloom.contact.laws import REFERENCE_SPEED, RESTITUTION
+from diffloom.dynamics import NodeTerm, broadcast
+from diffloom.interfaces import InputError, Params, ParamSpec
+from diffloom.interfaces.errors import nearest
+from diffloom_physics_articulated.layout import Layout
+from diffloom_physics_articulated.link import Link, Tree
+from diffloom_physics_articulated.link_points import LinkPoints
+
+SAG = 1e-3  # of its reach, by which a tree on one point sinks in
+STANDARD_GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class LinkContact:
+    """How the trees of a model touch, with the values that their parameters have now.
+
+    frame: (trees, rows, 7) joints in their parents' axes. points, roundness, middle: as LinkPoints places them. values:
+    contact parameters of the law, (links,) each.
+    """
+
+    layout: Layout
+    where: LinkPoints
+    law: ContactLaw
+    frame: Tensor
+    points: Tensor
+    roundness: Tensor
+    middle: Tensor
+    values: Mapping[str, Tensor]
+
+    @property
+    def roundest(self) -> float:
+        """The largest radius [m] of a ball around a point."""
+        return float(self.where.roundness.max(initial=0.0))
+
+    def ground(self, params: Params) -> NodeTerm:
+        """The plane n.x = ground_height."""
+        from diffloom.contact.obstacle_shape_kernels import plane_distance, plane_distance_adjoint
+
+        normal = unit_normal(params["ground_normal"])
+        blank = np.zeros((self.layout.trees, 1))
+        plane = Shape(plane_distance, plane_distance_adjoint, blank.astype(np.int32), blank)
+        pose = Pose(normal * params["ground_height"])
+        return replace(self.term("ground", plane, pose, normal, {}, None), by_node=True)
+
+    def term(
+        self, name: str, shape: Shape, pose: Pose, size: Tensor, given: Mapping[str, Tensor], contact: object = None
+    ) -> NodeTerm:
+        """A surface. given: contact parameters of the pair, one for all or one for each tree; the links' own else.
+        contact: the law, the model's own if not given."""
+        from diffloom_physics_articulated.link_contact_kernels import contact_space, link_contact
+
+        layout, count = self.layout, self.layout.trees
+        law = self.law if contact is None else contact_law(contact)
+        force, adjoint = link_contact(
+            shape.distance, shape.adjoint, law.normal(), law.friction.functions(), layout.balls, layout.scalars,
+            layout.rows,
+        )  # fmt: skip
+        turn = torch.eye(3, dtype=self.frame.dtype) if pose.turn is None else pose.turn
+        return NodeTerm(
+            name,
+            force=force,
+            adjoint=adjoint,
+            constants=(
+                layout.table, self.where.starts, np.full((count, 1), shape.slope), shape.layout, shape.table
+            ),
+            params=(
+                ("frame", self.frame.reshape(count, -1)),
+                ("points", self.points),
+                ("roundness", self.roundness),
+                ("middle", self.middle),
+                ("place", broadcast(pose.place, (count, 3))),
+                ("turn", broadcast(turn.reshape(9), (count, 9))),
+                ("size", broadcast(size, (count, len(size)))),
+                *self._rows(law, given),
+            ),
+            work=(((count, contact_space(layout.balls, layout.scalars, layout.rows)), "float"),),
+        )  # fmt: skip
+
+    def _rows(self, law: ContactLaw, given: Mapping[str, Tensor]) -> tuple[tuple[str, Tensor], ...]:
+        """(trees, rows, parameters) of the normal and of the friction law."""
+        links = len(self.layout.mass_rows)
+        tree = torch.from_numpy(self.layout.mass_rows // self.layout.rows)
+        pair = {name: value[tree] if value.dim() else value for name, value in law.resolve(given).items()}
+        told = {name: pair.get(name, self.values.get(name)) for name in law.names}
+        missing = [name for name, value in told.items() if value is None]
+        if missing:
+            raise InputError(f"contact: the law {type(law).__name__} needs {', '.join(missing)}; the links have "
+                             f"{', '.join(self.values)}: give them, or make the model with the same law")  # fmt: skip
+        rows = contact_rows(law, {name: value for name, value in told.items() if value is not None}, links)
+        return tuple(
+            (name, self.layout.by_row(value, self.layout.mass_rows, (0.0,) * value.shape[1])) for name, value in rows
+        )
+
+
+def contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpec, ...]:
+    """Contact parameters of each link: as its table has them, else by the masses and sizes of its tree."""
+    known = [*law.names, *(spec.name for spec in law.extra_specs)]
+    rows = []
+    for tree in trees:
+        for link in tree.links:
+            for key in link.contact:
+                if key not in known:
+                    raise InputError(f"link {link.name!r}: contact: unknown key {key!r}{nearest(key, known)}; the law "
+                                     f"has {', '.join(known)}")  # fmt: skip
+            rows.append(default_contact(law, tree, link))
+    column = {name: torch.tensor([row[name] for row in rows], dtype=torch.float64) for name in law.names}
+    each = ("links",)
+    return (
+        *(replace(spec, default=column[spec.name], shape=each) for spec in law.specs),
+        *(replace(spec, shape=each) for spec in law.extra_specs),
+        ParamSpec("ground_height", 0.0, "m", "offset of the ground plane along its normal"),
+        ParamSpec("ground_normal", (0.0, 1.0, 0.0), "", "normal of the ground plane, of any length", (3,)),
+        ParamSpec("size", torch.ones(len(rows), dtype=torch.float64), "", "factor on the shapes with which each link "
+                  "touches and is drawn, about their middle; mass and inertia do not follow", each, (1e-6, None)),
+    )  # fmt: skip
+
+
+def default_contact(law: ContactLaw, tree: Tree, link: Link) -> dict[str, float]:
+    """Of one link. A tree of mass M that rests on one point of it sinks in by a thousandth of the link's reach."""
+    given = link.contact
+    total = max(sum(each.mass for each in tree.links), 1e-6)
+    every = [piece.vertices for piece in link.pieces if len(piece.points)]
+    reach = float(np.ptp(np.concatenate(every), axis=0).max()) / 2.0 if every else 1.0
+    stiffness = given.get("contact_stiffness", total * STANDARD_GRAVITY / (SAG * reach) / 2.0)
+    usual = {spec.name: float(spec.default) for spec in law.specs} | {
+        "contact_stiffness": stiffness,
+        law.damping_name: law.damping(
+            given.get("restitution", RESTITUTION), given.get("reference_speed", REFERENCE_SPEED), stiffness, total
+        ),
+        "friction_stiffness": math.sqrt(stiffness * (link.mass or total)),
+    }
+    return {name: given.get(name, usual[name]) for name in law.names}

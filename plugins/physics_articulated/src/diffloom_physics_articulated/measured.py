@@ -1,0 +1,108 @@
+"""Trees whose motion was measured: copies side by side, starts from poses, and where a tree is.
+
+A tree that flies begins with a link in a free joint, whose frame is what was recorded, and has joints of one coordinate
+each beyond it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_physics_articulated.layout import Layout
+from diffloom_physics_articulated.link import Tree
+from diffloom_physics_articulated.rotations import rotation_matrices, unit_quaternions
+
+ROW = re.compile(r"(\w+)\[(.+)\]")
+
+
+def check_flies(tree: Tree) -> None:
+    """InputError unless the tree is a free link with joints of one coordinate beyond it, placed at the origin."""
+    first, *rest = tree.links
+    turned = abs(first.orientation[1:]).max() > 0.0 or abs(first.position).max() > 0.0
+    if first.joint != "free" or turned or any(x.joint not in ("revolute", "prismatic", "fixed") for x in rest):
+        raise InputError(f"tree {tree.name!r}: measured motion is of a link in a free joint, at the origin, and of "
+                         "revolute, prismatic or fixed joints beyond it")  # fmt: skip
+
+
+def base_frames(layout: Layout, q: Tensor) -> Tensor:
+    """(frames, trees, 7) place and orientation of the first links, of q (frames, trees, dq)."""
+    at = 4 * layout.balls
+    return torch.cat([q[..., at : at + 3], q[..., :4]], dim=-1)
+
+
+def joint_coordinates(layout: Layout, q: Tensor) -> Tensor:
+    """(frames, trees, joints) of the joints beyond the first links."""
+    return q[..., 4 * layout.balls + 3 :]
+
+
+def start_values(start: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """joint_position, joint_orientation and joint_velocity of n copies that start so: position [m] and orientation of
+    the first link, velocity [m/s] and angular_velocity [rad/s] in the world, joint_position [rad] and joint_velocity
+    [rad/s] (n, joints); velocities are 0 where they are not given."""
+    place, turn, joints = start["position"], unit_quaternions(start["orientation"]), start["joint_position"]
+    still = torch.zeros_like(place)
+    velocity, spin = start.get("velocity", still), start.get("angular_velocity", still)
+    rates = start.get("joint_velocity", torch.zeros_like(joints))
+    own = (rotation_matrices(turn).transpose(-1, -2) @ spin[..., None])[..., 0]
+    return {
+        "joint_position": torch.cat([place, joints], dim=1).reshape(-1),
+        "joint_orientation": turn,
+        "joint_velocity": torch.cat([velocity, own, rates], dim=1).reshape(-1),
+    }
+
+
+def copied_values(tree: Tree, specs: Mapping[str, ParamSpec], axes: Mapping[str, int], count: int,
+                  values: Mapping[str, Any]) -> dict[str, Tensor]:  # fmt: skip
+    """Parameters of ``count`` copies of a tree from those of one. ``mass[1]`` or ``mass[forearm]`` is one row."""
+    one = {axis: number // count for axis, number in axes.items()}
+    found: dict[str, Tensor] = {}
+    for name, value in values.items():
+        if ROW.fullmatch(name) is None:
+            found[name] = _whole(name, torch.as_tensor(value, dtype=torch.float64), specs, one)
+    for name, value in values.items():
+        match = ROW.fullmatch(name)
+        if match is None:
+            continue
+        key, row = match[1], _row(tree, match[2], name)
+        if key not in specs:
+            raise InputError(f"{name}: the model has no parameter {key!r}; it has {', '.join(specs)}")
+        before = found.get(key)
+        if before is None:
+            # A copy's defaults are those of the first.
+            default = torch.as_tensor(specs[key].default, dtype=torch.float64)
+            before = default.expand(specs[key].full_shape(axes))[: one.get(str(specs[key].shape[0]))]
+        before = before.expand(specs[key].full_shape(one))
+        new = torch.as_tensor(value, dtype=torch.float64).reshape(before[row].shape)
+        found[key] = torch.cat([before[:row], new[None], before[row + 1 :]])
+    return {name: _tiled(value, specs[name], one, count) for name, value in found.items()}
+
+
+def _whole(name: str, value: Tensor, specs: Mapping[str, ParamSpec], one: Mapping[str, int]) -> Tensor:
+    """A parameter of one tree in its shape; a flat list of as many numbers will do."""
+    if name not in specs:
+        raise InputError(f"{name}: the model has no such parameter; it has {', '.join(specs)}")
+    full = specs[name].full_shape(one)
+    return value.reshape(full) if value.numel() == int(torch.Size(full).numel()) and value.dim() else value
+
+
+def _tiled(value: Tensor, spec: ParamSpec, one: Mapping[str, int], count: int) -> Tensor:
+    full = spec.full_shape(one)
+    if not spec.shape or spec.shape[0] not in one or tuple(value.shape) != tuple(full):
+        return value
+    return value.repeat(count, *([1] * (value.dim() - 1)))
+
+
+def _row(tree: Tree, given: str, name: str) -> int:
+    """The row that a number or the name of a link stands for."""
+    names = [link.name for link in tree.links]
+    if given in names:
+        return names.index(given)
+    if given.isdigit():
+        return int(given)
+    raise InputError(f"{name}: no link is called {given!r}; there are {', '.join(names)}")
