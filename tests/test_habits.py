@@ -30,7 +30,7 @@ def test_issue_templates_ask_something(name):
 def test_coverage_has_a_floor_that_continuous_integration_holds():
     report = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]
     assert report["run"]["branch"] is True
-    assert report["report"]["fail_under"] >= 80
+    assert report["report"]["fail_under"] >= 90
     makefile = (ROOT / "Makefile").read_text()
     assert re.search(r"^coverage:", makefile, flags=re.MULTILINE)
     assert "make coverage" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
