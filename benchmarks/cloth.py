@@ -10,7 +10,7 @@ all start velocities.
 
 from collections.abc import Callable
 
-from peers.race import DT, Race, timed
+from peers.race import Race, material_rollouts
 
 CELLS = {64: (8, 4), 128: (8, 8), 256: (16, 8), 512: (16, 16), 1024: (32, 16), 2048: (32, 32)}
 SCENE = {
@@ -26,11 +26,7 @@ def steps_for(faces: int) -> int:
 
 def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The sheet of so many triangles, ready to run in this process."""
-    import torch
-
     from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
-    from diffloom.interfaces import NoGradient, StoreAll
-    from diffloom.simulation import simulate
     from diffloom_physics_cloth.model import ClothModel
 
     cells, scheme = CELLS[faces], SemiImplicitEuler(target)  # type: ignore[arg-type]
@@ -45,23 +41,7 @@ def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
         "friction_stiffness": SCENE["kf"], "friction": SCENE["friction"], "position": (0.0, SCENE["gap"], 0.0),
     }  # fmt: skip
 
-    def run(grad: bool, steps: int) -> tuple[float, float]:
-        mu = torch.full((model.axes["faces"],), SCENE["mu"], requires_grad=grad)
-        lam = torch.full((model.axes["faces"],), SCENE["lam"], requires_grad=grad)
-        velocity = torch.zeros(model.axes["particles"], 3, requires_grad=grad)
-        params = model.params(shear_modulus=mu, lame_modulus=lam, velocity=velocity, **constants)
-        policy = StoreAll() if grad else NoGradient()
-
-        def work() -> torch.Tensor:
-            end = simulate(model, params, dt=DT, steps=steps, save=[steps], gradient=policy, integrator=scheme).last
-            if grad:
-                (end.q**2).sum().backward()
-            return end.q.detach()
-
-        seconds, q = timed(work)
-        return seconds, float(q[:, 1].min())
-
-    return run
+    return material_rollouts(model, scheme, "faces", (SCENE["mu"], SCENE["lam"]), constants)
 
 
 RACE = Race(

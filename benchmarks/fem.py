@@ -10,7 +10,7 @@ all start velocities.
 
 from collections.abc import Callable
 
-from peers.race import DT, Race, timed
+from peers.race import Race, material_rollouts
 
 CELLS = {
     100: (5, 2, 2), 200: (5, 4, 2), 400: (5, 4, 4), 1000: (5, 5, 8), 2000: (10, 8, 5), 5000: (10, 10, 10),
@@ -31,11 +31,7 @@ def steps_for(tets: int) -> int:
 
 def ours(tets: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The block of so many tetrahedra, ready to run in this process."""
-    import torch
-
     from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
-    from diffloom.interfaces import NoGradient, StoreAll
-    from diffloom.simulation import simulate
     from diffloom_physics_fem.model import FemModel
 
     cells, scheme = CELLS[tets], SemiImplicitEuler(target)  # type: ignore[arg-type]
@@ -46,23 +42,7 @@ def ours(tets: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
         "position": (0.0, 0.5 * SCENE["edge"] * cells[1] + SCENE["gap"], 0.0),
     }  # fmt: skip
 
-    def run(grad: bool, steps: int) -> tuple[float, float]:
-        mu = torch.full((model.axes["tets"],), SCENE["mu"], requires_grad=grad)
-        lam = torch.full((model.axes["tets"],), SCENE["lam"], requires_grad=grad)
-        velocity = torch.zeros(model.axes["particles"], 3, requires_grad=grad)
-        params = model.params(shear_modulus=mu, lame_modulus=lam, velocity=velocity, **constants)
-        policy = StoreAll() if grad else NoGradient()
-
-        def work() -> torch.Tensor:
-            end = simulate(model, params, dt=DT, steps=steps, save=[steps], gradient=policy, integrator=scheme).last
-            if grad:
-                (end.q**2).sum().backward()
-            return end.q.detach()
-
-        seconds, q = timed(work)
-        return seconds, float(q[:, 1].min())
-
-    return run
+    return material_rollouts(model, scheme, "tets", (SCENE["mu"], SCENE["lam"]), constants)
 
 
 RACE = Race(

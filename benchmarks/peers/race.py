@@ -133,6 +133,34 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return now() - start, result
 
 
+def material_rollouts(
+    model: Any, scheme: Any, axis: str, moduli: tuple[float, float], constants: Mapping[str, Any]
+) -> Callable[[bool, int], tuple[float, float]]:
+    """A function run(grad, steps): seconds of a rollout, with its gradient with respect to the moduli of every element
+    along ``axis`` and all start velocities where asked, and the lowest point at its end."""
+    import torch
+
+    from diffloom.interfaces import NoGradient, StoreAll
+    from diffloom.simulation import simulate
+
+    def run(grad: bool, steps: int) -> tuple[float, float]:
+        mu, lam = (torch.full((model.axes[axis],), value, requires_grad=grad) for value in moduli)
+        velocity = torch.zeros(model.axes["particles"], 3, requires_grad=grad)
+        params = model.params(shear_modulus=mu, lame_modulus=lam, velocity=velocity, **constants)
+        policy = StoreAll() if grad else NoGradient()
+
+        def work() -> torch.Tensor:
+            end = simulate(model, params, dt=DT, steps=steps, save=[steps], gradient=policy, integrator=scheme).last
+            if grad:
+                (end.q**2).sum().backward()
+            return end.q.detach()
+
+        seconds, q = timed(work)
+        return seconds, float(q[:, 1].min())
+
+    return run
+
+
 def _keep_best(best: dict[str, float], found: dict[str, float]) -> None:
     for name, value in found.items():
         best[name] = max(value, best.get(name, value))
