@@ -13,13 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import itanium_mangler
+from numba.core import itanium_mangler, types
 from numba.core.callconv import CPUCallConv
 from numba.core.compiler import _LowerResult
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.cpu import CPUContext
 from numba.core.funcdesc import PythonFunctionDescriptor
+from numba.core.imputils import user_function
 from numba.core.lowering import Lower
+
+#: What numba says of a range whose step is zero.
+_NO_STEP = ("range() arg 3 must not be zero",)
 
 
 class _MightRaiseError(Exception):
@@ -27,16 +31,17 @@ class _MightRaiseError(Exception):
 
 
 class _Direct(CPUCallConv):  # type: ignore[misc]
-    """Arguments and results as they are, and no way to raise."""
+    """Results as they are, and no way to raise. Arguments are taken apart, so that the optimiser can leave out what
+    nobody reads where the function is really called."""
 
     def get_function_type(self, restype: Any, argtypes: Any) -> Any:
-        kinds = [self.context.get_value_type(kind) for kind in argtypes]
+        kinds = self._get_arg_packer(argtypes).argument_types
         return ir.FunctionType(self.context.get_return_type(restype), kinds)
 
     def decorate_function(self, fn: Any, args: Any, fe_argtypes: Any, noalias: bool = False) -> None:
         """Nothing."""
 
-    def decode_arguments(self, builder: Any, argtypes: Any, func: Any) -> Any:
+    def get_arguments(self, func: Any) -> Any:
         return func.args
 
     def return_value(self, builder: Any, retval: Any) -> None:
@@ -46,18 +51,37 @@ class _Direct(CPUCallConv):  # type: ignore[misc]
         """What is called by numba's convention may raise."""
         raise _MightRaiseError
 
-    return_user_exc = return_dynamic_user_exc = return_status_propagate = call_function
+    def return_user_exc(self, builder: Any, exc: Any, exc_args: Any = None, **named: Any) -> None:
+        """Every range asks whether its step is zero, also where nobody gave it one."""
+        if exc_args != _NO_STEP or _has_steps(self.context.fndesc):
+            raise _MightRaiseError
+        builder.unreachable()
+
+    return_dynamic_user_exc = return_status_propagate = call_function
     set_static_user_exc = set_dynamic_user_exc = _return_errcode_raw = call_function
 
 
-class _DirectContext(CPUContext):  # type: ignore[misc]
-    """What numba knows of the processor, with the direct convention."""
+class _Whole(_Direct):
+    """The same with arguments as they are: for functions that are written out where they are called."""
 
-    call_conv = property(_Direct)
+    def get_function_type(self, restype: Any, argtypes: Any) -> Any:
+        kinds = [self.context.get_value_type(kind) for kind in argtypes]
+        return ir.FunctionType(self.context.get_return_type(restype), kinds)
+
+    def decode_arguments(self, builder: Any, argtypes: Any, func: Any) -> Any:
+        return func.args
+
+
+class _DirectContext(CPUContext):  # type: ignore[misc]
+    """What numba knows of the processor, with a convention of ours."""
+
+    @property
+    def call_conv(self) -> Any:
+        return (_Whole if self.fndesc.inline else _Direct)(self)
 
 
 class _DirectLower(Lower):  # type: ignore[misc]
-    """Writes a function by the direct convention, or gives up."""
+    """Writes a function by a direct convention, or gives up."""
 
     def init(self) -> None:
         super().init()
@@ -77,35 +101,36 @@ class DeviceLowering(LoweringPass):  # type: ignore[misc]
         LoweringPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Write the function, directly where it can be."""
+        """Write the function, directly where it cannot raise."""
         context, library = state.targetctx, state.library
         library._reload_init.update(state.reload_init)
         fndesc = PythonFunctionDescriptor.from_specialized_function(
             state.func_ir, state.typemap, state.return_type, state.calltypes, mangler=_short_name,
             inline=state.flags.forceinline, noalias=state.flags.noalias, abi_tags=(),
         )  # fmt: skip
-        direct = bool(state.flags.forceinline)
         with context.push_code_library(library):
-            if direct:
-                try:
-                    lower = _DirectLower(context, library, fndesc, state.func_ir, metadata=state.metadata)
-                    lower.lower()
-                except _MightRaiseError:
-                    direct = False
-            if not direct:
+            try:
+                lower = _DirectLower(context, library, fndesc, state.func_ir, metadata=state.metadata)
+                lower.lower()
+                call = _direct_call(fndesc)
+            except _MightRaiseError:
                 lower = Lower(context, library, fndesc, state.func_ir, metadata=state.metadata)
                 lower.lower()
+                call = user_function(fndesc, (library,))
+        call.signature, call.libs = fndesc.argtypes, (library,)
         function = context.get_executable(library, fndesc, lower.env)
-        if direct:
-            call = _call_of(fndesc, library)
-            context._defns[function].append(call, call.signature)
-        else:
-            context.insert_user_function(function, fndesc, [library])
+        context._defns[function].append(call, call.signature)
         # What typing found out is kept no longer than it is needed: it holds on to the whole of the function.
         fndesc.typemap = fndesc.calltypes = None
         state.reload_init.extend(library._reload_init)
         state["cr"] = _LowerResult(fndesc, lower.call_helper, cfunc=function, env=lower.env)
         return True
+
+
+def _has_steps(fndesc: Any) -> bool:
+    """Whether a function has a range with steps."""
+    made = [signature for signature in fndesc.calltypes.values() if signature is not None]
+    return any(isinstance(s.return_type, types.RangeType) and len(s.args) == 3 for s in made)
 
 
 def _short_name(name: str, types: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
@@ -115,16 +140,17 @@ def _short_name(name: str, types: Any, *, abi_tags: Any = (), uid: Any = None) -
     return short
 
 
-def _call_of(fndesc: Any, library: Any) -> Any:
-    """How other functions call this one."""
+def _direct_call(fndesc: Any) -> Any:
+    """How other functions call one that was written directly."""
 
     def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = _Direct(context).get_function_type(fndesc.restype, fndesc.argtypes)
+        convention = (_Whole if fndesc.inline else _Direct)(context)
         function = builder.module.globals.get(fndesc.mangled_name)
         if function is None:
+            kind = convention.get_function_type(fndesc.restype, fndesc.argtypes)
             function = ir.Function(builder.module, kind, fndesc.mangled_name)
+        if not fndesc.inline:
+            args = convention._get_arg_packer(fndesc.argtypes).as_arguments(builder, args)
         return context.get_returned_value(builder, fndesc.restype, builder.call(function, args))
 
-    call.signature = fndesc.argtypes  # type: ignore[attr-defined]
-    call.libs = (library,)  # type: ignore[attr-defined]
     return call

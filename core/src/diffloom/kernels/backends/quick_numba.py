@@ -104,7 +104,7 @@ def _device_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
 
 
 def _propagate(self: Any, raise_errors: bool = True) -> Any:
-    """``TypeInferer.propagate``: where no statement comes before one that it depends on, once through them is enough."""
+    """``TypeInferer.propagate``: once is enough where statements depend on earlier ones alone."""
     if not _goes_back(self.blocks):
         try:
             for constraint in self.constraints.constraints:

@@ -234,17 +234,21 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
             "if _dl_tiles > 1:",
             f"    _dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
             f"    _dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
-            f"    _dl_e{k} = min((_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}, _dl_n{k})",
+            f"    _dl_e{k} = (_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}",
+            f"    _dl_e{k} = _dl_e{k} if _dl_e{k} < _dl_n{k} else _dl_n{k}",
         ]
         if chunk.lanes:
             lines += [
-                f"_dl_m{k} = _dl_e{k} - (_dl_e{k} - _dl_s{k}) % _dl_w{k}",
-                f"for _dl_i in range(_dl_s{k}, _dl_m{k}, _dl_w{k}):",
+                # Counted, not by steps of a range: the compiler would ask whether they are zero.
+                f"_dl_r{k} = (_dl_e{k} - _dl_s{k}) // _dl_w{k}",
+                f"for _dl_j in range(_dl_r{k}):",
+                f"    _dl_i = _dl_s{k} + _dl_j * _dl_w{k}",
                 f"    {_run_call(chunk)}",
             ]
         if chunk.rest or not chunk.lanes:
+            first = f"_dl_s{k} + _dl_r{k} * _dl_w{k}" if chunk.lanes else f"_dl_s{k}"
             lines += [
-                f"for _dl_i in range({f'_dl_m{k}' if chunk.lanes else f'_dl_s{k}'}, _dl_e{k}):",
+                f"for _dl_i in range({first}, _dl_e{k}):",
                 f"    {_single_call(chunk, '_dl_i')}",
             ]
     return lines
