@@ -112,8 +112,11 @@ class EntryLibrary(_NotRun):
 
 @functools.cache
 def _tidying(codegen: Any) -> Any:
-    """Passes over one function. They are kept: making them takes time, and memory that is never given back."""
-    return codegen._function_pass_manager()
+    """Passes over one function. They are kept: making them takes time, and memory that is never given back.
+
+    Of the second level: the third writes loops twice while the bodies in them are still calls, which look short.
+    """
+    return codegen._function_pass_manager(opt=2)
 
 
 def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:

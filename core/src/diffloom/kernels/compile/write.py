@@ -239,14 +239,15 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
         ]
         if chunk.lanes:
             lines += [
-                # Counted, not by steps of a range: the compiler would ask whether they are zero.
-                f"_dl_r{k} = (_dl_e{k} - _dl_s{k}) // _dl_w{k}",
-                f"for _dl_j in range(_dl_r{k}):",
-                f"    _dl_i = _dl_s{k} + _dl_j * _dl_w{k}",
+                # Not a range with steps: the compiler would ask whether they are zero.
+                f"_dl_m{k} = _dl_e{k} - (_dl_e{k} - _dl_s{k}) % _dl_w{k}",
+                f"_dl_i = _dl_s{k}",
+                f"while _dl_i < _dl_m{k}:",
                 f"    {_run_call(chunk)}",
+                f"    _dl_i += _dl_w{k}",
             ]
         if chunk.rest or not chunk.lanes:
-            first = f"_dl_s{k} + _dl_r{k} * _dl_w{k}" if chunk.lanes else f"_dl_s{k}"
+            first = f"_dl_m{k}" if chunk.lanes else f"_dl_s{k}"
             lines += [
                 f"for _dl_i in range({first}, _dl_e{k}):",
                 f"    {_single_call(chunk, '_dl_i')}",
