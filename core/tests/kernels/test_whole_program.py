@@ -1,9 +1,10 @@
 """Programs compiled as one piece, and the private parts of numba that this stands on.
 
 If a test of names or fields fails after an upgrade of numba: everything private is used in backends/whole_program.py,
-backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare
-them with numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`),
-numba/core/compiler.py (how a pipeline finds its library, how results are taken apart) and numba/core/dispatcher.py.
+backends/device_lowering.py, backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of
+compile/program.py. Compare them with numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`),
+numba/core/compiler.py (how a pipeline finds its library, how results are taken apart), numba/core/typed_passes.py
+(NativeLowering), numba/core/callconv.py and numba/core/dispatcher.py.
 Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in cli/doctor/runtime.py and raise the bound in
 core/pyproject.toml.
 """
@@ -20,12 +21,16 @@ import numba
 import numpy as np
 import pytest
 from numba.core import event, ir
+from numba.core.callconv import CPUCallConv
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, CompilerBase, CompileResult
 from numba.core.cpu import CPUContext
+from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.targetconfig import TargetConfig
-from numba.core.types.functions import BaseFunction
+from numba.core.typed_passes import NativeLowering
+from numba.core.typeinfer import TypeInferer
+from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.core.typing.context import Context
 
 from diffloom.cli.doctor.runtime import TRIED_NUMBA
@@ -124,6 +129,90 @@ def test_generated_modules_are_let_go():
     a = np.arange(5, dtype=np.float64)
     quadrupling.run("quadrupled", a, a.copy(), target="serial")
     assert [name for name in sys.modules if name.startswith("diffloom_generated.test_quadrupling")] == []
+
+
+@device
+def scaled(v, s):
+    return (v[0] * s, v[1] * s)
+
+
+@device
+def counted(x, n):
+    total = x
+    for k in range(n):
+        total = total + x if k % 2 == 0 else total - x
+    return total
+
+
+@device
+def by_steps(i, a, step, out):
+    for k in range(0, 4, step):
+        out[i] += a[k]
+
+
+@device
+def scale_and_count(i, a, out):
+    v = scaled((a[i], a[i + 1]), a[0])
+    out[i] = counted(v[0] + v[1], 3)
+
+
+def straight(a, out):
+    launch(out.shape[0], scale_and_count, a, out)
+
+
+def stepping(a, step, out):
+    launch(out.shape[0], by_steps, a, step, out)
+
+
+conventions = Program("test_conventions", (straight, stepping))
+
+
+def test_functions_that_cannot_raise_take_and_return_values_as_they_are():
+    a, out = np.array([2.0, 3.0, 4.0]), np.zeros(2)
+    conventions.run("straight", a, out)
+    assert out.tolist() == [20.0, 28.0]
+    with quick_numba.short_cuts():
+        conventions.assembly("straight", a, out)  # it may have been loaded from disk
+    for function in (scaled, counted):
+        (result,) = function.overloads.values()
+        text = str(result.library.own_module())
+        (head,) = [line for line in text.splitlines() if line.startswith("define") and result.fndesc.mangled_name in line]
+        assert "excinfo" not in head
+        assert " i32 @" not in head
+
+
+def test_what_may_raise_still_does():
+    a, out = np.array([1.0, 2.0, 3.0, 4.0]), np.zeros(1)
+    conventions.run("stepping", a, 2, out)
+    assert out.tolist() == [4.0]
+    with pytest.raises(ValueError, match="must not be zero"):
+        conventions.run("stepping", a, 0, out)
+
+
+@device
+def with_number(x, k):
+    return x + k
+
+
+@device
+def with_numbers(i, a, out):
+    out[i] = with_number(a[i], 1) + with_number(a[i], 2)
+
+
+def numbered(a, out):
+    launch(a.shape[0], with_numbers, a, out)
+
+
+numbering = Program("test_numbering", (numbered,))
+
+
+def test_a_function_is_compiled_once_for_all_whole_numbers():
+    a = np.array([1.0])
+    with quick_numba.short_cuts():
+        numbering.assembly("numbered", a, a)
+    assert list(with_number.overloads) == [(numba.float64, numba.int64)]
+    numbering.run("numbered", a, a)
+    assert a.tolist() == [5.0]
 
 
 def new_body():
@@ -255,6 +344,15 @@ def test_this_numba_was_tried():
         (CPUContext, "load_additional_registries", ["self"]),
         (Context, "load_additional_registries", ["self"]),
         (TargetConfig, "values", ["self"]),
+        (Dispatcher, "get_call_type", ["self", "context", "args", "kws"]),
+        (TypeInferer, "propagate", ["self", "raise_errors"]),
+        (NativeLowering, "run_pass", ["self", "state"]),
+        (Lower, "init", ["self"]),
+        (Lower, "emit_environment_object", ["self"]),
+        (CPUCallConv, "get_function_type", ["self", "restype", "argtypes"]),
+        (CPUCallConv, "decode_arguments", ["self", "builder", "argtypes", "func"]),
+        (CPUCallConv, "return_value", ["self", "builder", "retval"]),
+        (CPUCallConv, "get_arguments", ["self", "func"]),
         (event, "broadcast", ["event"]),
         (CompileResult, "_rebuild", None),
         (CPUDispatcher, "compile", ["self", "sig"]),

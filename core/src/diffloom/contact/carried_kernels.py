@@ -15,7 +15,7 @@ Along the contact's normal n the nearest point counts instead, with its weights 
 A triangle whose height is below SLIM of its longest edge turns too easily to be held on to: there W(z) = sum w z.
 """
 
-from diffloom.kernels import add3, constant, device, dot3, fma3, mul3, sub3
+from diffloom.kernels import add3, constant, device, dot3, fma3, maximum, mul3, sub3
 
 #: Height over longest edge of the slimmest triangle that carries a place along, squared.
 SLIM = 0.01
@@ -40,7 +40,7 @@ def carrier(place, a, b, c):
     g12 = dot3(e1, e2)
     g22 = dot3(e2, e2)
     det = g11 * g22 - g12 * g12
-    longest = max(g11, max(g22, dot3(e3, e3)))
+    longest = maximum(g11, maximum(g22, dot3(e3, e3)))
     wide = det > constant(place[0], SLIM) * longest * longest
     inverse = one / (det if wide else one)
     inverse = inverse if wide else zero

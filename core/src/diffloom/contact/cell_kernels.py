@@ -9,7 +9,7 @@ a contact, that is the largest radius plus the thickness; cells (n + m, 3), star
 vertices before triangles in each.
 """
 
-from diffloom.kernels import add3, constant, device, dot3, floor, ld3, mul3, sqrt, st3, sub3
+from diffloom.kernels import add3, constant, device, dot3, floor, ld3, maximum, mul3, sqrt, st3, sub3
 
 
 @device
@@ -37,9 +37,9 @@ def cells_around(p, reach):
     x = cell_of(p[0] - reach, inverse)
     y = cell_of(p[1] - reach, inverse)
     z = cell_of(p[2] - reach, inverse)
-    nx = max(cell_of(p[0] + reach, inverse) + 1 - x, 0)
-    ny = max(cell_of(p[1] + reach, inverse) + 1 - y, 0)
-    nz = max(cell_of(p[2] + reach, inverse) + 1 - z, 0)
+    nx = maximum(cell_of(p[0] + reach, inverse) + 1 - x, 0)
+    ny = maximum(cell_of(p[1] + reach, inverse) + 1 - y, 0)
+    nz = maximum(cell_of(p[2] + reach, inverse) + 1 - z, 0)
     return (x, y, z), (nx, ny, nz)
 
 
@@ -78,7 +78,7 @@ def face_centres(x, faces, balls):
         a = sub3(a, m)
         b = sub3(b, m)
         c = sub3(c, m)
-        largest = max(largest, max(dot3(a, a), max(dot3(b, b), dot3(c, c))))
+        largest = maximum(largest, maximum(dot3(a, a), maximum(dot3(b, b), dot3(c, c))))
     return sqrt(largest)
 
 

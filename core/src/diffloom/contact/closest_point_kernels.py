@@ -1,6 +1,6 @@
 """The point of a triangle nearest to p, as weights of the corners, and the transpose."""
 
-from diffloom.kernels import add3, constant, device, dot3, mul3, sub3
+from diffloom.kernels import add3, constant, device, dot3, maximum, minimum, mul3, sub3
 
 FACE, AB, BC, CA, CORNER = 0, 1, 2, 3, 4
 
@@ -15,7 +15,7 @@ def along_edge(p, a, b):
     ee = dot3(e, e)
     tau = dot3(r, e) / (ee if ee > zero else one)
     inside = tau > zero and tau < one
-    tau = min(max(tau, zero), one)
+    tau = minimum(maximum(tau, zero), one)
     gap = sub3(r, mul3(e, tau))
     return tau, dot3(gap, gap), inside
 

@@ -13,15 +13,15 @@ from diffloom.dynamics.node_kernels import (
 )
 from diffloom.dynamics.records import Cotangents, SceneTermRecord
 from diffloom.dynamics.scene_kernels import on_scene, on_scene_adjoint
-from diffloom.kernels import generic, launch, launch_lanes, static, together
+from diffloom.kernels import generic, launch, launch_runs, static, together
 
 
 def element_forces(clock, q, u, system):
-    """All element terms, in one pass. q, u: the state of each node set."""
+    """All element terms, in one pass. q, u: the state of each node set. Elements are padded to whole runs."""
     with together:
         for term in static(system.elements):
             if static(term.lanes):
-                launch_lanes(term.size, element_force, clock, q, u, term)
+                launch_runs(term.size, element_force, clock, q, u, term)
             else:
                 launch(term.size, element_force, clock, q, u, term)
 
@@ -49,7 +49,7 @@ def force_adjoints(clock, q, u, adj, system, grads):
     with together:
         for element, grad in static(zip(system.elements, grads.elements, strict=True)):
             if static(element.lanes):
-                launch_lanes(element.size, element_adjoint, clock, q, u, adj, element, grad)
+                launch_runs(element.size, element_adjoint, clock, q, u, adj, element, grad)
             else:
                 launch(element.size, element_adjoint, clock, q, u, adj, element, grad)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -29,20 +29,19 @@ from diffloom.dynamics.tableau_kernels import (
 )
 from diffloom.kernels import Program
 
-ROLLOUTS = Program(
-    "rollouts",
-    (
-        split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint,
-        lanes_rollout, lanes_rollout_adjoint,
-    ),
+if TYPE_CHECKING:
+    from diffloom.interfaces import Model
+
+_ROLLOUTS = (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint)
+_EVALUATIONS = (
+    force, force_adjoint, make_move_under, move_back_under, rates_under, rates_under_back, projection, projection_back,
 )  # fmt: skip
-EVALUATIONS = Program(
-    "evaluations",
-    (
-        force, force_adjoint, make_move_under, move_back_under, rates_under, rates_under_back, projection,
-        projection_back,
-    ),
-)  # fmt: skip
+
+ROLLOUTS = Program("rollouts", (*_ROLLOUTS, lanes_rollout, lanes_rollout_adjoint))
+EVALUATIONS = Program("evaluations", _EVALUATIONS)
+
+#: What runs on a GPU: lanes are the CPU's.
+SAMPLED = (*_ROLLOUTS, *_EVALUATIONS)
 
 
 def widened(width: int) -> int:
@@ -70,8 +69,7 @@ def states(system: Compiled, like: torch.Tensor, count: int | None = None) -> St
 
 def programs() -> list[Program]:
     """A program for every installed model's example, with sample arguments: what the CUDA check compiles."""
-    from diffloom.dynamics.system import Mechanics
-    from diffloom.interfaces import Control, Model
+    from diffloom.interfaces import Model
     from diffloom.plugins import get_model, models
 
     found = {}
@@ -81,16 +79,24 @@ def programs() -> list[Program]:
             continue
         if not issubclass(model_type, Model) or model_type.example_settings is None:
             continue
-        model = model_type.example()
-        dynamics = model.dynamics(model.params(), Control())
-        if isinstance(dynamics, Mechanics):
-            system = dynamics.compiled
-            pipelines = (
-                split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint,
-                force, force_adjoint,
-            )  # fmt: skip
-            found[system.label] = Program(system.label, pipelines, partial(samples, system))
+        if (program := sampled(model_type.example())) is not None:
+            found[program.name] = program
     return list(found.values())
+
+
+def sampled(model: Model, name: str | None = None) -> Program | None:
+    """The pipelines of a model's system with sample arguments; None where torch computes its forces.
+
+    A plugin whose example leaves kernels out has a module ``programs`` that returns more of these.
+    """
+    from diffloom.dynamics.system import Mechanics
+    from diffloom.interfaces import Control
+
+    dynamics = model.dynamics(model.params(), Control())
+    if not isinstance(dynamics, Mechanics):
+        return None
+    system = dynamics.compiled
+    return Program(name or system.label, SAMPLED, partial(samples, system))
 
 
 def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
@@ -111,6 +117,10 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         "split_rollout_adjoint": (steps, scheme, many, (), frames, adj, binding.record, grads),
         "force": (clock, one.q, one.u, one.u, binding.record),
         "force_adjoint": (clock, one.q, one.u, batch, binding.record, grads),
+        "make_move_under": (clock, scheme[0], one, one.u, one, binding.record),
+        "move_back_under": (clock, scheme[0], one, one.u, batch, binding.record, grads),
+        "projection": (one.q, one.q, binding.record),
+        "projection_back": (one.q, one.q, binding.record),
     }
     if not light.force_matters and not system.staged:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
@@ -119,5 +129,7 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         rates = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
         points, back = Points((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
         found["tableau_rollout"] = (steps, rates, many, points, binding.record)
+        found["rates_under"] = (one, one.u, one, binding.record)
+        found["rates_under_back"] = (one, one.u, one, Cotangents(one.q, one.u, one.u), binding.record, grads)
         found["tableau_rollout_adjoint"] = (steps, rates, many, points, frames, adj, back, binding.record, grads)
     return found

@@ -102,9 +102,11 @@ def rate_under_back(i, q, u, f, adj_rate, point, nodes, grads):
     kind = nodes.kind
     x = values(q[own], i, kind.dq)
     v = values(u[own], i, kind.du)
-    a_rate = values(adj_rate.q[own], i, kind.dq)
     b_rate = values(adj_rate.u[own], i, kind.du)
     a, b, adj_f = kind.acceleration_adjoint(i, x, v, f, *nodes.arrays, b_rate, *grads.arrays)
+    # Stored and loaded as late as can be: a GPU has only so many registers.
+    store(point.f[own], i, adj_f, kind.du)
+    a_rate = values(adj_rate.q[own], i, kind.dq)
     if static(kind.rate is None):
         b = plus(b, a_rate, kind.du)
     else:
@@ -113,7 +115,6 @@ def rate_under_back(i, q, u, f, adj_rate, point, nodes, grads):
         b = plus(b, d, kind.du)
     store(point.q[own], i, a, kind.dq)
     store(point.u[own], i, b, kind.du)
-    store(point.f[own], i, adj_f, kind.du)
 
 
 @generic

@@ -6,7 +6,7 @@ sorted independently, each in the order of the triangles, so the lists do not de
 
 from __future__ import annotations
 
-from diffloom.kernels import device, launch
+from diffloom.kernels import device, launch, maximum, minimum
 
 #: Pixels along the side of a tile: one run of float32 lanes.
 TILE = 8
@@ -56,7 +56,7 @@ def count_band(i, bands, box, planes, frame_start, grid, count):
             continue
         left, right = box[t, 0] // TILE, box[t, 2] // TILE
         single = left == right and first == last
-        for ty in range(max(first, low), min(last + 1, high)):
+        for ty in range(maximum(first, low), minimum(last + 1, high)):
             for tx in range(left, right + 1):
                 if single or not tile_apart(t, tx, ty, planes, grid):
                     count[base + ty * tiles_x + tx] += 1
@@ -135,7 +135,7 @@ def fill_band(i, bands, box, planes, frame_start, grid, count, lists):
             continue
         left, right = box[t, 0] // TILE, box[t, 2] // TILE
         single = left == right and first == last
-        for ty in range(max(first, low), min(last + 1, high)):
+        for ty in range(maximum(first, low), minimum(last + 1, high)):
             for tx in range(left, right + 1):
                 if single or not tile_apart(t, tx, ty, planes, grid):
                     tile = base + ty * tiles_x + tx

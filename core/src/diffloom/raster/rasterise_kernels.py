@@ -6,7 +6,7 @@ closed surface, the whole back.
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, launch, launch_runs, minimum, where
+from diffloom.kernels import anyl, device, launch, launch_runs, maximum, minimum, where
 
 from .bin_kernels import TILE, count_tiles, fill_tiles, tile_corner
 from .interpolate_kernels import perspective_weights, perspective_weights_adjoint
@@ -60,7 +60,7 @@ def cover_side(here, front, horizon, tile, grid, lists, inner, edges, nearest, w
         y0, y1, y2, dx0, dx1, dx2 = edges[n, 1], edges[n, 5], edges[n, 9], edges[n, 2], edges[n, 6], edges[n, 10]
         w0, w1, w2, number = edges[n, 12], edges[n, 13], edges[n, 14], none + R(k - begin)
         u0, u1, u2 = edges[n, 3] * (x - edges[n, 0]), edges[n, 7] * (x - edges[n, 4]), edges[n, 11] * (x - edges[n, 8])
-        for row in range(max(top, inner[n, 1]), min(top + TILE, inner[n, 3] + 1)):
+        for row in range(maximum(top, inner[n, 1]), minimum(top + TILE, inner[n, 3] + 1)):
             y = grid.rows[row]
             e0, e1, e2 = dx0 * (y - y0) - u0, dx1 * (y - y1) - u1, dx2 * (y - y2) - u2
             inside = (e0 >= zero) & (e1 >= zero) & (e2 >= zero)
@@ -77,8 +77,8 @@ def name_faces(tile, grid, lists, which, coverage):
     """The coverage of a tile. ``visible`` begins as False, and whoever shows a triangle says so."""
     frame, top, left = tile_corner(tile, grid)
     open_pixels = False
-    for i in range(top, min(top + TILE, grid.height)):
-        for j in range(left, min(left + TILE, grid.width)):
+    for i in range(top, minimum(top + TILE, grid.height)):
+        for j in range(left, minimum(left + TILE, grid.width)):
             k = int(which[frame, i, j])
             n = -1
             if k >= 0:

@@ -9,7 +9,7 @@ the nearer.
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, launch, launch_runs, maximum, notl, where
+from diffloom.kernels import anyl, device, launch, launch_runs, maximum, minimum, notl, where
 
 from .bin_kernels import TILE, cells_of, fill_tiles, misses, note_entry, tile_corner
 from .distance_kernels import sides_of, triangle_distance, triangle_distance_adjoint
@@ -83,7 +83,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
         bits = 0
         if column + width > box[n, 0] and column <= box[n, 2]:
             three = sides_of(x, n, sides)
-            for row in range(max(top, box[n, 1]), min(top + TILE, box[n, 3] + 1)):
+            for row in range(maximum(top, box[n, 1]), minimum(top + TILE, box[n, 3] + 1)):
                 if open_rows >> (row - top) & 1:
                     d2 = counted_distance(x, grid.rows[row], n, three, sides, sibling)
                     near = (which[frame, row, here] < zero) & (d2 <= reach2)

@@ -11,6 +11,7 @@ from diffloom.kernels import (
     launch,
     launch_lanes,
     ld3,
+    maximum,
     minimum,
     mul3,
     st3,
@@ -37,7 +38,7 @@ def lower_texel(place, size, bilinear, image):
     """The texel at or before a position, leaving room for a next one, as a float."""
     R = image.dtype.type
     if bilinear:
-        return minimum(floor(place), R(max(size - 2, 0)))
+        return minimum(floor(place), R(maximum(size - 2, 0)))
     return floor(place + R(0.5))
 
 

@@ -57,7 +57,7 @@ def pixel_range(low, high, size):
     first, last = int(a), int(b)
     first += 1 if constant(low, first) < a else 0
     last -= 1 if constant(low, last) > b else 0
-    return max(first, 0), min(last, size - 1)
+    return maximum(first, 0), minimum(last, size - 1)
 
 
 @device

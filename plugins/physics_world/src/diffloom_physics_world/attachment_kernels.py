@@ -16,6 +16,7 @@ from diffloom.kernels import (
     ld6,
     ld7,
     matvec33,
+    minimum,
     mul3,
     neg3,
     outer3,
@@ -197,7 +198,7 @@ def holds_between(first, second):
 @device
 def place_at(row, e, x, y, z):
     """The place in one step, of coordinates with one row a step or one for all."""
-    k = min(row, x.shape[0] - 1)
+    k = minimum(row, x.shape[0] - 1)
     return (x[k, e], y[k, e], z[k, e])
 
 
@@ -232,8 +233,8 @@ def path_hold(body):
         pulled = mul3(a, stiffness[e])
         driven = mul3(a, damping[e])
         adjoint(e, q, u, nodes, offset, arm, f, adj_f, neg3(pulled), neg3(driven), adj_q, adj_u)
-        here = min(clock.row, x.shape[0] - 1)
-        there = min(clock.row + 1, x.shape[0] - 1)
+        here = minimum(clock.row, x.shape[0] - 1)
+        there = minimum(clock.row + 1, x.shape[0] - 1)
         now = sub3(pulled, mul3(driven, step))
         then = mul3(driven, step)
         adj_x[here, e] += now[0]

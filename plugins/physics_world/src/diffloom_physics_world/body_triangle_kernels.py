@@ -26,6 +26,7 @@ from diffloom.kernels import (
     ld6,
     ld7,
     matvec33,
+    maximum,
     mul3,
     outer3,
     quat_matrix,
@@ -49,7 +50,7 @@ def write_ball(f, x, faces, balls):
     c = sub3(c, m)
     st3(balls, f, m)
     # A little wider, so that rounding leaves nothing out.
-    balls[f, 3] = sqrt(max(dot3(a, a), max(dot3(b, b), dot3(c, c)))) * R(1.00001)
+    balls[f, 3] = sqrt(maximum(dot3(a, a), maximum(dot3(b, b), dot3(c, c)))) * R(1.00001)
 
 
 @device

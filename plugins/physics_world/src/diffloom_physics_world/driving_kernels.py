@@ -2,7 +2,7 @@
 
 import functools
 
-from diffloom.kernels import add3, device, dot3, mul3, neg3, sub3
+from diffloom.kernels import add3, device, dot3, minimum, mul3, neg3, sub3
 from diffloom_physics_world.attachment_kernels import ENDS, place_at
 
 
@@ -95,7 +95,7 @@ def point_force(body):
         f = place_at(clock.row, e, x, y, z)
         a = cotangent(e, nodes, arm, adj_f)
         adjoint(e, q, u, nodes, offset, arm, f, adj_f, none, none, adj_q, adj_u)
-        here = min(clock.row, x.shape[0] - 1)
+        here = minimum(clock.row, x.shape[0] - 1)
         adj_x[here, e] += a[0]
         adj_y[here, e] += a[1]
         adj_z[here, e] += a[2]

@@ -55,7 +55,7 @@ def about_pixels(low, high, size):
         return 0, -1
     first = int((maximum(low, -one) + one) * half) - 1
     last = int((minimum(high, one) + one) * half) + 1
-    return max(first, 0), min(last, size - 1)
+    return maximum(first, 0), minimum(last, size - 1)
 
 
 @device
@@ -85,7 +85,7 @@ def kaolin_cover(tile, grid, mesh, lists, inner, point, valid, guard, nearest, c
     """face_index of the pixels of a tile: the triangle with the largest affine z, -1 for none."""
     face_index, multiplier = coverage.face_index, guard.multiplier
     frame, top, left = tile_corner(tile, grid)
-    bottom, right = min(top + TILE, grid.height), min(left + TILE, grid.width)
+    bottom, right = minimum(top + TILE, grid.height), minimum(left + TILE, grid.width)
     zero = constant(guard.eps, 0)
     for i in range(top, bottom):
         for j in range(left, right):
@@ -96,8 +96,8 @@ def kaolin_cover(tile, grid, mesh, lists, inner, point, valid, guard, nearest, c
             continue
         v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
         b = scaled_box(plane_box(v, zero), multiplier)
-        for i in range(max(top, inner[n, 1]), min(bottom, inner[n, 3] + 1)):
-            for j in range(max(left, inner[n, 0]), min(right, inner[n, 2] + 1)):
+        for i in range(maximum(top, inner[n, 1]), minimum(bottom, inner[n, 3] + 1)):
+            for j in range(maximum(left, inner[n, 0]), minimum(right, inner[n, 2] + 1)):
                 x, y = grid.columns[j], grid.rows[i]
                 if holds(b, x * multiplier, y * multiplier):
                     w = affine_weights(x, y, v, guard)

@@ -7,7 +7,7 @@ mask = 1 - miss, miss = prod (1 - p). All triangles count, shown or not.
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, exp
+from diffloom.kernels import constant, device, exp, minimum
 from diffloom.raster.bin_kernels import TILE, tile_corner
 from diffloom.raster.triangle_kernels import load_corner
 
@@ -37,8 +37,8 @@ def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplie
     zero, one = constant(reach, 0), constant(reach, 1)
     square = multiplier * multiplier
     far = constant(reach, 4) * square
-    for i in range(top, min(top + TILE, grid.height)):
-        for j in range(left, min(left + TILE, grid.width)):
+    for i in range(top, minimum(top + TILE, grid.height)):
+        for j in range(left, minimum(left + TILE, grid.width)):
             covered = face_index[frame, i, j] >= 0
             miss[frame, i, j] = zero if covered else one
             last[frame, i, j] = -1
@@ -72,8 +72,8 @@ def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, m
     v = load_corner(point, mesh, n)
     b, u = grown_box(v, reach, multiplier), scaled(v, multiplier)
     g0, g1, g2, g3, g4, g5 = zero, zero, zero, zero, zero, zero
-    for i in range(top, min(top + TILE, grid.height)):
-        for j in range(left, min(left + TILE, grid.width)):
+    for i in range(top, minimum(top + TILE, grid.height)):
+        for j in range(left, minimum(left + TILE, grid.width)):
             if pull[frame, i, j] != zero and n <= last[frame, i, j]:
                 x, y = grid.columns[j] * multiplier, grid.rows[i] * multiplier
                 if holds(b, x, y):

@@ -43,7 +43,7 @@ def row_ends(n, i, inner, edges, grid):
                 low = maximum(low, x)
     # one more on each side for rounding: pixels are asked whom they show
     low, high = minimum(low, right), maximum(high, left)
-    return max(first, first + int(low - left) - 1), min(last, first + int(high - left) + 2)
+    return maximum(first, first + int(low - left) - 1), minimum(last, first + int(high - left) + 2)
 
 
 @device
@@ -95,7 +95,7 @@ def chunk_pixels(c, length, pixels):
     first, chunk = pixels.counts.first, pixels.counts.chunk
     n = pixels.owner[c]
     begin = first[n] + (c - chunk[n]) * length
-    return n, begin, min(begin + length, first[n + 1])
+    return n, begin, minimum(begin + length, first[n + 1])
 
 
 # Three channels are told apart from any number: they are what images have, and need no loop.
@@ -106,7 +106,7 @@ def put(c, channels, stride, length, pixels, value, planes):
     """planes[frame, spot stride + d] = value[d, pixel] for the pixels of chunk c."""
     n, begin, end = chunk_pixels(c, length, pixels)
     counts, spot = pixels.counts, pixels.spot
-    t, end = counts.frame[n], min(end, counts.first[n] + counts.shown[n])
+    t, end = counts.frame[n], minimum(end, counts.first[n] + counts.shown[n])
     if channels == 3:
         for k in range(begin, end):
             at = spot[k] * stride
@@ -122,7 +122,7 @@ def take(c, channels, stride, length, pixels, adj_planes, adj_value):
     """adj_value[d, pixel] = adj_planes[frame, spot stride + d]: the adjoint of put; what fills up runs gets 0."""
     n, begin, end = chunk_pixels(c, length, pixels)
     counts, spot = pixels.counts, pixels.spot
-    t, real = counts.frame[n], min(end, counts.first[n] + counts.shown[n])
+    t, real = counts.frame[n], minimum(end, counts.first[n] + counts.shown[n])
     if channels == 3:
         for k in range(begin, real):
             at = spot[k] * stride

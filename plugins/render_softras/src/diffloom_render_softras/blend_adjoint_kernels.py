@@ -7,7 +7,7 @@ its floor delta: its cotangent is then -sharp delta g.(background - C) / S, and 
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, anyl, device, mul3, where
+from diffloom.kernels import add3, anyl, device, maximum, minimum, mul3, where
 from diffloom.raster.bin_kernels import TILE, dealt, tile_corner
 from diffloom.raster.lane_kernels import first_of, total, width_of
 from diffloom.raster.power_kernels import expv
@@ -111,7 +111,7 @@ def blend_adjoint(
     o = x * zero
     places = values = normals = positions = (o, o, o, o, o, o, o, o, o)
     value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
-    for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
+    for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         g, ga, gd = load_cotangents(frame, row, here, adjoint.planes, adjoint.depth)
         if not anyl((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
             continue

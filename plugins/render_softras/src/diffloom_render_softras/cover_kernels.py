@@ -7,7 +7,7 @@ Faces are told by their number within the frame, held as a float.
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, where
+from diffloom.kernels import anyl, device, maximum, minimum, where
 from diffloom.raster.bin_kernels import TILE, dealt, misses, tile_corner
 from diffloom.raster.lane_kernels import alll, first_of, total, width_of
 from diffloom.raster.power_kernels import expv
@@ -91,7 +91,7 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
     zero, one, two = R(0.0), R(1.0), R(2.0)
     none = x * zero
     ax, ay, bx, by, cx, cy = none, none, none, none, none, none
-    for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
+    for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         weight = adj_alpha[frame, row, here] * clear[frame, row, here]
         if anyl(weight != zero):
             a, b, c = edges(outline, t, x, grid.rows[row])

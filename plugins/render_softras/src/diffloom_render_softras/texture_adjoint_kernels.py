@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, mul3, where
+from diffloom.kernels import anyl, device, maximum, minimum, mul3, where
 from diffloom.raster.bin_kernels import TILE, tile_corner
 from diffloom.raster.lane_kernels import first_of, lane_of, width_of
 from diffloom.raster.power_kernels import expv
@@ -39,7 +39,7 @@ def texture_adjoint(
         here = e + (left + s % TILE - s)
         x = grid.columns[here]
         value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
-        for row in range(max(top, box[t, 1]), min(top + TILE, box[t, 3] + 1)):
+        for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
             g = adj_planes[frame, 0, row, here], adj_planes[frame, 1, row, here], adj_planes[frame, 2, row, here]
             p, q, z, weighs = fragment(
                 t, frame, row, here, x, grid.rows[row], wants.limited, mesh, outline, blur, fragments.limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import absolute, device, sqrt
+from diffloom.kernels import absolute, device, maximum, minimum, sqrt
 from diffloom.raster.triangle_kernels import corner_rows
 
 #: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
@@ -45,10 +45,10 @@ def fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
     R = type(reach)
     height, width = grid.height, grid.width
     half = R(0.5)
-    left = min(x0, min(x1, x2)) - reach + half * R(width) - half
-    right = max(x0, max(x1, x2)) + reach + half * R(width) - half
-    top = min(y0, min(y1, y2)) - reach + half * R(height) - half
-    bottom = max(y0, max(y1, y2)) + reach + half * R(height) - half
+    left = minimum(x0, minimum(x1, x2)) - reach + half * R(width) - half
+    right = maximum(x0, maximum(x1, x2)) + reach + half * R(width) - half
+    top = minimum(y0, minimum(y1, y2)) - reach + half * R(height) - half
+    bottom = maximum(y0, maximum(y1, y2)) + reach + half * R(height) - half
     if right < R(0.0) or bottom < R(0.0) or left > R(width - 1) or top > R(height - 1):
         leave_out(t, box)
         return False
@@ -95,7 +95,7 @@ def set_up(t, grid, mesh, rules, screen, triangles):
     outline[t, INVERSE] = R(1.0) if flat else R(1.0) / z0
     outline[t, INVERSE + 1] = R(1.0) if flat else R(1.0) / z1
     outline[t, INVERSE + 2] = R(1.0) if flat else R(1.0) / z2
-    outline[t, NEAREST] = min(z0, min(z1, z2))
+    outline[t, NEAREST] = minimum(z0, minimum(z1, z2))
     edge_plane(t, 0, x0, y0, x1, y1, reach, planes)
     edge_plane(t, 1, x1, y1, x2, y2, reach, planes)
     edge_plane(t, 2, x2, y2, x0, y0, reach, planes)

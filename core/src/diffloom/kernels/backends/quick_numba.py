@@ -16,8 +16,10 @@ from typing import Any
 
 from numba.core import event, ir, types
 from numba.core.cpu import CPUContext
+from numba.core.errors import NumbaError
 from numba.core.targetconfig import TargetConfig
-from numba.core.types.functions import BaseFunction
+from numba.core.typeinfer import TypeInferer
+from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.core.typing.context import Context
 
 #: What no variable hides in.
@@ -82,6 +84,43 @@ def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     return signature
 
 
+def _device_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """``Dispatcher.get_call_type``: how a compiled function is called with arguments of these types.
+
+    Whole numbers that are written out are taken as any: numba would compile the function for each of them.
+    """
+    if kws:
+        return _dispatched(self, context, args, kws)
+    known = self.dispatcher.__dict__.setdefault("_known_calls", {})
+    if args not in known:
+        any_number = tuple(map(types.unliteral, args))
+        try:
+            known[args] = _dispatched(self, context, any_number, kws)
+        except NumbaError:
+            if any_number == args:
+                raise
+            known[args] = _dispatched(self, context, args, kws)
+    return known[args]
+
+
+def _propagate(self: Any, raise_errors: bool = True) -> Any:
+    """``TypeInferer.propagate``: once is enough where statements depend on earlier ones alone."""
+    if not _goes_back(self.blocks):
+        try:
+            for constraint in self.constraints.constraints:
+                constraint(self)
+        except NumbaError:  # once more, for what numba says of it
+            return _propagated(self, raise_errors)
+        if all(variable.type is not None and variable.type.is_precise() for variable in self.typevars.values()):
+            return None
+    return _propagated(self, raise_errors)
+
+
+def _goes_back(blocks: Any) -> bool:
+    """Whether a block goes on with one at or before it, as loops do."""
+    return any(label >= after for label, block in blocks.items() for after in block.terminator.get_targets())
+
+
 def _loading_once(load: Callable[[Any], None]) -> Callable[[Any], None]:
     """``load_additional_registries``: its many imports are done the first time, later only what is new is taken in."""
 
@@ -111,12 +150,15 @@ def _tell(happened: Any) -> None:
 
 
 _listed, _resolved, _told = ir.Inst._rec_list_vars, BaseFunction.get_call_type, event.broadcast
+_dispatched, _propagated = Dispatcher.get_call_type, TypeInferer.propagate
 
 _SHORT_CUTS: tuple[tuple[Any, str, Any], ...] = (
     (ir.Inst, "_rec_list_vars", _list_variables),
     (BaseFunction, "get_call_type", _call_type),
     (CPUContext, "load_additional_registries", _loading_once(CPUContext.load_additional_registries)),
     (Context, "load_additional_registries", _loading_once(Context.load_additional_registries)),
+    (Dispatcher, "get_call_type", _device_call_type),
+    (TypeInferer, "propagate", _propagate),
     (TargetConfig, "values", _values),
     (event, "broadcast", _tell),
 )

@@ -24,6 +24,9 @@ from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
+
+from .device_lowering import DeviceLowering
 
 
 class _WithoutEnvironment:
@@ -109,8 +112,11 @@ class EntryLibrary(_NotRun):
 
 @functools.cache
 def _tidying(codegen: Any) -> Any:
-    """Passes over one function. They are kept: making them takes time, and memory that is never given back."""
-    return codegen._function_pass_manager()
+    """Passes over one function. They are kept: making them takes time, and memory that is never given back.
+
+    Of the second level: the third writes loops twice while the bodies in them are still calls, which look short.
+    """
+    return codegen._function_pass_manager(opt=2)
 
 
 def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
@@ -141,12 +147,14 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
     """numba's compiler with a code library of another kind."""
 
     library: type[CPUCodeLibrary]
+    lowering: type = NativeLowering
 
     def define_pipelines(self) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.type_annotation = None
         inner = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
-        return [_without(_UNUSED if inner else _UNUSED | _FOR_CLOSURES, each) for each in super().define_pipelines()]
+        unused = _UNUSED if inner else _UNUSED | _FOR_CLOSURES
+        return [_changed(each, unused, self.lowering) for each in super().define_pipelines()]
 
 
 #: Passes of numba's that find nothing to do in device code. Each goes through every function, and most have all that
@@ -159,9 +167,11 @@ _UNUSED = frozenset({
 _FOR_CLOSURES = frozenset({"inline_closure_likes", "make_function_op_code_to_jit_function"})
 
 
-def _without(names: frozenset[str], passes: PassManager) -> PassManager:
+def _changed(passes: PassManager, without: frozenset[str], lowering: type) -> PassManager:
+    """The passes without some, and with this one that writes LLVM code."""
     kept = PassManager(passes.pipeline_name)
-    kept.passes = [(each, why) for each, why in passes.passes if each._name not in names]
+    left = [(each, why) for each, why in passes.passes if each._name not in without]
+    kept.passes = [(lowering if each is NativeLowering else each, why) for each, why in left]
     kept.finalize()
     return kept
 
@@ -170,6 +180,7 @@ class DeviceCompiler(_LibraryCompiler):
     """Compiles a device function as far as LLVM code."""
 
     library = DeviceLibrary
+    lowering = DeviceLowering
 
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True

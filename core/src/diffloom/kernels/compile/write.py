@@ -234,17 +234,22 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
             "if _dl_tiles > 1:",
             f"    _dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
             f"    _dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
-            f"    _dl_e{k} = min((_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}, _dl_n{k})",
+            f"    _dl_e{k} = (_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}",
+            f"    _dl_e{k} = _dl_e{k} if _dl_e{k} < _dl_n{k} else _dl_n{k}",
         ]
         if chunk.lanes:
             lines += [
+                # Not a range with steps: the compiler would ask whether they are zero.
                 f"_dl_m{k} = _dl_e{k} - (_dl_e{k} - _dl_s{k}) % _dl_w{k}",
-                f"for _dl_i in range(_dl_s{k}, _dl_m{k}, _dl_w{k}):",
+                f"_dl_i = _dl_s{k}",
+                f"while _dl_i < _dl_m{k}:",
                 f"    {_run_call(chunk)}",
+                f"    _dl_i += _dl_w{k}",
             ]
         if chunk.rest or not chunk.lanes:
+            first = f"_dl_m{k}" if chunk.lanes else f"_dl_s{k}"
             lines += [
-                f"for _dl_i in range({f'_dl_m{k}' if chunk.lanes else f'_dl_s{k}'}, _dl_e{k}):",
+                f"for _dl_i in range({first}, _dl_e{k}):",
                 f"    {_single_call(chunk, '_dl_i')}",
             ]
     return lines

@@ -1,0 +1,18 @@
+"""What the CUDA check compiles of articulated bodies besides their example."""
+
+from __future__ import annotations
+
+from diffloom.dynamics.programs import sampled
+from diffloom.kernels import Program
+
+from .model import ArticulatedModel
+
+
+def programs() -> list[Program]:
+    """Links that touch the ground, under friction with a round corner."""
+    body = {"name": "body", "joint": "free", "start": [0.0, 0.06, 0.0], "shapes": [{"shape": "box", "size": [0.2] * 3}]}
+    arm = {"name": "arm", "parent": "body", "length": 0.3, "shapes": [{"shape": "capsule", "radius": 0.03}]}
+    law = {"law": "hunt_crossley", "friction": "smooth"}
+    model = ArticulatedModel([{"links": [body, arm]}], ground=True, contact=law)
+    found = [sampled(model, "articulated_contact")]
+    return [program for program in found if program is not None]

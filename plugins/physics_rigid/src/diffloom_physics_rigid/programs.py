@@ -1,0 +1,17 @@
+"""What the CUDA check compiles of rigid bodies besides their example."""
+
+from __future__ import annotations
+
+from diffloom.dynamics.programs import sampled
+from diffloom.kernels import Program
+
+from .model import RigidModel
+
+
+def programs() -> list[Program]:
+    """Friction with a round corner that turns and rolls, between bodies and the ground, and round edges."""
+    box = {"shape": "box", "size": [0.3, 0.2, 0.3], "position": [0.0, 0.1, 0.0], "rounding": 0.02}
+    ball = {"shape": "sphere", "radius": 0.1, "position": [0.0, 0.3, 0.0]}
+    law = {"law": "hunt_crossley", "friction": {"law": "smooth", "turning": True}}
+    found = [sampled(RigidModel([box, ball], contact=law), "rigid_smooth_friction")]
+    return [program for program in found if program is not None]
