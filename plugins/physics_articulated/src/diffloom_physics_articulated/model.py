@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.contact import contact_law
 from diffloom.contact.touching import TouchingLinks
-from diffloom.dynamics import Mechanics, Term, broadcast, per_step
+from diffloom.dynamics import Mechanics, NodeSet, Term, broadcast, per_step
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -28,6 +28,7 @@ from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
 from diffloom_physics_articulated.link import VELOCITIES, Tree
+from diffloom_physics_articulated.link_bodies import link_bodies
 from diffloom_physics_articulated.link_contact import LinkContact, contact_specs
 from diffloom_physics_articulated.link_points import link_points
 from diffloom_physics_articulated.mass_properties import (
@@ -54,10 +55,10 @@ class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
     trees: one table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or ``{"links":
-    [...]}``, or a Tree. ground: whether links touch a ground plane; touches: whether they touch obstacles (by default
-    as the ground); contact: the contact law of both. The state is one row for each tree: q the quaternions of its balls
-    and then its scalar coordinates, u angular velocities in the links' axes and then rates. See
-    docs/models/articulated.md.
+    [...]}``, or a Tree. ground: whether links touch a ground plane; touches: whether they touch obstacles and other
+    bodies of a world (by default as the ground); contact: the contact law of both. The state is one row for each tree:
+    q the quaternions of its balls and then its scalar coordinates, u angular velocities in the links' axes and then
+    rates. See docs/models/articulated.md.
     """
 
     example_settings = ExampleSettings(
@@ -94,7 +95,8 @@ class ArticulatedModel(Model):
         self._specs = specs_of(self.links)
         if self.ground or self.touches:
             self._specs += contact_specs(self.contact, self.trees)
-        self._points = link_points(self.links, self.layout)
+        self._contact_names = tuple(spec.name for spec in (*self.contact.specs, *self.contact.extra_specs))
+        self._points, self._bodies = link_points(self.links, self.layout), link_bodies(self.links, self.layout)
         if (self.ground or self.touches) and not self._points.touching.any():
             raise InputError("ArticulatedModel: got ground or touches, but no link has a shape that touches; give one "
                              "shapes, or leave both out")  # fmt: skip
@@ -185,8 +187,16 @@ class ArticulatedModel(Model):
         contact = self._link_contact(params)
         if self.ground:
             terms = (*terms, contact.ground(params))
-        touches = TouchingLinks(contact.term, contact.roundest) if self.touches else None
-        return Mechanics(replace(nodes, touches=touches), terms)
+        if self.touches:
+            nodes = replace(nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._carried(params)))
+        return Mechanics(nodes, terms)
+
+    def _carried(self, params: Params) -> NodeSet:
+        """What links touch other bodies of a world with."""
+        count = (len(self.links),)
+        given = [broadcast(x, count) for x in (self.ten_numbers(params)[:, 0], self._growth(params), params["size"])]
+        values = {name: broadcast(params[name], count) for name in self._contact_names if name in params}
+        return self._bodies.node_set(self.layout, self.joint_frames(params), *given, values)
 
     def _link_contact(self, params: Params) -> LinkContact:
         count = len(self.links)
