@@ -1,5 +1,10 @@
 """Links of articulated bodies that touch other bodies of a world: exact gradients, equal and opposite forces, bits."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -51,8 +56,22 @@ def cases():
     yield "tree", tree(-0.12, ball_joint=False), {}
 
 
-CASES = list(cases())
-each_case = pytest.mark.parametrize("other, settings", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+# Compiled in the default suite for one of them; as plain Python for all, see below.
+each_case = pytest.mark.parametrize(
+    "other, settings",
+    [pytest.param(*c[1:], id=c[0], marks=[] if c[0] == "ball" else pytest.mark.slow) for c in cases()],
+)
+
+
+def test_all_kinds_as_plain_python():
+    """Gradients and forces of every kind of pair, by the same functions without compiling them."""
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow or not slow", str(Path(__file__))]
+    done = subprocess.run(
+        [sys.executable, *words, "-k", "are_exact_while or equal_and_opposite"],
+        env={**os.environ, "DIFFLOOM_INTERPRET": "1"}, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "12 passed" in done.stdout
 
 
 def touching(other, settings, given=PAIR):
@@ -148,6 +167,7 @@ def ended(world, params):
     return torch.cat([path[name].q.reshape(-1) for name in ("arm", "ball", "net")])
 
 
+@pytest.mark.slow
 def test_every_parameter_of_a_rollout_with_contact_has_an_exact_gradient():
     world = scene()
     params = world.params(DOUBLE, **{name: value for name, value in WHOLE.items() if value is not None})
@@ -162,6 +182,7 @@ def test_every_parameter_of_a_rollout_with_contact_has_an_exact_gradient():
     check_gradient(end, inputs, tolerance=1e-6)
 
 
+@pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     monkeypatch.setattr("diffloom.kernels.backends.threads._available", lambda: 3)
     world = scene()
@@ -181,6 +202,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
         assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
+@pytest.mark.slow
 def test_a_step_that_follows_the_contact_is_suggested():
     world = World({"a": tree(1.0), "b": tree()})
     params = world.params(DOUBLE)
