@@ -7,12 +7,13 @@ any node set, and forces and cotangents go back through the transpose. The term 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 from numpy.typing import NDArray
+from torch import Tensor
 
 from diffloom.dynamics.node_sets import Named
 from diffloom.dynamics.records import Device
@@ -45,6 +46,16 @@ class CarriedBodies:
     constants: tuple[NDArray[Any], ...] = ()
     params: tuple[Named, ...] = ()
     work: tuple[Work, ...] = ()
+
+
+@dataclass(frozen=True)
+class Carries:
+    """What the nodes of a set carry, for others to hold: the names of the bodies, these, and places(q) -> turns
+    (bodies, 3, 3), origins (bodies, 3) [m] for coordinates q (nodes, dq)."""
+
+    names: tuple[str, ...]
+    bodies: Callable[[], CarriedBodies]
+    places: Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: CarriedBodies | None = None) -> NodeTerm:

@@ -1,6 +1,6 @@
 """What terms find for carried bodies, put into the bodies' rows."""
 
-from diffloom.kernels import device
+from diffloom.kernels import add3, device
 
 
 @device
@@ -18,3 +18,44 @@ def store_cotangents(b, found, out):
         out[b, k] = state[k]
     for k in range(6):
         out[b, 7 + k] = speed[k]
+
+
+@device
+def three(i, nodes, rows, first):
+    """Three neighbouring numbers of what elements wrote for node i, summed up."""
+    zero = rows.dtype.type(0)
+    total = (zero, zero, zero)
+    for e in range(nodes.shape[0]):
+        if nodes[e, 0] == i:
+            total = add3(total, (rows[e, 0, first], rows[e, 0, first + 1], rows[e, 0, first + 2]))
+    return total
+
+
+@device
+def particle_force(i, nodes, f):
+    """Force on particle i."""
+    return three(i, nodes, f, 0)
+
+
+@device
+def particle_cotangents(i, nodes, q, u):
+    """Cotangents of its place and velocity."""
+    return three(i, nodes, q, 0), three(i, nodes, u, 0)
+
+
+@device
+def body_force(i, nodes, f):
+    """Force and torque on body i."""
+    return three(i, nodes, f, 0) + three(i, nodes, f, 3)
+
+
+@device
+def body_cotangents(i, nodes, q, u):
+    """Cotangents of its place and quaternion, and of its velocity and angular velocity."""
+    last = three(i, nodes, q, 4)
+    return three(i, nodes, q, 0) + three(i, nodes, q, 3) + (last[2],), body_force(i, nodes, u)
+
+
+def collect(bodies):
+    """How rigid bodies, or else particles, gather forces and cotangents from elements of one corner."""
+    return (body_force, body_cotangents) if bodies else (particle_force, particle_cotangents)

@@ -48,30 +48,15 @@ class LinkBodies:
         link = torch.from_numpy(self.link)
         own = mass.detach()[link]
         inverse = torch.where(own > 0.0, 1.0 / own.clamp(min=1e-30), torch.zeros_like(own))
-        offset = np.array([body.place for body in self.bodies])
+        offset, turns = (np.array([getattr(body, name) for body in self.bodies]) for name in ("place", "turn"))
         place = torch.from_numpy(offset).to(frame) + torch.from_numpy(self.along).to(frame) * growth[link, None]
         touches = replace(
             self._touching(),
-            carried=self._carried(layout, frame, place),
+            carried=carried(layout, self.starts, self.rows, turns, frame, place),
             values={name: value[link] for name, value in values.items()},
         )
         still = Motion(None, None)  # trees move them
         return NodeSet("bodies", 7, 6, None, None, (("inverse_mass", inverse),), still, touches=touches)
-
-    def _carried(self, layout: Layout, frame: Tensor, place: Tensor) -> CarriedBodies:
-        from diffloom_physics_articulated.link_body_kernels import carried_links
-        from diffloom_physics_articulated.link_contact_kernels import contact_space
-
-        turns = np.array([body.turn for body in self.bodies])
-        space = contact_space(layout.balls, layout.scalars, layout.rows)
-        return CarriedBodies(
-            len(self.bodies),
-            layout.trees,
-            *carried_links(layout.balls, layout.scalars, layout.rows),
-            constants=(layout.table, self.starts, self.rows, turns),
-            params=(("frame", frame.reshape(layout.trees, -1)), ("offset", place)),
-            work=(((layout.trees, space), "float"),),
-        )
 
     def _touching(self) -> TouchingBodies:
         if "touching" not in self._found:
@@ -100,6 +85,32 @@ class LinkBodies:
                 raise InputError(f"link {name!r}: length: got one {float(growth[link]):g} m longer than made, or a "
                                  "gradient by it, but a shape that touches other bodies of a world is not stretched: "
                                  "give the shape rides = true, or contact = 'none'")  # fmt: skip
+
+
+def carried(
+    layout: Layout, starts: NDArray[np.int32], rows: NDArray[np.int32], turns: Vector, frame: Tensor, place: Tensor
+) -> CarriedBodies:
+    """Bodies at ``place`` (bodies, 3) with axes turned by ``turns`` (bodies, 4), in the axes of their links."""
+    from diffloom_physics_articulated.link_body_kernels import carried_links
+    from diffloom_physics_articulated.link_contact_kernels import contact_space
+
+    space = contact_space(layout.balls, layout.scalars, layout.rows)
+    return CarriedBodies(
+        len(rows),
+        layout.trees,
+        *carried_links(layout.balls, layout.scalars, layout.rows),
+        constants=(layout.table, starts, rows, turns),
+        params=(("frame", frame.reshape(layout.trees, -1)), ("offset", place)),
+        work=(((layout.trees, space), "float"),),
+    )
+
+
+def whole_links(layout: Layout, frame: Tensor) -> CarriedBodies:
+    """The links themselves."""
+    tree, row = np.divmod(layout.mass_rows, layout.rows)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=layout.trees))]).astype(np.int32)
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(row), 1))
+    return carried(layout, starts, row.astype(np.int32), turns, frame, frame.new_zeros((len(row), 3)))
 
 
 def link_bodies(links: Sequence[Link], layout: Layout) -> LinkBodies:

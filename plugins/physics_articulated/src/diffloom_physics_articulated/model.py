@@ -13,6 +13,7 @@ from torch import Tensor
 from diffloom.contact import contact_law
 from diffloom.contact.touching import TouchingLinks
 from diffloom.dynamics import Mechanics, NodeSet, Term, broadcast, per_step
+from diffloom.dynamics.carried_bodies import Carries
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -28,7 +29,7 @@ from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
 from diffloom_physics_articulated.link import VELOCITIES, Tree
-from diffloom_physics_articulated.link_bodies import link_bodies
+from diffloom_physics_articulated.link_bodies import link_bodies, whole_links
 from diffloom_physics_articulated.link_contact import LinkContact, contact_specs
 from diffloom_physics_articulated.link_points import link_points
 from diffloom_physics_articulated.mass_properties import (
@@ -189,7 +190,8 @@ class ArticulatedModel(Model):
         inertia = layout.by_row(self.ten_numbers(params), layout.mass_rows, (0.0,) * 10)
         armature = layout.by_velocity(broadcast(params["armature"], (count,)))
         gravity = broadcast(params["gravity"], (layout.trees, 3))
-        nodes = tree_nodes(layout, self.joint_frames(params), inertia, armature, gravity)
+        frame = self.joint_frames(params)
+        nodes = replace(tree_nodes(layout, frame, inertia, armature, gravity), carries=self._carries(frame))
         terms: tuple[Term, ...] = (joint_forces(layout, self._passive(params), self._commands(params, control)),)
         if not self._in_contact:
             return Mechanics(nodes, terms)
@@ -201,6 +203,16 @@ class ArticulatedModel(Model):
         if self.touches:
             nodes = replace(nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._carried(params)))
         return Mechanics(nodes, terms)
+
+    def _carries(self, frame: Tensor) -> Carries:
+        """Links that other bodies of a world can hold."""
+
+        def places(q: Tensor) -> tuple[Tensor, Tensor]:
+            turns, origins = link_poses(self.layout, frame, q[None])
+            return turns[0], origins[0]
+
+        names = tuple(link.name for link in self.links)
+        return Carries(names, lambda: whole_links(self.layout, frame), places)
 
     def _carried(self, params: Params) -> NodeSet:
         """What links touch other bodies of a world with."""

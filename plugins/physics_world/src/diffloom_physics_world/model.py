@@ -146,7 +146,7 @@ class World(Model):
         for attachment in self.attachments:
             assert start is not None
             own = Params(below(attachment.name, params), params.dtype)
-            terms.append(attachment.term(own, Control(below(attachment.name, control)), start))
+            terms += attachment.terms(own, Control(below(attachment.name, control)), start, sets)
         return Mechanics(sets, tuple(terms))
 
     def _contact(
