@@ -16,7 +16,9 @@ from diffloom.contact.body_shapes import body_shapes
 from diffloom.contact.touching import BodyShapes, TouchingBodies
 from diffloom.dynamics import Motion, NodeSet
 from diffloom.dynamics.carried_bodies import CarriedBodies
+from diffloom.geometry.incidence import take
 from diffloom.interfaces import InputError
+from diffloom.transforms import concrete, needs_gradient
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link, PieceBody, Vector
 
@@ -45,15 +47,17 @@ class LinkBodies:
         """A node set that stands for them. frame: (trees, rows, 7) joints in their parents' axes; mass, growth [m],
         size and values (contact parameters): (links,) each."""
         self._check_made(growth, size)
-        link = torch.from_numpy(self.link)
-        own = mass.detach()[link]
+        own = take(mass.detach(), self.link)
         inverse = torch.where(own > 0.0, 1.0 / own.clamp(min=1e-30), torch.zeros_like(own))
         offset, turns = (np.array([getattr(body, name) for body in self.bodies]) for name in ("place", "turn"))
-        place = torch.from_numpy(offset).to(frame) + torch.from_numpy(self.along).to(frame) * growth[link, None]
+        place = (
+            torch.from_numpy(offset).to(frame)
+            + torch.from_numpy(self.along).to(frame) * take(growth, self.link)[:, None]
+        )
         touches = replace(
             self._touching(),
             carried=carried(layout, self.starts, self.rows, turns, frame, place),
-            values={name: value[link] for name, value in values.items()},
+            values={name: take(value, self.link) for name, value in values.items()},
         )
         still = Motion(None, None)  # trees move them
         return NodeSet("bodies", 7, 6, None, None, (("inverse_mass", inverse),), still, touches=touches)
@@ -76,15 +80,17 @@ class LinkBodies:
 
     def _check_made(self, growth: Tensor, size: Tensor) -> None:
         """InputError where a shape would have to grow: other bodies meet shapes as they were made."""
+        scaled = needs_gradient(size) | (concrete(size) != 1.0)
+        grown = needs_gradient(growth) | (concrete(growth) != 0.0)
         for body, link in zip(self.bodies, self.link.tolist(), strict=True):
             name = self.names[link]
-            if size.requires_grad or float(size[link]) != 1.0:
-                raise InputError(f"link {name!r}: size: got {float(size[link]):g} or a gradient by it; other bodies of "
-                                 "a world meet shapes as they were made: leave size out there")  # fmt: skip
-            if body.share is None and (growth.requires_grad or abs(float(growth[link])) > 0.0):
-                raise InputError(f"link {name!r}: length: got one {float(growth[link]):g} m longer than made, or a "
-                                 "gradient by it, but a shape that touches other bodies of a world is not stretched: "
-                                 "give the shape rides = true, or contact = 'none'")  # fmt: skip
+            if bool(scaled[..., link].any()):
+                raise InputError(f"link {name!r}: size: got another than 1, or a gradient by it; other bodies of a "
+                                 "world meet shapes as they were made: leave size out there")  # fmt: skip
+            if body.share is None and bool(grown[..., link].any()):
+                raise InputError(f"link {name!r}: length: got another than it was made with, or a gradient by it, but "
+                                 "a shape that touches other bodies of a world is not stretched: give the shape rides = "
+                                 "true, or contact = 'none'")  # fmt: skip
 
 
 def carried(
