@@ -1,6 +1,6 @@
 """Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--steps 200]
 
-Ours in float64 and float32, forward and forward with the gradient by every copy's masses, on one thread; copies are a
+Ours in float64 (with --float32 in that too), forward and forward with the gradient by every copy's masses, on one thread; copies are a
 batch, whose scenes run one a SIMD lane. Beside it, with the Python
 that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient),
 MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by
@@ -123,9 +123,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2, help="times that all take their turns; the best counts")
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--float32", action="store_true", help="ours in float32 too")
     parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES)
     given = parser.parse_args()
     set_num_threads(1)
+    precisions = list(PRECISIONS) if given.float32 else [""]
     cells = [(name, count) for name in given.trees for count in (1, 1000)]
     cases = [case_of(SCENES[name](), count, given.steps) for name, count in cells]
     best: dict[tuple[int, str], float] = {}
@@ -133,8 +135,8 @@ def main() -> None:
     for _ in range(given.rounds):
         for k, (name, count) in enumerate(cells):
             model = ArticulatedModel([SCENES[name]()])
-            for (precision, dtype), gradient in itertools.product(PRECISIONS.items(), (False, True)):
-                seconds, end, slope = timed(model, count, gradient, given.steps, dtype)
+            for precision, gradient in itertools.product(precisions, (False, True)):
+                seconds, end, slope = timed(model, count, gradient, given.steps, PRECISIONS[precision])
                 column = f"ours{precision} {'both' if gradient else 'forward'}"
                 best[k, column] = min(best.get((k, column), np.inf), seconds)
                 ends[k, f"ours{precision}"] = (end, slope)
