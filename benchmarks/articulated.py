@@ -1,11 +1,11 @@
 """Processor time of articulated bodies, ours and others': python benchmarks/articulated.py [--steps 200]
 
-Ours in float64 (with --float32 in that too), forward and forward with the gradient by every copy's masses, on one thread; copies are a
-batch, whose scenes run one a SIMD lane. Beside it, with the Python
-that DIFFLOOM_MUJOCO_PYTHON names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient),
-MJX on the CPU (float32, its default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by
-masses and Newton by the angles at the start, for many copies alone. All take semi-implicit Euler steps of 1 ms of the
-same trees from the same start.
+Ours in float64 (with --float32 in that too), forward and forward with the gradient by every copy's masses, on one
+thread; copies are a batch, whose scenes run one a SIMD lane. Beside it, with the Python that DIFFLOOM_MUJOCO_PYTHON
+names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient), MJX on the CPU (float32, its
+default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by masses and Newton by the
+angles at the start, for many copies alone. All take semi-implicit Euler steps of 1 ms of the same trees from the same
+start.
 """
 
 from __future__ import annotations

@@ -50,10 +50,8 @@ class LinkBodies:
         own = take(mass.detach(), self.link)
         inverse = torch.where(own > 0.0, 1.0 / own.clamp(min=1e-30), torch.zeros_like(own))
         offset, turns = (np.array([getattr(body, name) for body in self.bodies]) for name in ("place", "turn"))
-        place = (
-            torch.from_numpy(offset).to(frame)
-            + torch.from_numpy(self.along).to(frame) * take(growth, self.link)[:, None]
-        )
+        place, along = torch.from_numpy(offset).to(frame), torch.from_numpy(self.along).to(frame)
+        place = place + along * take(growth, self.link)[:, None]
         touches = replace(
             self._touching(),
             carried=carried(layout, self.starts, self.rows, turns, frame, place),
@@ -89,8 +87,8 @@ class LinkBodies:
                                  "world meet shapes as they were made: leave size out there")  # fmt: skip
             if body.share is None and bool(grown[..., link].any()):
                 raise InputError(f"link {name!r}: length: got another than it was made with, or a gradient by it, but "
-                                 "a shape that touches other bodies of a world is not stretched: give the shape rides = "
-                                 "true, or contact = 'none'")  # fmt: skip
+                                 "a shape that touches other bodies of a world is not stretched: give the shape "
+                                 "rides = true, or contact = 'none'")  # fmt: skip
 
 
 def carried(
