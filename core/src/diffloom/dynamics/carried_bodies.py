@@ -69,18 +69,18 @@ def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: Carrie
     from diffloom.dynamics.carried_body_kernels import store_cotangents, store_force
 
     parts = _Parts(term, own, other)
-    stages = [*parts.placing, *parts.around(term.stages, parts.forward)]
-    back = [*parts.moving, *parts.around(term.adjoint_stages, parts.backward)]
+    stages = [*parts.placing, *(Stage(s.count, parts.forward(s.body, parts.given)) for s in term.stages)]
+    back = [*parts.moving, *(Stage(s.count, parts.backward(s.body, parts.given_back)) for s in term.adjoint_stages)]
     if own is None:
-        force = parts.calls(term.force, parts.forward)
-        adjoint = parts.calls(term.adjoint, parts.backward)
+        force = parts.forward(term.force, parts.given)
+        adjoint = parts.backward(term.adjoint, parts.given_back)
     else:
-        stages.append(Stage(own.count, parts.calls(store_force, ["own.f"], term.force, parts.forward)))
-        back.append(Stage(own.count, parts.calls(store_cotangents, ["own.c"], term.adjoint, parts.backward)))
+        stages.append(Stage(own.count, parts.forward(store_force, ["own.f"], term.force)))
+        back.append(Stage(own.count, parts.backward(store_cotangents, ["own.c"], term.adjoint)))
         arrays = parts.arrays("own")
-        force = parts.calls(own.force, [*arrays, "own.q", "own.f"])
+        force = parts.forward(own.force, [*arrays, "own.q", "own.f"])
         given = ["q", "u", "adj_f", *arrays, "own.q", "own.f", "own.c"]
-        adjoint = parts.calls(own.adjoint, [*given, *(f"adj own.p{k}" for k in range(len(own.params)))])
+        adjoint = parts.backward(own.adjoint, [*given, *(f"adj own.p{k}" for k in range(len(own.params)))])
     return replace(
         term,
         force=force,
@@ -91,20 +91,23 @@ def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: Carrie
         stages=tuple(stages),
         adjoint_stages=tuple(back),
         neighbours=None,
-        shared=tuple(name for name, _ in parts.params) if own is not None else (*term.shared, *parts.foreign),
+        shared=tuple(name for name, _ in parts.params) if own is not None else (*term.shared, *parts.added),
         count=None,
     )
 
 
 class _Parts:
-    """The arrays of a carried term in the order in which its functions are given them, by names."""
+    """The arrays of a carried term in the order in which its functions are given them, by names.
+
+    given, given_back: what the term's own functions take of them, forwards and backwards.
+    """
 
     def __init__(self, term: NodeTerm, own: CarriedBodies | None, other: CarriedBodies | None) -> None:
         self._carried = {key: each for key, each in (("own", own), ("other", other)) if each is not None}
         owners: dict[str, NodeTerm | CarriedBodies] = {"term": term, **self._carried}
         self.constants = tuple(c for owner in owners.values() for c in owner.constants)
         self.params = (*term.params, *(named for key in self._carried for named in self._own_params(key)))
-        self.foreign = tuple(name for key in self._carried for name, _ in self._own_params(key))
+        self.added = tuple(name for key in self._carried for name, _ in self._own_params(key))
         self.work = (*term.work, *(w for key in self._carried for w in self._own_work(key)))
         pair = ["q_o", "u_o"] if term.reads is not None else []
         params = [f"{key}.p{k}" for key, owner in owners.items() for k in range(len(owner.params))]
@@ -118,11 +121,11 @@ class _Parts:
         self._names = names
         cotangents = ["adj_f", *(["adj_o"] if pair else [])]
         self._names_back = [*names, *cotangents, *(f"adj {name}" for name in params)]
-        self.forward = ["clock", *self._state("own", "q", "u"), *(self._state("other", "q_o", "u_o") if pair else [])]
-        self.forward += self.arrays("term", owners["term"])
-        self.backward = [*self.forward, *("own.m" if own else "adj_f" for _ in range(1))]
-        self.backward += ["other.m" if other else "adj_o"] if pair else []
-        self.backward += [f"adj term.p{k}" for k in range(len(term.params))]
+        self.given = ["clock", *self._state("own", "q", "u"), *(self._state("other", "q_o", "u_o") if pair else [])]
+        self.given += self.arrays("term", term)
+        self.given_back = [*self.given, "own.m" if own else "adj_f"]
+        self.given_back += ["other.m" if other else "adj_o"] if pair else []
+        self.given_back += [f"adj term.p{k}" for k in range(len(term.params))]
         self.placing = [self._stage(key, "place") for key in self._carried]
         self.moving = [self._stage(key, "move") for key in self._carried]
 
@@ -149,23 +152,23 @@ class _Parts:
         carried, suffix = self._carried[key], "" if key == "own" else "_o"
         if what == "place":
             given = [f"q{suffix}", f"u{suffix}", *self.arrays(key), f"{key}.q", f"{key}.u"]
-            return Stage(carried.nodes, self.calls(carried.place, given))
+            return Stage(carried.nodes, self.forward(carried.place, given))
         cotangent = "adj_f" if key == "own" else "adj_o"
         given = [cotangent, *self.arrays(key), f"{key}.q", f"{key}.m"]
-        return Stage(carried.nodes, self.calls(carried.move, given))
+        return Stage(carried.nodes, self.backward(carried.move, given))
 
-    def around(self, stages: Sequence[Stage], given: list[str]) -> list[Stage]:
-        """The term's own stages."""
-        return [Stage(stage.count, self.calls(stage.body, given)) for stage in stages]
+    def forward(self, function: Device, given: list[str], inner: Device = None) -> Device:
+        """A device function of all arrays that calls ``function`` with those ``given``, after what ``inner`` returns:
+        a function of the term's."""
+        return self._calls(self._names, function, given, inner, self.given)
 
-    def calls(
-        self, function: Device, given: list[str], inner: Device = None, inner_given: Sequence[str] = ()
-    ) -> Device:
-        """A device function of all arrays that calls ``function`` with those named, after what ``inner`` returns."""
-        asked = [*given, *inner_given]
-        back = any(name not in self._names for name in asked)
-        names = self._names_back if back else self._names
-        at, inner_at = (tuple(map(names.index, group)) for group in (given, inner_given))
+    def backward(self, function: Device, given: list[str], inner: Device = None) -> Device:
+        """The same of all arrays and cotangents."""
+        return self._calls(self._names_back, function, given, inner, self.given_back)
+
+    @staticmethod
+    def _calls(names: list[str], function: Device, given: list[str], inner: Device, inner_given: list[str]) -> Device:
+        at, inner_at = (tuple(map(names.index, group)) for group in (given, inner_given if inner is not None else []))
         return rearranged(function, len(names), at, inner, inner_at)
 
 
