@@ -56,6 +56,5 @@ def body_cotangents(i, nodes, q, u):
     return three(i, nodes, q, 0) + three(i, nodes, q, 3) + (last[2],), body_force(i, nodes, u)
 
 
-def collect(bodies):
-    """How rigid bodies, or else particles, gather forces and cotangents from elements of one corner."""
-    return (body_force, body_cotangents) if bodies else (particle_force, particle_cotangents)
+#: How particles (False) and rigid bodies (True) gather forces and cotangents from elements of one corner.
+COLLECT = {False: (particle_force, particle_cotangents), True: (body_force, body_cotangents)}

@@ -33,7 +33,7 @@ def _side(
     term: ElementTerm, own: str, other: str | None, bodies: Mapping[str, bool], *, with_gradient: bool
 ) -> NodeTerm:
     """What a term does to the nodes of the set ``own``."""
-    from diffloom.dynamics.carried_body_kernels import collect
+    from diffloom.dynamics.carried_body_kernels import COLLECT
 
     order = list(term.corners)
     ends = [own] if other is None else [own, other]
@@ -52,7 +52,7 @@ def _side(
     backward = ["clock", *state, *data, *(f"adj {name}" for name in order)]
     backward += [f"{what} {name}" for name in order for what in ("q", "u")]
     backward += [f"adj p{k}" for k in range(len(params))]
-    gather_force, gather_cotangents = collect(bodies[own])
+    gather_force, gather_cotangents = COLLECT[bodies[own]]
     slots: list[tuple[tuple[int, ...], Literal["float", "int"]]] = [
         ((term.count, 1, _SLOTS[bodies[name]]), "float") for name, _ in written
     ]

@@ -99,10 +99,14 @@ def carried(
     from diffloom_physics_articulated.link_contact_kernels import contact_space
 
     space = contact_space(layout.balls, layout.scalars, layout.rows)
+    place_bodies, move, force, adjoint = carried_links(layout.balls, layout.scalars, layout.rows)
     return CarriedBodies(
         len(rows),
         layout.trees,
-        *carried_links(layout.balls, layout.scalars, layout.rows),
+        place_bodies,
+        move,
+        force,
+        adjoint,
         constants=(layout.table, starts, rows, turns),
         params=(("frame", frame.reshape(layout.trees, -1)), ("offset", place)),
         work=(((layout.trees, space), "float"),),

@@ -217,9 +217,9 @@ class ArticulatedModel(Model):
     def _carried(self, params: Params) -> NodeSet:
         """What links touch other bodies of a world with."""
         count = (len(self.links),)
-        given = [broadcast(x, count) for x in (self.ten_numbers(params)[:, 0], self._growth(params), params["size"])]
+        mass, growth, size = self.ten_numbers(params)[:, 0], self._growth(params), broadcast(params["size"], count)
         values = {name: broadcast(params[name], count) for name in self._contact_names if name in params}
-        return self._bodies.node_set(self.layout, self.joint_frames(params), *given, values)
+        return self._bodies.node_set(self.layout, self.joint_frames(params), mass, growth, size, values)
 
     def _link_contact(self, params: Params) -> LinkContact:
         count = len(self.links)

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from diffloom.dynamics import Compiled
-from diffloom.dynamics.programs import force, force_adjoint, samples
+from diffloom.dynamics.force_kernels import force, force_adjoint
+from diffloom.dynamics.programs import samples
 from diffloom.interfaces import Control
 from diffloom.kernels import Program
 from diffloom.plugins import get_model, models
