@@ -30,7 +30,8 @@ def one_tree(case):
             inertia=wp.mat33(xx, xy, xz, xy, yy, yz, xz, yz, zz),
         )  # fmt: skip
         w, x, y, z = link["orientation"]
-        joints.append(builder.add_joint_revolute(
+        add = builder.add_joint_prismatic if link["joint"] == "prismatic" else builder.add_joint_revolute
+        joints.append(add(
             parent=bodies[link["parent"]], child=body, axis=wp.vec3(*link["axis"]),
             parent_xform=wp.transform(wp.vec3(*link["position"]), wp.quat(x, y, z, w)),
             child_xform=wp.transform_identity(), armature=link["armature"],

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.contact.point_clusters import ContactPoints
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from diffloom.dynamics.carried_bodies import CarriedBodies
+    from diffloom.dynamics.node_sets import NodeSet
 
 #: Kinds of shapes, as body_shape_kernels numbers them.
 KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
@@ -49,11 +55,15 @@ class TouchingBodies:
     points: where they do; reach is -inf for a body that touches nothing. shapes(margin): their signed distances, known
     up to ``margin`` [m] outside. share(): (bodies,) what part of a parameter that counts for one point each of these
     points takes. Both are found when they are asked for: a body alone needs neither.
+    carried: how nodes of another kind carry them, None where they are nodes themselves. values: contact parameters
+    (bodies,) that are not the model's own by name.
     """
 
     points: ContactPoints
     shapes: Callable[[float], BodyShapes]
     share: Callable[[], NDArray[np.float64]]
+    carried: CarriedBodies | None = None
+    values: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,13 @@ class TouchingLinks:
 
     term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (diffloom.contact.obstacle), with
     the contact parameters that are ``given``. roundest: the largest radius [m] of a ball around a touching point.
+    bodies(): a node set that stands for what they carry, with TouchingBodies: terms between bodies are made for it, and
+    carried_term puts them on the nodes themselves.
     """
 
     term: Callable[..., Any]
     roundest: float
+    bodies: Callable[[], NodeSet]
 
 
 @dataclass(frozen=True)

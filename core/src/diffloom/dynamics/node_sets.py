@@ -14,6 +14,7 @@ from diffloom.interfaces import InputError
 if TYPE_CHECKING:
     from diffloom.contact.point_clusters import ContactPoints
     from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
+    from diffloom.dynamics.carried_bodies import Carries
 
 Named = tuple[str, Tensor]
 
@@ -58,7 +59,8 @@ class NodeSet:
     zeros there and a pass over the elements is saved. None means that f is always needed.
     contact_points: of rigid bodies (q: place and unit quaternion, u: velocity and angular velocity), where they touch
     obstacles. Particles touch at their places.
-    touches: with what the nodes touch other bodies of a world; particles without it touch at their places.
+    touches: with what the nodes touch other bodies of a world; particles without it touch at their places. carries:
+    rigid bodies that move with the nodes, such as links of trees, which others can hold.
     lanes: whether its functions also serve scenes side by side, one a SIMD lane: they must not branch on data (see
     docs/design.md). shared: arrays that say how nodes are made and are the same in all scenes, without gradient.
     """
@@ -75,6 +77,7 @@ class NodeSet:
     touches: TouchingBodies | TouchingLinks | TouchingSkin | None = None
     lanes: bool = False
     shared: tuple[str, ...] = ()
+    carries: Carries | None = None
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:

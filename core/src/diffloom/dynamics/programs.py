@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -84,8 +83,8 @@ def programs() -> list[Program]:
     return list(found.values())
 
 
-def sampled(model: Model, name: str | None = None) -> Program | None:
-    """The pipelines of a model's system with sample arguments; None where torch computes its forces.
+def sampled(model: Model, name: str | None = None, pipelines: tuple[Any, ...] = SAMPLED) -> Program | None:
+    """Pipelines of a model's system with sample arguments; None where torch computes its forces.
 
     A plugin whose example leaves kernels out has a module ``programs`` that returns more of these.
     """
@@ -96,7 +95,12 @@ def sampled(model: Model, name: str | None = None) -> Program | None:
     if not isinstance(dynamics, Mechanics):
         return None
     system = dynamics.compiled
-    return Program(name or system.label, SAMPLED, partial(samples, system))
+
+    def chosen(dtype: Any) -> dict[str, tuple[Any, ...]]:
+        found = samples(system, dtype)
+        return {each.__name__: found[each.__name__] for each in pipelines if each.__name__ in found}
+
+    return Program(name or system.label, pipelines, chosen)
 
 
 def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from diffloom.contact.body_shapes import Solid
+
 Vector = NDArray[np.float64]
 Joint = Literal["fixed", "revolute", "prismatic", "ball", "free", "planar", "universal"]
 
@@ -26,11 +28,25 @@ DEFAULTS = {
 
 
 @dataclass(frozen=True)
+class PieceBody:
+    """A piece as other bodies meet it: its solid in axes of its own, whose origin is at ``place`` (3,) [m] in the
+    link's axes, turned by the quaternion ``turn`` (4,). points: (n, 3) [m] where it touches them, in its own axes.
+    share: how far it moves along the link per length that the link grows; None where it is stretched instead."""
+
+    solid: Solid
+    place: Vector
+    turn: Vector
+    points: Vector
+    share: float | None
+
+
+@dataclass(frozen=True)
 class Piece:
     """A part of a link's surface: vertices (V, 3) [m] in the link's axes, faces (F, 3) outwards, colour rgb or None.
 
     share: (V,) how far each vertex moves along the link per length that the link grows. points: (n, 3) [m] where the
-    piece touches, each in a ball of the radius ``roundness`` [m]; point_share: as share, of these.
+    piece touches surfaces, each in a ball of the radius ``roundness`` [m]; point_share: as share, of these. body: what
+    other bodies meet, None where it touches nothing.
     """
 
     vertices: Vector
@@ -40,6 +56,7 @@ class Piece:
     points: Vector = field(default_factory=lambda: np.zeros((0, 3)))
     roundness: float = 0.0
     point_share: Vector = field(default_factory=lambda: np.zeros(0))
+    body: PieceBody | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from diffloom.contact import contact_law
 from diffloom.contact.touching import TouchingLinks
-from diffloom.dynamics import Mechanics, Term, broadcast, per_step
+from diffloom.dynamics import Mechanics, NodeSet, Term, broadcast, per_step
+from diffloom.dynamics.carried_bodies import Carries
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -28,6 +29,7 @@ from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
 from diffloom_physics_articulated.link import VELOCITIES, Tree
+from diffloom_physics_articulated.link_bodies import link_bodies, whole_links
 from diffloom_physics_articulated.link_contact import LinkContact, contact_specs
 from diffloom_physics_articulated.link_points import link_points
 from diffloom_physics_articulated.mass_properties import (
@@ -40,6 +42,7 @@ from diffloom_physics_articulated.mass_properties import (
 )
 from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
 from diffloom_physics_articulated.rotations import unit_quaternions
+from diffloom_physics_articulated.self_contact import Pairs, link_contacts, touching_links
 from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
 from diffloom_physics_articulated.tree_set import joint_forces
 from diffloom_physics_articulated.tree_set import trees as tree_nodes
@@ -54,10 +57,11 @@ class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
     trees: one table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or ``{"links":
-    [...]}``, or a Tree. ground: whether links touch a ground plane; touches: whether they touch obstacles (by default
-    as the ground); contact: the contact law of both. The state is one row for each tree: q the quaternions of its balls
-    and then its scalar coordinates, u angular velocities in the links' axes and then rates. See
-    docs/models/articulated.md.
+    [...]}``, or a Tree. ground: whether links touch a ground plane; touches: whether they touch obstacles and other
+    bodies of a world (by default as the ground); self_contact: which links of a tree touch each other, True for all but
+    neighbours, or pairs of names; contact: the contact law of all. The state is one row for each tree:
+    q the quaternions of its balls and then its scalar coordinates, u angular velocities in the links' axes and then
+    rates. See docs/models/articulated.md.
     """
 
     example_settings = ExampleSettings(
@@ -81,6 +85,7 @@ class ArticulatedModel(Model):
         ground: bool = False,
         touches: bool | None = None,
         contact: object = "hunt_crossley",
+        self_contact: Pairs = False,
     ) -> None:
         if not trees:
             raise InputError("ArticulatedModel: got no trees; expected at least one, such as {builder = 'pendulum'}")
@@ -91,18 +96,25 @@ class ArticulatedModel(Model):
             raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
         self.ground, self.touches = bool(ground), bool(ground if touches is None else touches)
         self.contact = contact_law(contact)
+        self.self_contact, self._pairs = self_contact, touching_links(self.trees, self_contact)
         self._specs = specs_of(self.links)
-        if self.ground or self.touches:
+        if self._in_contact:
             self._specs += contact_specs(self.contact, self.trees)
-        self._points = link_points(self.links, self.layout)
-        if (self.ground or self.touches) and not self._points.touching.any():
-            raise InputError("ArticulatedModel: got ground or touches, but no link has a shape that touches; give one "
-                             "shapes, or leave both out")  # fmt: skip
+        self._contact_names = tuple(spec.name for spec in (*self.contact.specs, *self.contact.extra_specs))
+        self._points, self._bodies = link_points(self.links, self.layout), link_bodies(self.links, self.layout)
+        if self._in_contact and not self._points.touching.any():
+            raise InputError("ArticulatedModel: got ground, touches or self_contact, but no link has a shape that "
+                             "touches; give one shapes, or leave them out")  # fmt: skip
         self._along = torch.tensor(np.array([link.along for link in self.links]))
         self._slender = torch.tensor([float(link.slender) for link in self.links], dtype=torch.float64)
         self._lengths = torch.tensor([link.length for link in self.links], dtype=torch.float64)
         self._parents = torch.tensor(self._parent_numbers())
         self._surface: TreeSurface | None = None
+
+    @property
+    def _in_contact(self) -> bool:
+        """Whether links touch anything at all."""
+        return self.ground or self.touches or bool(self._pairs)
 
     @classmethod
     def example(cls) -> ArticulatedModel:
@@ -178,15 +190,36 @@ class ArticulatedModel(Model):
         inertia = layout.by_row(self.ten_numbers(params), layout.mass_rows, (0.0,) * 10)
         armature = layout.by_velocity(broadcast(params["armature"], (count,)))
         gravity = broadcast(params["gravity"], (layout.trees, 3))
-        nodes = tree_nodes(layout, self.joint_frames(params), inertia, armature, gravity)
+        frame = self.joint_frames(params)
+        nodes = replace(tree_nodes(layout, frame, inertia, armature, gravity), carries=self._carries(frame))
         terms: tuple[Term, ...] = (joint_forces(layout, self._passive(params), self._commands(params, control)),)
-        if not (self.ground or self.touches):
+        if not self._in_contact:
             return Mechanics(nodes, terms)
         contact = self._link_contact(params)
         if self.ground:
             terms = (*terms, contact.ground(params))
-        touches = TouchingLinks(contact.term, contact.roundest) if self.touches else None
-        return Mechanics(replace(nodes, touches=touches), terms)
+        if self._pairs:
+            terms = (*terms, link_contacts(self.contact, self._carried(params), self._bodies.link, self._pairs))
+        if self.touches:
+            nodes = replace(nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._carried(params)))
+        return Mechanics(nodes, terms)
+
+    def _carries(self, frame: Tensor) -> Carries:
+        """Links that other bodies of a world can hold."""
+
+        def places(q: Tensor) -> tuple[Tensor, Tensor]:
+            turns, origins = link_poses(self.layout, frame, q[None])
+            return turns[0], origins[0]
+
+        names = tuple(link.name for link in self.links)
+        return Carries(names, lambda: whole_links(self.layout, frame), places)
+
+    def _carried(self, params: Params) -> NodeSet:
+        """What links touch other bodies of a world with."""
+        count = (len(self.links),)
+        mass, growth, size = self.ten_numbers(params)[:, 0], self._growth(params), broadcast(params["size"], count)
+        values = {name: broadcast(params[name], count) for name in self._contact_names if name in params}
+        return self._bodies.node_set(self.layout, self.joint_frames(params), mass, growth, size, values)
 
     def _link_contact(self, params: Params) -> LinkContact:
         count = len(self.links)
@@ -233,7 +266,10 @@ class ArticulatedModel(Model):
         if len(self.trees) != 1:
             raise InputError(f"copies: got a model of {len(self.trees)} trees; expected one")
         measured.check_flies(self.trees[0])
-        return ArticulatedModel(self.trees * count, ground=self.ground, touches=self.touches, contact=self.contact)
+        return ArticulatedModel(
+            self.trees * count, ground=self.ground, touches=self.touches, contact=self.contact,
+            self_contact=self.self_contact,
+        )  # fmt: skip
 
     def copied_values(self, values: Mapping[str, Any]) -> dict[str, Tensor]:
         """Parameters of all copies from those of one; ``mass[1]`` or ``mass[forearm]`` is one row."""

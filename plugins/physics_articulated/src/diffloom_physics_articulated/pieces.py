@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from diffloom.contact.body_shapes import Solid
+from diffloom.contact.touching import KINDS
 from diffloom.interfaces import InputError
-from diffloom_physics_articulated.link import Piece, Vector
+from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
 from diffloom_physics_articulated.touch import touching_points
 
@@ -44,19 +46,27 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
     try:
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
-        turn = turn_matrix(numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4))
-        touching, roundness = touching_points(shape, table)
+        orientation = numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4)
+        turn = turn_matrix(orientation)
+        touching, between, roundness = touching_points(shape, table)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
     colour = table.get("colour")
     shade = None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2]))
     vertices, points = shape.vertices @ turn.T + place, touching @ turn.T + place
 
-    def share(own: Vector) -> Vector:
-        rides = table.get("rides", False)
-        return np.full(len(own), float(place @ along) / length) if rides else np.asarray((own @ along) / length)
+    rides, middle = bool(table.get("rides", False)), float(place @ along) / length
 
-    piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points))
+    def share(own: Vector) -> Vector:
+        return np.full(len(own), middle) if rides else np.asarray((own @ along) / length)
+
+    body = None
+    if len(between):
+        kind = shape.kind if shape.kind in KINDS else "mesh"
+        solid = Solid(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
+        whole = rides or not along.any()
+        body = PieceBody(solid, place, orientation / np.linalg.norm(orientation), between, middle if whole else None)
+    piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points), body)
     return piece, weight_of(shape, table, place, turn)
 
 

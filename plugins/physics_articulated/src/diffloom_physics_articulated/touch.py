@@ -18,32 +18,33 @@ ROUND = ("sphere", "capsule")
 WAYS = ("vertices", "surface", "round", "none")
 
 
-def touching_points(shape: Shape, table: Mapping[str, Any]) -> tuple[Points, float]:
-    """Points (n, 3) [m] of a shape that touch, and the radius [m] of the ball around each.
+def touching_points(shape: Shape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
+    """Points (n, 3) [m] of a shape that touch surfaces, those that touch other bodies, and the radius [m] of the ball
+    around each.
 
     ``contact`` of its table: "vertices" (8 of a box), "surface" (these, and points on edges and faces at most
     ``spacing`` [m] apart), "round" (the default of spheres and capsules) or "none". ``rounding`` [m]: the radius of a
-    box's edges and corners.
+    box's edges and corners. Other bodies are touched by points on edges and faces either way.
     """
     way = check_choice("contact", str(table.get("contact", "round" if shape.kind in ROUND else "vertices")), WAYS)
     if way == "none":
-        return np.zeros((0, 3)), 0.0
+        return np.zeros((0, 3)), np.zeros((0, 3)), 0.0
     if way == "round":
         if shape.kind not in ROUND:
             raise InputError(f"contact: got 'round' for a {shape.kind}; only a sphere or a capsule is round, expected "
                              "'vertices'")  # fmt: skip
-        return round_points(shape)
+        points, radius = round_points(shape)
+        return points, points, radius
     rounding = read_rounding(shape, table.get("rounding", 0.0))
     vertices = shape.vertices
     if rounding > 0.0:
         half = np.array(shape.dims)
         vertices = vertices * (half - rounding) / half
-    if way == "vertices":
-        return vertices, rounding
     spacing = table.get("spacing", 0.36 * float(np.ptp(shape.vertices, axis=0).max()))
     if not isinstance(spacing, (int, float)) or not spacing > 0.0:
         raise InputError(f"spacing: got {spacing!r}; expected a positive length")
-    return spaced_points(vertices, shape.faces, float(spacing)), rounding
+    between = spaced_points(vertices, shape.faces, float(spacing))
+    return (vertices if way == "vertices" else between), between, rounding
 
 
 def read_rounding(shape: Shape, rounding: Any) -> float:

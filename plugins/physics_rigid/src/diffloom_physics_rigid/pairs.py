@@ -11,59 +11,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.contact import ContactLaw, contact_rows
-from diffloom.contact.distance_grid import DistanceGrid, distance_grid
+from diffloom.contact.body_shapes import Solid, body_shapes
 from diffloom.contact.point_clusters import ContactPoints
-from diffloom.contact.touching import KINDS, BodyShapes
+from diffloom.contact.touching import BodyShapes
 from diffloom.dynamics import NodeTerm, Stage, broadcast
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 
 
 def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> BodyShapes:
-    """The shapes of ``bodies``. Bodies with the same mesh share one grid of distances, which reaches out as far as
-    their balls do, and at least by ``margin`` [m]."""
-    roundest = max(margin, *(body.roundness for body in bodies))
-    grids: dict[tuple[bytes, int], tuple[int, DistanceGrid]] = {}
-    rows: list[tuple[int, DistanceGrid] | None] = []
-    total = 0
-    for body in bodies:
-        if body.shape.kind != "mesh":
-            rows.append(None)
-            continue
-        key = (body.vertices.tobytes() + body.faces.tobytes(), body.grid)
-        if key not in grids:
-            grids[key] = (total, distance_grid(body.vertices, body.faces, body.grid, roundest))
-            total += len(grids[key][1].values)
-        rows.append(grids[key])
-    dims = np.zeros((len(bodies), 3))
-    for i, body in enumerate(bodies):
-        dims[i, : len(body.shape.dims)] = body.shape.dims
-    boxes = [bounds(body) for body in bodies]
-    return BodyShapes(
-        kind=np.array([KINDS[body.shape.kind] for body in bodies], dtype=np.int32),
-        dims=dims,
-        low=np.array([low for low, _ in boxes]),
-        high=np.array([high for _, high in boxes]),
-        grid_start=np.array([0 if row is None else row[0] for row in rows], dtype=np.int32),
-        grid_size=np.array([(0, 0, 0) if row is None else row[1].size for row in rows], dtype=np.int32),
-        grid_origin=np.array([(0.0, 0.0, 0.0) if row is None else row[1].origin for row in rows]),
-        grid_cell=np.array([1.0 if row is None else row[1].cell for row in rows]),
-        grid_values=np.concatenate([grid.values for _, grid in grids.values()]) if grids else np.zeros(1),
-    )
-
-
-def bounds(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The box around a body's shape, a millionth wider so that rounding leaves nothing out."""
-    low, high = body.vertices.min(axis=0), body.vertices.max(axis=0)
-    if body.shape.kind == "sphere":
-        high = np.full(3, body.shape.dims[0])
-        low = -high
-    elif body.shape.kind == "capsule":
-        radius, half = body.shape.dims
-        high = np.array([radius, half + radius, radius])
-        low = -high
-    extra = 1e-6 * float((high - low).max())
-    return low - extra, high + extra
+    """The shapes of ``bodies``, known up to ``margin`` [m] outside."""
+    solids = [Solid(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
+    return body_shapes(solids, margin)
 
 
 def collision_reach(bodies: Sequence[Body]) -> NDArray[np.float64]:

@@ -12,7 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, Mechanics, broadcast, per_step
+from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, broadcast, per_step
+from diffloom.dynamics.carried_bodies import Carries
+from diffloom.dynamics.carried_elements import carried_elements
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.namespaces import check_name
 from diffloom_physics_world.bodies import Body
@@ -29,20 +31,26 @@ _POSITIVE = (0.0, None)
 
 @dataclass(frozen=True)
 class End:
-    """A point of a body: a particle, or a point ``offset`` [m] of a rigid body, in its axes."""
+    """A point of a body: a particle, or a point ``offset`` [m] of a rigid body, in its axes. link: whether ``node`` is
+    the number of a body that the nodes of the set carry."""
 
     set: str
     node: int
     offset: tuple[float, float, float]
     rigid: bool
+    link: bool = False
 
     @property
     def corner(self) -> NDArray[np.int32]:
         """As a term's nodes."""
         return np.array([[self.node]], dtype=np.int32)
 
-    def place(self, start: State) -> Tensor:
+    def place(self, start: State, sets: Mapping[str, NodeSet]) -> Tensor:
         """Where it starts, (3,) [m]."""
+        carries = sets[self.set].carries
+        if self.link and carries is not None:
+            turns, origins = carries.places(start[self.set].q)
+            return origins[self.node] + turns[self.node] @ origins.new_tensor(self.offset)
         q = start[self.set].q[self.node]
         if not self.rigid:
             return torch.as_tensor(q)
@@ -89,19 +97,29 @@ class Attachment:
             own.append(ParamSpec("place", None, "m", where, (3,), per_step=True))
         return tuple(own)
 
-    def term(self, params: Params, control: Control, start: State) -> ElementTerm:
-        """Its force. params, control: its own, by their own names."""
+    def terms(
+        self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet]
+    ) -> Sequence[ElementTerm | NodeTerm]:
+        """Its force; where it holds a link, a term on each side. params, control: its own, by their own names."""
+        term = self._term(params, control, start, sets)
+        carries = {end.set: sets[end.set].carries for end in self.ends if end.link}
+        if not carries:
+            return (term,)
+        carried = {name: found.bodies() for name, found in carries.items() if found is not None}
+        return carried_elements(term, {end.set: end.rigid for end in self.ends}, carried)
+
+    def _term(self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet]) -> ElementTerm:
         if self.kind == "force":
             return self._force(params, control)
         numbers = [(name, broadcast(params[name], (1,))) for name in ("stiffness", "damping")]
         offsets = tuple(np.array([end.offset]) for end in self.ends)
         if self.kind == "path":
-            return self._path(params, control, start, offsets, numbers)
+            return self._path(params, control, start, sets, offsets, numbers)
         from diffloom_physics_world.attachment_kernels import holds_between, springs_between
 
         first, second = self.ends
         if self.kind == "spring":
-            apart = (second.place(start) - first.place(start)).norm()
+            apart = (second.place(start, sets) - first.place(start, sets)).norm()
             numbers.append(("length", broadcast(params.get("length", apart), (1,))))
         make = springs_between if self.kind == "spring" else holds_between
         force, adjoint = make(first.rigid, second.rigid)
@@ -134,15 +152,15 @@ class Attachment:
         )  # fmt: skip
 
     def _path(
-        self, params: Params, control: Control, start: State, offsets: tuple[NDArray[Any], ...],
-        numbers: list[tuple[str, Tensor]],
+        self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet],
+        offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]],
     ) -> ElementTerm:  # fmt: skip
         from diffloom_physics_world.attachment_kernels import path_hold
 
         (end,) = self.ends
         if "places" in self.given:
             return self._tour(params, offsets, numbers)
-        known = dict(params) if "place" in params else {"place": end.place(start)}
+        known = dict(params) if "place" in params else {"place": end.place(start, sets)}
         rows = per_step("place", known, control, (3,))
         xyz = [(axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz")]
         force, adjoint = path_hold(end.rigid)
@@ -221,20 +239,32 @@ def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str)
         if isinstance(point, bool) or not isinstance(point, int) or not 0 <= point < nodes.count:
             raise InputError(f"{place}: got {point!r} of {body!r}; expected a particle, 0 to {nodes.count - 1}")
         return End(name, point, (0.0, 0.0, 0.0), rigid=False)
+    if nodes.carries is not None:
+        return _link_end(body, name, point, nodes.carries, place)
     if not is_rigid(nodes):
-        raise InputError(
-            f"{place}: {body!r} has neither particles nor rigid bodies to attach to; links of articulated bodies "
-            "cannot be held yet: attach to a body of the model 'rigid' in their place"
-        )
+        raise InputError(f"{place}: {body!r} has neither particles nor rigid bodies nor links to attach to")
     number, own = (point.get("body", 0), point.get("point")) if isinstance(point, Mapping) else (0, point)
-    values = tuple(float(v) for v in own) if isinstance(own, (list, tuple)) else (0.0,) * (3 if own == 0 else 0)
-    if (
-        not isinstance(number, int)
-        or not 0 <= number < nodes.count
-        or len(values) != 3
-        or not all(map(math.isfinite, values))
-    ):
+    values = _place_of(own)
+    if values is None or not isinstance(number, int) or not 0 <= number < nodes.count:
         raise InputError(
             f"{place}: got {point!r} of {body!r}; expected a place [m] in the body's axes, such as [0, 0, 0]"
         )
-    return End(name, number, (values[0], values[1], values[2]), rigid=True)
+    return End(name, number, values, rigid=True)
+
+
+def _link_end(body: str, name: str, point: Any, carries: Carries, place: str) -> End:
+    """A point of a link: {link, point}, or the link's name for its origin."""
+    link, own = (point.get("link"), point.get("point", 0)) if isinstance(point, Mapping) else (point, 0)
+    values = _place_of(own)
+    if values is None or not isinstance(link, str) or carries.names.count(link) != 1:
+        raise InputError(
+            f"{place}: got {point!r} of {body!r}; expected one of its links and a place [m] in its axes, such as "
+            f"{{ link = {carries.names[-1]!r}, point = [0, 0, 0] }}; there are {', '.join(carries.names)}"
+        )
+    return End(name, carries.names.index(link), values, rigid=True, link=True)
+
+
+def _place_of(given: Any) -> tuple[float, float, float] | None:
+    """Three finite numbers, 0 for the origin; None for all else."""
+    values = tuple(float(v) for v in given) if isinstance(given, (list, tuple)) else (0.0,) * (3 if given == 0 else 0)
+    return (values[0], values[1], values[2]) if len(values) == 3 and all(map(math.isfinite, values)) else None

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from diffloom.contact import ContactLaw
-from diffloom.contact.touching import TouchingBodies, TouchingSkin
+from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom.dynamics import Clock, Mechanics, NodeSet
 from diffloom.interfaces import Params, State
 from diffloom_physics_world.contact_terms import edge_length
-from diffloom_physics_world.contacts import Contact, can_touch, is_particles, is_rigid
+from diffloom_physics_world.contacts import Contact, can_touch, is_particles, is_rigid, touching_nodes
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
@@ -43,8 +43,8 @@ def contact_rate(world: World, contact: Contact, params: Params, system: Mechani
     sides = [
         [
             _touching(key, nodes, world.side_values_of(contact, params, key, nodes, paired=True))
-            for key, nodes in system.sets.items()
-            if key.partition(".")[0] == name and can_touch(nodes)
+            for key, nodes in ((key, touching_nodes(each)) for key, each in system.sets.items() if can_touch(each))
+            if key.partition(".")[0] == name
         ]
         for name in contact.between
     ]
@@ -106,8 +106,14 @@ def points_within(bodies: TouchingBodies, length: float) -> int:
 
 
 def _speed(system: Mechanics, start: State) -> float:
-    """A speed [m/s] at which nodes may meet: the largest at the start, with what a fall over the scene adds."""
+    """A speed [m/s] at which nodes may meet: the largest at the start, with what a fall over the scene adds. Of nodes
+    that carry bodies only these are known to be somewhere: their rates count as speeds."""
     placed = [start[key] for key, nodes in system.sets.items() if is_particles(nodes) or is_rigid(nodes)]
-    heights = torch.cat([state.q[:, 1] for state in placed])
-    moving = max(float(state.u[:, :3].norm(dim=1).max()) for state in placed)
-    return moving + math.sqrt(2.0 * 9.81 * max(float(heights.max() - heights.min()), 0.05))
+    heights = torch.cat([state.q[:, 1] for state in placed]) if placed else torch.zeros(1)
+    moving = max(float(state.u[:, :3].norm(dim=1).max()) for state in placed) if placed else 0.0
+    rates = [float(start[key].u.abs().max()) for key, nodes in system.sets.items() if _carries(nodes)]
+    return max([moving, *rates]) + math.sqrt(2.0 * 9.81 * max(float(heights.max() - heights.min()), 0.05))
+
+
+def _carries(nodes: NodeSet) -> bool:
+    return isinstance(nodes.touches, TouchingLinks)

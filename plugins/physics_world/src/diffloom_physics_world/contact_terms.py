@@ -15,6 +15,7 @@ from diffloom.contact import ContactLaw, contact_rows
 from diffloom.contact.corner_rows import corner_slots, power_of_two
 from diffloom.contact.touching import TouchingBodies, TouchingSkin
 from diffloom.dynamics import NodeSet, NodeTerm, Stage, broadcast
+from diffloom.dynamics.carried_bodies import carried_term
 from diffloom.dynamics.node_sets import Named
 from diffloom_physics_world.contacts import has_skin, is_particles
 
@@ -61,6 +62,14 @@ def contact_terms(name: str, law: ContactLaw, a: Side, b: Side, thickness: float
     if is_particles(b.nodes):
         return _particles_bodies(name, law, b, a, thickness)
     return _bodies(name, law, a, b), _bodies(name, law, b, a)
+
+
+def carried(term: NodeTerm, sides: Sequence[Side]) -> NodeTerm:
+    """A term between two sides as the engine runs it: on the nodes that carry bodies where a side's are carried."""
+    touching = {side.name: side.nodes.touches for side in sides}
+    ends = [touching[name] for name in (term.on, term.reads) if name is not None]
+    own, other = (end.carried if isinstance(end, TouchingBodies) else None for end in ends)
+    return carried_term(term, own, other)
 
 
 def _rows(law: ContactLaw, own: Side, other: Side) -> tuple[Named, ...]:

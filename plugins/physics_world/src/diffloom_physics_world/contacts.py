@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.contact import ContactLaw, contact_law, contact_values
-from diffloom.contact.touching import TouchingBodies, TouchingSkin
+from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom.dynamics import NodeSet, broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
 from diffloom.namespaces import check_name
@@ -110,8 +110,13 @@ def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Co
 
 
 def can_touch(nodes: NodeSet) -> bool:
-    """Whether nodes touch others: particles do, and bodies that say with what."""
-    return is_particles(nodes) or isinstance(nodes.touches, TouchingBodies)
+    """Whether nodes touch others: particles do, and bodies and links that say with what."""
+    return is_particles(nodes) or isinstance(nodes.touches, TouchingBodies | TouchingLinks)
+
+
+def touching_nodes(nodes: NodeSet) -> NodeSet:
+    """What of a set touches: the nodes themselves, or the bodies that they carry."""
+    return nodes.touches.bodies() if isinstance(nodes.touches, TouchingLinks) else nodes
 
 
 def is_particles(nodes: NodeSet) -> bool:
@@ -143,6 +148,8 @@ def side_values(
     given = {name: value for name, value in law.resolve(pair).items() if name in law.names}
     factor = equal_factors(law) if paired else dict.fromkeys(law.names, 1.0)
     halves = {name: value / factor[name] for name, value in given.items()}
+    if isinstance(nodes.touches, TouchingBodies):
+        params = Params({**params, **nodes.touches.values}, params.dtype)
     values = contact_values(halves, TermContext(body.model, params, _all_free(nodes)), law)
     if isinstance(nodes.touches, TouchingBodies):
         share = torch.as_tensor(nodes.touches.share(), dtype=params.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import Mechanics, NodeSet, Term
+from diffloom.dynamics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom.interfaces import (
     BatchError,
     Control,
@@ -29,8 +29,23 @@ from diffloom.interfaces.params import check_names, make_params
 from diffloom.namespaces import below, spec_under
 from diffloom_physics_world.attachments import read_attachments
 from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
-from diffloom_physics_world.contact_terms import Side, contact_terms, edge_length, is_sheet, meets, triangle_terms
-from diffloom_physics_world.contacts import Contact, can_touch, is_particles, read_contacts, side_values
+from diffloom_physics_world.contact_terms import (
+    Side,
+    carried,
+    contact_terms,
+    edge_length,
+    is_sheet,
+    meets,
+    triangle_terms,
+)
+from diffloom_physics_world.contacts import (
+    Contact,
+    can_touch,
+    is_particles,
+    read_contacts,
+    side_values,
+    touching_nodes,
+)
 from diffloom_physics_world.example import EXAMPLE_ATTACHMENTS, example_bodies, example_settings
 from diffloom_physics_world.stability import suggested_step
 
@@ -131,7 +146,7 @@ class World(Model):
         for attachment in self.attachments:
             assert start is not None
             own = Params(below(attachment.name, params), params.dtype)
-            terms.append(attachment.term(own, Control(below(attachment.name, control)), start))
+            terms += attachment.terms(own, Control(below(attachment.name, control)), start, sets)
         return Mechanics(sets, tuple(terms))
 
     def _contact(
@@ -150,11 +165,12 @@ class World(Model):
             if thickness is None:
                 lengths = [edge_length(start[side.name].q, side.faces) for side in sides if both]
                 thickness = THICKNESS * min(lengths) if both else 0.0
-            yield from contact_terms(contact.name, contact.law, sides[0], sides[1], thickness)
+            terms = [*contact_terms(contact.name, contact.law, sides[0], sides[1], thickness)]
             if not both:
-                yield from self._triangles(contact, sides, start)
+                terms += self._triangles(contact, sides, start)
+            yield from (carried(term, sides) for term in terms)
 
-    def _triangles(self, contact: Contact, sides: Sequence[Side], start: State) -> Iterable[Term]:
+    def _triangles(self, contact: Contact, sides: Sequence[Side], start: State) -> Iterable[NodeTerm]:
         """Points of rigid bodies against triangles. A point needs a skin that it does not cross in a step; a ball that
         is large beside the triangles is one itself."""
         skin = next((side for side in sides if len(side.faces)), None)
@@ -168,7 +184,8 @@ class World(Model):
         yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
 
     def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
-        return [(name, nodes) for name, nodes in sets_of(self._by_name[body], sets).items() if can_touch(nodes)]
+        own = sets_of(self._by_name[body], sets).items()
+        return [(name, touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]
 
     def side_values_of(
         self, contact: Contact, params: Params, name: str, nodes: NodeSet, *, paired: bool

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from diffloom.dynamics.force_kernels import force, force_adjoint
 from diffloom.dynamics.programs import sampled
 from diffloom.kernels import Program
-from diffloom.plugins import get_model
+from diffloom.plugins import get_model, models
 
 from .model import World
 
 
 def programs() -> list[Program]:
-    """Bodies that touch in every way that there is: rigid ones each other, particles, triangles and their corners."""
+    """Bodies that touch in every way that there is, and links; none where a model of it is not installed."""
+    found = []
+    if {"rigid", "cloth", "fem"} <= set(models()):
+        found.append(sampled(touching_world(), "world_pairs"))
+    if {"articulated", "rigid", "cloth"} <= set(models()):
+        found.append(sampled(linked_world(), "links", (force, force_adjoint)))
+    return [program for program in found if program is not None]
+
+
+def touching_world() -> World:
+    """Rigid bodies that touch each other, particles, triangles and their corners."""
     rigid, cloth, fem = map(get_model, ("rigid", "cloth", "fem"))
     bodies = {
         "ball": rigid([{"shape": "sphere", "radius": 0.1, "position": [0.0, 0.3, 0.0]}], ground=False),
@@ -18,6 +29,20 @@ def programs() -> list[Program]:
         "sheet": cloth({"shape": "grid", "cells": [2, 2], "size": [0.4, 0.4]}),
         "jelly": fem("box", size=(0.2, 0.1, 0.2), cells=(1, 1, 1), ground=False),
     }
-    law = {"law": "hunt_crossley", "friction": "smooth"}
-    found = [sampled(World(bodies, contact=law), "world_pairs")]
-    return [program for program in found if program is not None]
+    return World(bodies, contact={"law": "hunt_crossley", "friction": "smooth"})
+
+
+def linked_world() -> World:
+    """Two arms, a box and a sheet, all of which touch; a spring between an arm and the box."""
+    hand = {"name": "hand", "parent": "arm", "joint": "ball", "shapes": [{"shape": "sphere", "radius": 0.1}]}
+    arm = {"name": "arm", "position": [0.0, 0.3, 0.0], "shapes": [{"shape": "capsule", "radius": 0.1, "length": 0.2}]}
+    links = get_model("articulated")
+    return World(
+        {
+            "left": links([{"links": [arm, hand]}], touches=True, self_contact=[["arm", "hand"]]),
+            "right": links([{"links": [arm]}], touches=True),
+            "box": get_model("rigid")([{"shape": "box", "size": 0.2}], ground=False),
+            "sheet": get_model("cloth")({"shape": "grid", "cells": [1, 1], "size": [0.4, 0.4]}),
+        },
+        attachments=[{"name": "tie", "kind": "spring", "between": ["left", "box"], "points": ["hand", [0, 0, 0]]}],
+    )

@@ -1,0 +1,141 @@
+"""The shapes of links as bodies that trees carry: what touches other bodies of a world."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.contact import contact_points
+from diffloom.contact.body_shapes import body_shapes
+from diffloom.contact.touching import BodyShapes, TouchingBodies
+from diffloom.dynamics import Motion, NodeSet
+from diffloom.dynamics.carried_bodies import CarriedBodies
+from diffloom.geometry.incidence import take
+from diffloom.interfaces import InputError
+from diffloom.transforms import concrete, needs_gradient
+from diffloom_physics_articulated.layout import Index, Layout
+from diffloom_physics_articulated.link import Link, PieceBody, Vector
+
+
+@dataclass(frozen=True)
+class LinkBodies:
+    """All touching shapes of all links, tree by tree.
+
+    link: (bodies,) the number of each shape's link, names: of all links. starts: (trees + 1,) where those of each tree
+    begin; rows: (bodies,) the simple joints of their links. share: (bodies,) what part of a parameter for one point
+    each of their points takes. along: (bodies, 3) how much each moves per growth of its link.
+    """
+
+    bodies: tuple[PieceBody, ...]
+    names: tuple[str, ...]
+    link: Index
+    starts: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    share: Vector
+    along: Vector
+    _found: dict[float | str, BodyShapes | TouchingBodies] = field(default_factory=dict, compare=False)
+
+    def node_set(
+        self, layout: Layout, frame: Tensor, mass: Tensor, growth: Tensor, size: Tensor, values: Mapping[str, Tensor]
+    ) -> NodeSet:
+        """A node set that stands for them. frame: (trees, rows, 7) joints in their parents' axes; mass, growth [m],
+        size and values (contact parameters): (links,) each."""
+        self._check_made(growth, size)
+        own = take(mass.detach(), self.link)
+        inverse = torch.where(own > 0.0, 1.0 / own.clamp(min=1e-30), torch.zeros_like(own))
+        offset, turns = (np.array([getattr(body, name) for body in self.bodies]) for name in ("place", "turn"))
+        place, along = torch.from_numpy(offset).to(frame), torch.from_numpy(self.along).to(frame)
+        place = place + along * take(growth, self.link)[:, None]
+        touches = replace(
+            self._touching(),
+            carried=carried(layout, self.starts, self.rows, turns, frame, place),
+            values={name: take(value, self.link) for name, value in values.items()},
+        )
+        still = Motion(None, None)  # trees move them
+        return NodeSet("bodies", 7, 6, None, None, (("inverse_mass", inverse),), still, touches=touches)
+
+    def _touching(self) -> TouchingBodies:
+        if "touching" not in self._found:
+            points = contact_points([b.points for b in self.bodies], [b.solid.roundness for b in self.bodies])
+            self._found["touching"] = TouchingBodies(points, self._shapes, lambda: self.share)
+        found = self._found["touching"]
+        assert isinstance(found, TouchingBodies)
+        return found
+
+    def _shapes(self, margin: float) -> BodyShapes:
+        """Known up to ``margin`` [m] outside; found once."""
+        if margin not in self._found:
+            self._found[margin] = body_shapes([body.solid for body in self.bodies], margin)
+        found = self._found[margin]
+        assert isinstance(found, BodyShapes)
+        return found
+
+    def _check_made(self, growth: Tensor, size: Tensor) -> None:
+        """InputError where a shape would have to grow: other bodies meet shapes as they were made."""
+        scaled = needs_gradient(size) | (concrete(size) != 1.0)
+        grown = needs_gradient(growth) | (concrete(growth) != 0.0)
+        for body, link in zip(self.bodies, self.link.tolist(), strict=True):
+            name = self.names[link]
+            if bool(scaled[..., link].any()):
+                raise InputError(f"link {name!r}: size: got another than 1, or a gradient by it; other bodies of a "
+                                 "world meet shapes as they were made: leave size out there")  # fmt: skip
+            if body.share is None and bool(grown[..., link].any()):
+                raise InputError(f"link {name!r}: length: got another than it was made with, or a gradient by it, but "
+                                 "a shape that touches other bodies of a world is not stretched: give the shape "
+                                 "rides = true, or contact = 'none'")  # fmt: skip
+
+
+def carried(
+    layout: Layout, starts: NDArray[np.int32], rows: NDArray[np.int32], turns: Vector, frame: Tensor, place: Tensor
+) -> CarriedBodies:
+    """Bodies at ``place`` (bodies, 3) with axes turned by ``turns`` (bodies, 4), in the axes of their links."""
+    from diffloom_physics_articulated.link_body_kernels import carried_links
+    from diffloom_physics_articulated.link_contact_kernels import contact_space
+
+    space = contact_space(layout.balls, layout.scalars, layout.rows)
+    place_bodies, move, force, adjoint = carried_links(layout.balls, layout.scalars, layout.rows)
+    return CarriedBodies(
+        len(rows),
+        layout.trees,
+        place_bodies,
+        move,
+        force,
+        adjoint,
+        constants=(layout.table, starts, rows, turns),
+        params=(("frame", frame.reshape(layout.trees, -1)), ("offset", place)),
+        work=(((layout.trees, space), "float"),),
+    )
+
+
+def whole_links(layout: Layout, frame: Tensor) -> CarriedBodies:
+    """The links themselves."""
+    tree, row = np.divmod(layout.mass_rows, layout.rows)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=layout.trees))]).astype(np.int32)
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(row), 1))
+    return carried(layout, starts, row.astype(np.int32), turns, frame, frame.new_zeros((len(row), 3)))
+
+
+def link_bodies(links: Sequence[Link], layout: Layout) -> LinkBodies:
+    """Of all pieces of all links that touch."""
+    tree, row = np.divmod(layout.mass_rows, layout.rows)
+    found = [(n, piece) for n, link in enumerate(links) for piece in link.pieces if piece.body is not None]
+    bodies = tuple(piece.body for _, piece in found if piece.body is not None)
+    link = np.array([n for n, _ in found], dtype=np.int64)
+    counts = np.bincount(tree[link], minlength=layout.trees) if len(found) else np.zeros(layout.trees, np.int64)
+    return LinkBodies(
+        bodies,
+        tuple(each.name for each in links),
+        link,
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+        row[link].astype(np.int32) if len(found) else np.zeros(0, np.int32),
+        np.array(
+            [math.sqrt(len(piece.points) / len(body.points)) for (_, piece), body in zip(found, bodies, strict=True)]
+        ),
+        np.array([(body.share or 0.0) * links[n].along for (n, _), body in zip(found, bodies, strict=True)]),
+    )

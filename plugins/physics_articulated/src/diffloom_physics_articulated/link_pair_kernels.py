@@ -1,0 +1,81 @@
+"""Shapes of links that touch each other: points of each in the other's shape, for pairs that are listed.
+
+``partners[starts[i]]`` to ``partners[starts[i + 1] - 1]`` are the bodies that body i may touch. Each of a pair computes
+the contact for itself, as in body_pair_kernels.
+"""
+
+import functools
+
+from diffloom.contact.body_pair_kernels import pair_points
+from diffloom.kernels import device, dot3, ld3, quat_matrix_vjp, sub3
+
+
+@device
+def balls_meet(i, j, q, reach):
+    """Whether the balls around two bodies meet."""
+    d = sub3(ld3(q, i), ld3(q, j))
+    r = reach[i] + reach[j]
+    return dot3(d, d) < r * r
+
+
+@functools.cache
+def link_pairs(normal_law, friction_law):
+    """Force on a body from its partners and the adjoint, under a NormalFunctions and a FrictionFunctions."""
+    points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
+
+    @device
+    def pair_force(
+        i, clock, q, u, starts, partners, reach, roundness, cluster_starts, cluster_centre, cluster_radius,
+        point_starts, points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
+        k_n, k_t,
+    ):
+        """Force and torque on body i."""
+        own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
+        shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
+        side = (q, u, k_n, k_t)
+        zero = q.dtype.type(0)
+        force = (zero, zero, zero)
+        torque = force
+        for at in range(starts[i], starts[i + 1]):
+            j = partners[at]
+            if balls_meet(i, j, q, reach):
+                for part in range(2):
+                    a = i if part == 0 else j
+                    b = j if part == 0 else i
+                    force, torque = points_in_shape(
+                        a, b, part == 0, clock, side, side, own, shapes, (low, high), force, torque
+                    )
+        return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
+
+    @device
+    def pair_force_adjoint(
+        i, clock, q, u, starts, partners, reach, roundness, cluster_starts, cluster_centre, cluster_radius,
+        point_starts, points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
+        k_n, k_t, adj_f, adj_k_n, adj_k_t,
+    ):
+        """Cotangents of body i's state and contact parameters."""
+        own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
+        shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
+        side = (q, u, k_n, k_t)
+        zero = q.dtype.type(0)
+        a_x = (zero, zero, zero)
+        a_v = a_x
+        a_w = a_x
+        a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+        for at in range(starts[i], starts[i + 1]):
+            j = partners[at]
+            if balls_meet(i, j, q, reach):
+                for part in range(2):
+                    a = i if part == 0 else j
+                    b = j if part == 0 else i
+                    a_x, a_v, a_w, a_R = points_in_shape_adjoint(
+                        a, b, part == 0, clock, side, side, own, shapes, (low, high), adj_f, adj_f,
+                        (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R,
+                    )
+        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
+        return (
+            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
+            (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
+        )
+
+    return pair_force, pair_force_adjoint

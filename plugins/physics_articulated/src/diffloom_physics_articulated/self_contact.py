@@ -1,0 +1,76 @@
+"""Contact of the links of one tree with each other, as a term on trees."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from diffloom.contact import ContactLaw, contact_rows
+from diffloom.contact.point_clusters import offsets
+from diffloom.contact.touching import TouchingBodies
+from diffloom.dynamics import NodeSet, NodeTerm
+from diffloom.dynamics.carried_bodies import carried_term
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom_physics_articulated.layout import Index
+from diffloom_physics_articulated.link import Link, Tree
+
+Pairs = bool | Sequence[Sequence[str]]
+
+
+def touching_links(trees: Sequence[Tree], asked: Pairs) -> set[tuple[int, int]]:
+    """Numbers of the links that touch each other: with True all of one tree but neighbours, else the pairs named."""
+    found: set[tuple[int, int]] = set()
+    if asked is False:
+        return found
+    names = {link.name for tree in trees for link in tree.links}
+    wanted = [] if asked is True else [_pair(pair, names) for pair in asked]
+    first = 0
+    for tree in trees:
+        for (i, a), (j, b) in itertools.combinations(enumerate(tree.links, first), 2):
+            if (not neighbours(a, b)) if asked is True else ({a.name, b.name} in wanted):
+                found.add((i, j))
+        first += len(tree.links)
+    return found
+
+
+def neighbours(a: Link, b: Link) -> bool:
+    """Whether a joint holds two links of one tree together."""
+    return a.parent == b.name or b.parent == a.name
+
+
+def _pair(given: object, names: set[str]) -> set[str]:
+    if not isinstance(given, (list, tuple)) or len(set(given)) != 2:
+        raise InputError(f"self_contact: got {given!r}; expected the names of two links")
+    for name in given:
+        if name not in names:
+            raise InputError(f"self_contact: no link is called {name!r}{nearest(str(name), sorted(names))}; there are "
+                             f"{', '.join(sorted(names))}")  # fmt: skip
+    return set(given)
+
+
+def partners(link: Index, pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Where the partners of each body begin, and these; link: (bodies,) the link of each."""
+    both = pairs | {(b, a) for a, b in pairs}
+    rows = [[j for j, other in enumerate(link.tolist()) if (own, other) in both] for own in link.tolist()]
+    return offsets([len(row) for row in rows]), np.array([j for row in rows for j in row] or [0], dtype=np.int32)
+
+
+def link_contacts(law: ContactLaw, bodies: NodeSet, link: Index, pairs: set[tuple[int, int]]) -> NodeTerm:
+    """The term. bodies: what stands for the shapes of links; pairs: of links that touch."""
+    from diffloom_physics_articulated.link_pair_kernels import link_pairs
+
+    touches = bodies.touches
+    assert isinstance(touches, TouchingBodies)
+    values = law.resolve(touches.values)
+    share = torch.as_tensor(touches.share(), dtype=bodies.arrays[0][1].dtype)
+    each = {name: values[name] * (share if law.per_point(name) else 1.0) for name in law.names}
+    force, adjoint = link_pairs(law.normal(), law.friction.functions())
+    margin = float(touches.points.roundness.max())
+    constants = (*partners(link, pairs), *touches.points.arrays, *touches.shapes(margin).arrays)
+    rows = contact_rows(law, each, bodies.count)
+    return carried_term(NodeTerm("self_contact", force, adjoint, constants, rows), touches.carried)
