@@ -87,15 +87,20 @@ class _Dissipation(torch.autograd.Function):
 
 
 def _x_of(e: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By bisection, in NumPy, in which a number does not depend on those beside it: with x = (1 - exp(-s)) / e, what is
-    left is a function of s >= 0 that changes sign once, far from rounding."""
-    low, high = np.zeros_like(e), 2.0 + 1.0 / e
-    for _ in range(100):
-        s = 0.5 * (low + high)
-        x = -np.expm1(-s) / e
-        before = x * (1.0 + e) - np.log1p(x) - s > 0.0
-        low, high = np.where(before, s, low), np.where(before, high, s)
-    return np.asarray(-np.expm1(-0.5 * (low + high)) / e)
+    """x of each, one by one: a number does not depend on those beside it."""
+    values, places = np.unique(e, return_inverse=True)
+    return np.array([_x_at(float(value)) for value in values])[places].reshape(e.shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _x_at(e: float) -> float:
+    """By bisection: with x = (1 - exp(-s)) / e, what is left is a function of s >= 0 that changes sign once, far from
+    rounding."""
+    low, high = 0.0, 2.0 + 1.0 / e
+    while low < (s := 0.5 * (low + high)) < high:
+        x = -math.expm1(-s) / e
+        low, high = (s, high) if x * (1.0 + e) - math.log1p(x) - s > 0.0 else (low, s)
+    return -math.expm1(-s) / e
 
 
 def damping_ratio(restitution: float) -> float:
