@@ -146,7 +146,9 @@ def crowd():
         "orientation": [1, 0.2, 0, 0.1],
     }
     bodies = {
-        "stones": get_model("rigid")([ball, box], ground=False, pushes=[{"body": 1, "force": [0.1, -0.5, 0.0]}]),
+        "stones": get_model("rigid")(
+            [ball, box], ground=False, pushes=[{"body": 1, "force": [0.1, -0.5, 0.0], "end": 1.0}]
+        ),
         "brick": get_model("rigid")(
             [{"shape": "box", "size": [0.2, 0.1, 0.2], "position": [0.0, 0.235, 0.0]}], ground=False
         ),
@@ -179,12 +181,13 @@ def test_bodies_of_a_world_touch_those_of_their_own_scene(integrator):
 
 def run_world(batch, first=0):
     world = get_model("world").example()
-    mass = torch.linspace(0.1, 0.5, 6)[first : first + batch].reshape(-1, 1).requires_grad_()
-    path = simulate(world, world.params(batch=batch, **{"ball.mass": mass}), dt=2.5e-4, steps=80, save=(80,))
+    mass = torch.linspace(0.1, 0.5, 6, dtype=DOUBLE)[first : first + batch].reshape(-1, 1).requires_grad_()
+    path = simulate(world, world.params(DOUBLE, batch=batch, **{"ball.mass": mass}), dt=2.5e-4, steps=80, save=(80,))
     sum(q.square().sum() + u.sum() for q, u in path.sets.values()).backward()
     return path["net"].q.detach(), mass.grad
 
 
+@pytest.mark.slow
 def test_no_bit_of_a_world_depends_on_batch_size_or_threads():
     q, grad = run_world(6)
     assert float(grad.abs().min()) > 0.0 and not torch.equal(q[0], q[1]), "the ball moves the net"
@@ -201,23 +204,21 @@ def test_no_bit_of_a_world_depends_on_batch_size_or_threads():
 
 
 def test_worlds_take_states_and_controls_of_each_scene():
-    world = get_model("world")(
-        {body.name: body.model for body in get_model("world").example().bodies},
-        attachments=[{"name": "wind", "kind": "force", "body": "net", "point": 4}],
-    )
-    usual = world.initial_state(world.params())
-    force = torch.randn(3, 20, 3, generator=torch.Generator().manual_seed(2))
-    shift = 0.01 * torch.arange(3.0).reshape(3, 1, 1)
+    world = get_model("world").example()
+    usual = world.initial_state(world.params(DOUBLE))
+    force = torch.randn(3, 20, 9, 3, generator=torch.Generator().manual_seed(2), dtype=DOUBLE)
+    shift = 0.01 * torch.arange(3.0, dtype=DOUBLE).reshape(3, 1, 1)
     start = State(
         {k: q + shift for k, (q, _) in usual.sets.items()},
         {k: u.expand(3, -1, -1) for k, (_, u) in usual.sets.items()},
     )
     how = {"dt": 2.5e-4, "steps": 20, "save": (20,)}
-    path = simulate(world, world.params(batch=3), control=Control({"wind.force": force}), state=start, **how)
+    path = simulate(world, world.params(DOUBLE, batch=3), control=Control({"net.force": force}), state=start, **how)
     for b in range(3):
         own = State({k: q[b] for k, (q, _) in start.sets.items()}, {k: u[b] for k, (_, u) in start.sets.items()})
-        one = simulate(world, world.params(), control=Control({"wind.force": force[b]}), state=own, **how)
+        one = simulate(world, world.params(DOUBLE), control=Control({"net.force": force[b]}), state=own, **how)
         assert all(torch.equal(path[name].q[b], one[name].q) for name in one.names)
+    assert not torch.equal(path["net"].q[0], path["net"].q[1])
 
 
 def chain():
