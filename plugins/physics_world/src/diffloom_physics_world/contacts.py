@@ -18,6 +18,7 @@ from diffloom.dynamics import NodeSet, broadcast
 from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
 from diffloom.namespaces import check_name
+from diffloom.transforms import concrete
 from diffloom_physics_world.bodies import Body
 
 _SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")
@@ -159,7 +160,7 @@ def _all_free(nodes: NodeSet) -> NodeSet:
     """The same nodes; those that are held have the mean mass of the others, so that they touch as hard."""
     arrays = []
     for name, value in nodes.arrays:
-        if name == "inverse_mass":
+        if name == "inverse_mass" and not bool((concrete(value) > 0).all()):
             value = torch.where(value > 0, value, _mean_of_positive(value))
         arrays.append((name, value))
     return replace(nodes, arrays=tuple(arrays))
