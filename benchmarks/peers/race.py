@@ -30,8 +30,8 @@ class Race:
     script: the benchmark itself, which measures ours in processes of their own. peer: Newton's script, in this folder.
     sizes: the sizes there are. default: those that are run. case(size): what the peer's script needs to know.
     ours(size, target): a function run(grad, steps) that runs the scene and returns its seconds and lowest point.
-    goal(size, mode): how many times the peer's rate is hoped for. beside(size, steps): a last column. peer_flags: options that
-    are handed to the peer as part of its case, with their help.
+    goal(size, mode): how many times the peer's rate is hoped for. beside(size, steps): a last column. peer_flags:
+    options that are handed to the peer as part of its case, with their help.
     """
 
     script: str
