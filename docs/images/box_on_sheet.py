@@ -1,5 +1,6 @@
 """A small box on a coarse sheet, in time. Run from the repository: python docs/images/box_on_sheet.py"""
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +25,13 @@ SCENE = {
             "name": "ball",
             "model": {"name": "rigid", "bodies": [BOX], "ground": False},
             "colour": [0.9, 0.4, 0.2],
-            "material": {"specular": 0.8, "shininess": 8},
+            "material": {"ambient": 0.8, "specular": 0.1},
         },
-        {"name": "sheet", "model": SHEET, "texture": CHECKS, "material": {"shading": "lambert"}},
+        {"name": "sheet", "model": SHEET, "texture": "checks.png", "material": {"shading": "lambert"}},
     ],
     "params": {"sheet": {"density": 0.4, "shear_modulus": 300.0, "lame_modulus": 300.0, "damping": 0.5}},
     "time": {"dt": 5e-5, "duration": 0.3},
-    "camera": {"distance": 1.2, "elevation": 25, "azimuth": 20, "size": [132, 192], "fov": 42.0},
+    "camera": {"distance": 1.22, "elevation": 30, "azimuth": 20, "size": [132, 192], "fov": 42.0},
     "lights": [
         {"kind": "ambient", "colour": 0.55},
         {"kind": "directional", "direction": [0.4, 1.0, 0.6], "diffuse": 0.55},
@@ -40,8 +41,9 @@ SCENE = {
 TIMES = (0.0, 0.08, 0.13, 0.2, 0.3)
 
 if __name__ == "__main__":
-    with torch.no_grad():
-        scene = build_scene(load_data(SCENE, ROOT, "box_on_sheet.toml"))
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        Image.fromarray((255.0 * CHECKS).astype(np.uint8)).save(Path(folder) / "checks.png")
+        scene = build_scene(load_data(SCENE, Path(folder), "box_on_sheet.toml"))
         view = scene.render({}, torch.tensor(TIMES, dtype=torch.float64), gradient=NoGradient())
     assert view.image is not None
     sheet = np.concatenate(list(view.image.bytes()[..., :3].numpy()), axis=1)
