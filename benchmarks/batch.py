@@ -25,9 +25,13 @@ def scenes(count: int) -> dict[str, tuple[Model, Values, float]]:
     pendulum = get_model("articulated")([{"builder": "pendulum", "length": 1.0}])
     cube = get_model("rigid")([{"shape": "box", "position": [0, 0.55, 0], "velocity": [1, 0, 0]}])
     solid = get_model("fem")("box", size=(0.4, 0.2, 0.2), cells=(5, 2, 2), split=5)
+    ball = {"shape": "sphere", "radius": 0.1, "mass": 0.2, "position": [0.0, 0.1, 0.0]}
+    cue = {**ball, "position": [-0.25, 0.1, 0.02], "velocity": [2.0, 0.0, 0.0], "angular_velocity": [0.0, 12.0, -20.0]}
+    world = get_model("world")({"cue": get_model("rigid")([cue]), "rack": get_model("rigid")([ball])})
     return {
         "pendulum": (pendulum, {"length": torch.linspace(0.8, 1.2, count).reshape(-1, 1)}, 5e-3),
         "rigid cube": (cube, {"mass": torch.linspace(0.5, 2.0, count).reshape(-1, 1)}, 1 / 960),
+        "world of two balls": (world, {"cue.mass": torch.linspace(0.1, 0.4, count).reshape(-1, 1)}, 1 / 2000),
         "fem, 100 tets": (solid, {"shear_modulus": torch.linspace(3e3, 6e3, count).reshape(-1, 1)}, 1e-3),
     }
 
@@ -51,7 +55,7 @@ def race(name: str, count: int, steps: int, backward: bool, times: int) -> str:
         batch = None if next(iter(leaves.values())).dim() == 1 else count
         path = simulate(model, model.params(batch=batch, **leaves), dt=dt, steps=steps, save=(steps,))
         if backward:
-            path.q.sum().backward()
+            torch.cat([q.flatten() for q, _ in path.sets.values()]).sum().backward()
         return path, leaves
 
     def loop() -> None:
@@ -61,7 +65,7 @@ def race(name: str, count: int, steps: int, backward: bool, times: int) -> str:
     path, leaves = run(**values)
     for b in (0, count // 2, count - 1):
         alone, own = run(**{key: value[b] for key, value in values.items()})
-        assert torch.equal(alone.q, path.q[b])
+        assert all(torch.equal(alone[name].q, path[name].q[b]) for name in path.names)
         assert all(not backward or torch.equal(own[key].grad, leaves[key].grad[b]) for key in own)  # type: ignore[arg-type,index]
     together = best(lambda: run(**values), times)
     single = best(loop, times) * count / min(count, LOOPED)

@@ -55,7 +55,7 @@ RACE = Race(
     case=lambda tets: {"cells": CELLS[tets], "scene": SCENE},
     ours=ours,
     goal=lambda tets, mode: 30.0 if tets == 100 else {"forward": 8.0, "both": 10.0}[mode],
-    beside=lambda tets: "{:6d}/{}".format(*PAPER[tets]) if tets in PAPER else f"{'-':>6}",
+    beside=lambda tets, _: "{:6d}/{}".format(*PAPER[tets]) if tets in PAPER else f"{'-':>6}",
     beside_title=" | paper's GPU forward/backward",
     peer_flags={"triangles": "let Newton compute the surface triangles without stiffness that its builder adds"},
 )

@@ -38,12 +38,12 @@ def scene_of(faces: int) -> dict[str, float]:
             for name, value in SCENE.items()}  # fmt: skip
 
 
-def mujoco(faces: int) -> str:
+def mujoco(faces: int, steps: int) -> str:
     """MuJoCo's rate forward and how low its sheet ends, where it is installed."""
     python = os.environ.get("DIFFLOOM_BENCH_MUJOCO")
     if python is None:
         return ""
-    case = {"cells": CELLS[faces], "scene": scene_of(faces), "steps": steps_for(faces), "dt": DT}
+    case = {"cells": CELLS[faces], "scene": scene_of(faces), "steps": steps, "dt": DT}
     script = str(Path(__file__).parent / "peers" / "mujoco_worlds.py")
     command = [python, script, "--case", json.dumps(case), "--at-least", str(AT_LEAST)]
     command += ["--clock", os.environ.get("DIFFLOOM_BENCH_CLOCK", "wall")]

@@ -24,9 +24,9 @@ from diffloom.plugins import models
 
 DOUBLE = torch.float64
 #: Tables and pairs are shown scene by scene, by a program of its own that takes long to compile.
-LONG = ("cloth", "rigid")
+LONG = ("cloth", "rigid", "world")
 #: These run one scene after the other.
-ALONE = ("smoke", "world")
+ALONE = ("smoke",)
 
 
 def each(values, batch, step=0.01):
@@ -127,6 +127,98 @@ def test_copies_at_one_place_do_not_touch():
     one = simulate(model, model.params(), dt=1e-3, steps=200, save=(200,))
     assert float(one.u[0, 1, 0]) > 0.5, "the balls of one scene hit each other"
     assert all(torch.equal(path.q[b], one.q) for b in range(4))
+
+
+def crowd():
+    """Bodies of every kind that touch each other and themselves, held, driven and pushed."""
+    ball = {
+        "shape": "sphere",
+        "radius": 0.1,
+        "mass": 0.3,
+        "position": [0.03, 0.095, 0.01],
+        "velocity": [0.4, -0.5, 0.1],
+    }
+    box = {
+        "shape": "box",
+        "size": [0.1, 0.05, 0.08],
+        "mass": 0.2,
+        "position": [0.12, 0.03, 0.1],
+        "orientation": [1, 0.2, 0, 0.1],
+    }
+    bodies = {
+        "stones": get_model("rigid")(
+            [ball, box], ground=False, pushes=[{"body": 1, "force": [0.1, -0.5, 0.0], "end": 1.0}]
+        ),
+        "brick": get_model("rigid")(
+            [{"shape": "box", "size": [0.2, 0.1, 0.2], "position": [0.0, 0.235, 0.0]}], ground=False
+        ),
+        "sheet": get_model("cloth")({"shape": "grid", "cells": [4, 4], "size": [0.5, 0.5]}, pins=["left"]),
+        "jelly": get_model("fem")("box", size=(0.2, 0.1, 0.2), cells=(1, 1, 1), ground=False),
+    }
+    attachments = [
+        {"name": "string", "kind": "spring", "between": ["sheet", "brick"], "points": [24, [0.05, 0.0, 0.0]]},
+        {"name": "glue", "between": ["jelly", "sheet"], "points": [0, 12]},
+        {"name": "hand", "kind": "path", "body": "brick"},
+        {"name": "wind", "kind": "force", "body": "sheet", "point": 20},
+        {"name": "tour", "kind": "path", "body": "jelly", "times": [0.0, 0.1], "places": [[0, 0, 0], [0.1, 0, 0]]},
+    ]
+    jelly = {"jelly.position": [0.02, -0.056, 0.01], "jelly.density": 200.0, "jelly.shear_modulus": 5e3}
+    return get_model("world")(bodies, attachments=attachments), {**jelly, "brick_sheet.restitution": 0.5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["semi_implicit", "leapfrog"])
+def test_bodies_of_a_world_touch_those_of_their_own_scene(integrator):
+    world, given = crowd()
+    path = simulate(world, world.params(DOUBLE, **given), dt=2e-4, steps=60, save=(60,))
+    alone = get_model("world")({body.name: body.model for body in world.bodies}, contacts=False)
+    free = simulate(alone, alone.params(DOUBLE, **{k: v for k, v in given.items() if "_" not in k.partition(".")[0]}),
+                    dt=2e-4, steps=60, save=(60,))  # fmt: skip
+    assert all(not torch.equal(path[name].u, free[name].u) for name in path.names), "every body is touched"
+    found = compare(world, given, 3, dt=2e-4, steps=60, save=(30, 60), integrator=integrator)
+    assert found >= 3 * 40
+
+
+def run_world(batch, first=0):
+    world = get_model("world").example()
+    mass = torch.linspace(0.1, 0.5, 6, dtype=DOUBLE)[first : first + batch].reshape(-1, 1).requires_grad_()
+    path = simulate(world, world.params(DOUBLE, batch=batch, **{"ball.mass": mass}), dt=2.5e-4, steps=80, save=(80,))
+    sum(q.square().sum() + u.sum() for q, u in path.sets.values()).backward()
+    return path["net"].q.detach(), mass.grad
+
+
+@pytest.mark.slow
+def test_no_bit_of_a_world_depends_on_batch_size_or_threads():
+    q, grad = run_world(6)
+    assert float(grad.abs().min()) > 0.0 and not torch.equal(q[0], q[1]), "the ball moves the net"
+    before = num_threads()
+    try:
+        for count in range(1, 1 + min(2, threads().available)):
+            set_num_threads(count)
+            for first, batch in ((0, 1), (1, 2), (2, 4)):
+                part = run_world(batch, first)
+                assert torch.equal(part[0], q[first : first + batch])
+                assert torch.equal(part[1], grad[first : first + batch])
+    finally:
+        set_num_threads(before)
+
+
+def test_worlds_take_states_and_controls_of_each_scene():
+    world = get_model("world").example()
+    usual = world.initial_state(world.params(DOUBLE))
+    force = torch.randn(3, 20, 9, 3, generator=torch.Generator().manual_seed(2), dtype=DOUBLE)
+    shift = 0.01 * torch.arange(3.0, dtype=DOUBLE).reshape(3, 1, 1)
+    start = State(
+        {k: q + shift for k, (q, _) in usual.sets.items()},
+        {k: u.expand(3, -1, -1) for k, (_, u) in usual.sets.items()},
+    )
+    how = {"dt": 2.5e-4, "steps": 20, "save": (20,)}
+    path = simulate(world, world.params(DOUBLE, batch=3), control=Control({"net.force": force}), state=start, **how)
+    for b in range(3):
+        own = State({k: q[b] for k, (q, _) in start.sets.items()}, {k: u[b] for k, (_, u) in start.sets.items()})
+        one = simulate(world, world.params(DOUBLE), control=Control({"net.force": force[b]}), state=own, **how)
+        assert all(torch.equal(path[name].q[b], one[name].q) for name in one.names)
+    assert not torch.equal(path["net"].q[0], path["net"].q[1])
 
 
 def chain():

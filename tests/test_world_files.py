@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from diffloom.interfaces import InputError, Trajectory
+from diffloom.interfaces import InputError, Material, Trajectory
 from diffloom_fitting.files.build import build_scene
 from diffloom_fitting.files.load import load_data
 
@@ -14,7 +14,7 @@ SHEET = {"name": "cloth", "mesh": {"shape": "grid", "cells": [2, 2]}}
 FILE = {
     "bodies": [
         {"name": "ball", "model": BALL, "colour": [1.0, 0.0, 0.0]},
-        {"name": "sheet", "model": SHEET, "colour": [0.0, 0.0, 1.0]},
+        {"name": "sheet", "model": SHEET, "colour": [0.0, 0.0, 1.0], "material": {"specular": 0.3}},
     ],
     "contacts": [{"between": ["ball", "sheet"], "friction": 0.2}],
     "attachments": [{"name": "string", "kind": "spring", "between": ["sheet", "ball"], "points": [4, [0, 0.1, 0]]}],
@@ -35,7 +35,9 @@ def test_bodies_contacts_and_attachments_are_read():
     assert float(scene.params["string.stiffness"]) == 30.0
     start = scene.model.initial_state(scene.params)
     path = Trajectory(*({name: pair[k][None] for name, pair in start.sets.items()} for k in (0, 1)), torch.zeros(1))
-    colours = scene.model.surface(path, scene.params).colours
+    surface = scene.model.surface(path, scene.params)
+    assert surface.materials == (Material(), Material("phong", specular=0.3))
+    colours = surface.colours
     assert colours[0].tolist() == [1.0, 0.0, 0.0] and colours[-1].tolist() == [0.0, 0.0, 1.0]
 
 

@@ -30,8 +30,8 @@ class Race:
     script: the benchmark itself, which measures ours in processes of their own. peer: Newton's script, in this folder.
     sizes: the sizes there are. default: those that are run. case(size): what the peer's script needs to know.
     ours(size, target): a function run(grad, steps) that runs the scene and returns its seconds and lowest point.
-    goal(size, mode): how many times the peer's rate is hoped for. beside(size): a last column. peer_flags: options that
-    are handed to the peer as part of its case, with their help.
+    goal(size, mode): how many times the peer's rate is hoped for. beside(size, steps): a last column. peer_flags:
+    options that are handed to the peer as part of its case, with their help.
     """
 
     script: str
@@ -43,7 +43,7 @@ class Race:
     case: Callable[[int], dict[str, Any]]
     ours: Callable[[int, str], Callable[[bool, int], tuple[float, float]]]
     goal: Callable[[int, str], float]
-    beside: Callable[[int], str] = lambda _: ""
+    beside: Callable[[int, int], str] = lambda _, __: ""
     beside_title: str = ""
     peer_flags: Mapping[str, str] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class Race:
                 _keep_best(mine, self._own_process(size, given))
                 for mode in ("forward", "both") if given.newton else ():
                     _keep_best(theirs, {mode: self._peer_process(size, mode, given)})
-            self._report(size, mine, theirs)
+            self._report(size, given.steps or self.steps(size), mine, theirs)
         if not given.newton:
             print("Newton was not measured: name a Python that has it with --newton or DIFFLOOM_BENCH_NEWTON.")
 
@@ -79,6 +79,7 @@ class Race:
         parser.add_argument("--sizes", type=int, nargs="+", default=self.default, choices=self.sizes)
         parser.add_argument("--threads", type=int, default=2)
         parser.add_argument("--repeats", type=int, default=5)
+        parser.add_argument("--steps", type=int, help="of a rollout, in place of the benchmark's own number")
         parser.add_argument("--rounds", type=int, default=2, help="processes of each, in turn")
         parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="what seconds are counted")
         parser.add_argument("--target", choices=["auto", "serial", "parallel"], default="auto", help="how ours runs")
@@ -90,7 +91,7 @@ class Race:
         return parser.parse_args()
 
     def _own_rates(self, size: int, given: argparse.Namespace) -> dict[str, float]:
-        run, steps = self.ours(size, given.target), self.steps(size)
+        run, steps = self.ours(size, given.target), given.steps or self.steps(size)
         found: dict[str, float] = {}
         for mode, grad in (("forward", False), ("both", True)):
             run(grad, 2)  # compiles
@@ -105,24 +106,25 @@ class Race:
     def _own_process(self, size: int, given: argparse.Namespace) -> dict[str, float]:
         command = [sys.executable, self.script, "--one", "--sizes", str(size), "--target", given.target]
         command += ["--threads", str(given.threads), "--repeats", str(given.repeats), "--clock", given.clock]
+        command += ["--steps", str(given.steps)] if given.steps else []
         return _json_of(command)
 
     def _peer_process(self, size: int, mode: str, given: argparse.Namespace) -> float:
-        case = {**self.case(size), "steps": self.steps(size), "dt": DT}
+        case = {**self.case(size), "steps": given.steps or self.steps(size), "dt": DT}
         case |= {name: getattr(given, name) for name in self.peer_flags}
         script = Path(__file__).with_name(self.peer)
         command = [given.newton, str(script), "--case", json.dumps(case), "--mode", mode, "--collide", given.collide]
         command += ["--clock", given.clock] if given.clock != "wall" else []
         return float(_json_of([*command, "--repeats", str(given.repeats), "--at-least", str(AT_LEAST)])["rate"])
 
-    def _report(self, size: int, mine: dict[str, float], theirs: dict[str, float]) -> None:
+    def _report(self, size: int, steps: int, mine: dict[str, float], theirs: dict[str, float]) -> None:
         cells = [f"{size:6d}"]
         for mode in ("forward", "both"):
             cells.append(f"{mine[mode]:9.0f}")
             if theirs:
                 ratio, goal = mine[mode] / theirs[mode], self.goal(size, mode)
                 cells.append(f"{theirs[mode]:9.0f} {ratio:6.1f}x{' ' if ratio >= goal else '<'}{goal:<3.0f}")
-        print(" | ".join(filter(None, [*cells, self.beside(size)])), flush=True)
+        print(" | ".join(filter(None, [*cells, self.beside(size, steps)])), flush=True)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:

@@ -20,7 +20,7 @@ COUNT = 19  # two runs of lanes and a rest
 @device
 def lit(e, vectors, table, phong, diffuse, specular):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
-    d, s = light_sum(n, view, position, table, phong)
+    d, s = light_sum(0, n, view, position, table, phong)
     st3(diffuse, e, d)
     st3(specular, e, s)
 
@@ -29,12 +29,12 @@ def lit(e, vectors, table, phong, diffuse, specular):
 def lit_adjoint(e, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
     d, s = ld3(adj_d, e), ld3(adj_s, e)
-    a, b, c = light_sum_adjoint(n, view, position, table, phong, d, s)
+    a, b, c = light_sum_adjoint(0, n, view, position, table, phong, d, s)
     st3(adj_vectors[0], e, a)
     st3(adj_vectors[1], e, b)
     st3(adj_vectors[2], e, c)
     for k in range(table.kinds.shape[0]):
-        p, q, r, t = light_row_adjoint(k, n, view, position, table, phong, d, s)
+        p, q, r, t = light_row_adjoint(0, k, n, view, position, table, phong, d, s)
         adj_rows[k, 0, e], adj_rows[k, 1, e], adj_rows[k, 2, e] = p
         adj_rows[k, 3, e], adj_rows[k, 4, e], adj_rows[k, 5, e] = q
         adj_rows[k, 6, e], adj_rows[k, 7, e], adj_rows[k, 8, e] = r
@@ -154,7 +154,7 @@ def test_lighting_is_that_of_torch(way, phong, with_harmonics):
     want = by_torch(*inputs, phong)
     assert (want[0] > 0.05).any() and (not phong or (want[1] > 0.01).any())
     kinds, rows = np.array([0, 1], np.int32), table_of(lamp, direction, colours)
-    table = Lights(np.zeros(3), kinds, rows, sh.numpy(), shininess.numpy())
+    table = Lights(np.zeros((1, 3)), kinds, rows[None], sh.numpy()[None], shininess.numpy()[None])
     vectors = (n.numpy(), view.numpy(), position.numpy())
     got = np.zeros((COUNT, 3)), np.zeros((COUNT, 3))
     program.run(f"light_{way}", COUNT, vectors, table, phong, *got)

@@ -15,7 +15,7 @@ import torch
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
-from diffloom.interfaces import Capabilities, Image, Renderer, Surface
+from diffloom.interfaces import Capabilities, Image, Material, Renderer, Surface
 from diffloom.testing import Outcome
 from diffloom.testing.subjects import renderer_subject
 from diffloom.testing.suites import run_suite
@@ -331,6 +331,54 @@ class Unclaimed(Wrapped):
         return super().render(*first_colours(surface, camera), lights, outputs)
 
 
+@dataclass(frozen=True)
+class Glowing(Wrapped):
+    """Draws several materials, of which the ambient factor alone counts."""
+
+    @property
+    def capabilities(self):
+        shadings = frozenset({"unlit", "lambert"})
+        return replace(super().capabilities, materials=True, shadings=shadings)
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        factors = torch.tensor([1.0 if m.shading == "unlit" else float(m.ambient) for m in surface.materials])
+        index = getattr(surface.material, "index", torch.zeros(len(surface.faces), dtype=torch.int64))
+        of_vertex = torch.ones(surface.vertices.shape[1], 1, dtype=surface.vertices.dtype)
+        of_vertex[surface.faces.flatten(), 0] = factors.to(of_vertex)[index].repeat_interleave(3)
+        if surface.colours is not None:
+            surface = replace(surface, colours=surface.colours * of_vertex)
+        return super().render(replace(surface, material=Material()), camera, lights, outputs)
+
+
+def glowing(change):
+    """The same, of surfaces that are changed before."""
+
+    @dataclass(frozen=True)
+    class Changed(Glowing):
+        def render(self, surface, camera, lights=(), outputs=("rgba",)):
+            return super().render(change(surface), camera, lights, outputs)
+
+    return Changed
+
+
+def first_material(surface):
+    """One face's material for all."""
+    return replace(surface, material=surface.materials[0])
+
+
+def tinted_numbers(surface):
+    """Another colour where faces have materials of their own."""
+    return surface if isinstance(surface.material, Material) else replace(surface, colours=0.999 * surface.colours)
+
+
+@dataclass(frozen=True)
+class OneMaterial(Wrapped):
+    """Does not claim several materials, and draws the first for all."""
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        return super().render(first_material(surface), camera, lights, outputs)
+
+
 BROKEN = {
     "rows and columns swapped": (changed(lambda t: t.transpose(1, 2)), "shapes.shape[rgba]"),
     "more than was asked for": (Generous, "shapes.only_what_was_asked"),
@@ -371,6 +419,9 @@ BROKEN = {
     "half a gradient of moving colours": (given(halved_colours), "per_frame.exact[colours per vertex]"),
     "other colours when given per frame": (given(tinted_colours), "per_frame.equal_frames[colours per face]"),
     "moving colours that are not claimed": (Unclaimed, "per_frame.frames_that_do_not_fit[colours per vertex]"),
+    "one material for all": (glowing(first_material), "materials.as_if_alone"),
+    "other colours under materials of faces": (glowing(tinted_numbers), "materials.one_for_all"),
+    "materials that are not claimed": (OneMaterial, "materials.not_claimed"),
     "another precision than asked for": (changed(lambda t: t.double()), "dtypes.as_claimed[float32]"),
     "a precision that is not claimed": (SingleOnly, "dtypes.as_claimed[float64]"),
     "digits lost in single precision": (changed(coarse), "dtypes.single_and_double[rgba]"),
@@ -403,6 +454,11 @@ def test_the_sound_original_passes_everything():
         report = run_suite(renderer_subject(renderer))
         assert not report.failures, str(report)
         assert report.skipped_families == {}
+
+
+def test_sound_materials_pass():
+    report = run_suite(renderer_subject(Glowing), families=["materials"])
+    assert not report.failures, str(report)
 
 
 @pytest.mark.parametrize("fault", BROKEN)

@@ -56,10 +56,25 @@ def test_values_and_residuals_are_the_same_bits(counted, loss, cameras):
     assert counted == [5, 5]
 
 
+def test_worlds_are_simulated_together(counted):
+    world = get_model("world").example()
+    view = fitting.Orbit(distance=1, size=(20, 24))
+    scene = fitting.Scene(world, get_renderer("softras")(), view, world.params(torch.float64), dt=2.5e-4, steps=80)
+    video = fitting.synthesise(scene, {"ball.mass": [0.4]}, rate=200)
+    stage = fitting.Stage(fitting.GaussNewton(), 1)
+    experiment = fitting.Experiment(scene, video, {"ball.mass": [0.3]}, get_loss("mse")(), (stage,))
+    seen, z = experiment.objective(), experiment.start()
+    places = [z + 0.1 * k for k in range(3)]
+    values = [one.value for one in seen.values_at(places)]
+    assert values == [seen.value(place).value for place in places]
+    assert len(set(values)) == 3
+    assert counted == [3]
+
+
 def test_columns_of_a_jacobian_are_simulated_together(counted):
     seen, z = objective({"stiffness": 100.0, "mass": 0.1, "velocity": [0.0, 0.0, 0.0]})
     slopes = jacobian(seen, z, seen.residuals(z), central=True, width=1e-3)
-    assert counted == [5, 5]
+    assert counted == [10]
     for i in range(len(z)):
         step = torch.zeros_like(z)
         step[i] = 1e-3

@@ -10,6 +10,7 @@ from diffloom.testing.gradients import check_gradient
 from diffloom_physics_world.model import World
 
 DOUBLE = torch.float64
+NAMES = ["a_b.contact_stiffness", "a_b.contact_dissipation", "a_b.friction", "a_b.friction_stiffness"]
 TILTED = [0.9, 0.2, -0.3, 0.1]
 
 
@@ -49,6 +50,7 @@ def pairs():
 
 
 CASES = list(pairs())
+SMOOTH = {"law": "hunt_crossley", "friction": "smooth"}
 
 
 def touching(bodies, settings):
@@ -72,10 +74,8 @@ def contact_forces(world, params, state):
     return alone.forces(state, dt=1e-3)
 
 
-@pytest.mark.parametrize("bodies, settings", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
-def test_gradients_are_exact_while_bodies_touch(bodies, settings):
-    world, params, state = touching(bodies, settings)
-    names = ["a_b.contact_stiffness", "a_b.contact_dissipation", "a_b.friction", "a_b.friction_stiffness"]
+def check_pair(world, params, state, names):
+    """Gradients by both states and the named parameters, while the bodies touch."""
     found = contact_forces(world, params, state)
     assert all(float(f.abs().max()) > 0.1 for f in found.values())
 
@@ -88,7 +88,31 @@ def test_gradients_are_exact_while_bodies_touch(bodies, settings):
     inputs = {f"q_{n}": q for n, (q, _) in state.sets.items()} | {f"u_{n}": u for n, (_, u) in state.sets.items()}
     values = {n: params.get(n, torch.tensor(0.8, dtype=DOUBLE)) for n in names}
     inputs |= {name.replace(".", "__"): value.clone() for name, value in values.items()}
-    check_gradient(forces, inputs, tolerance=1e-6, step=1e-6)
+    return check_gradient(forces, inputs, tolerance=1e-6, step=1e-6)
+
+
+@pytest.mark.parametrize("bodies, settings", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_gradients_are_exact_while_bodies_touch(bodies, settings):
+    check_pair(*touching(bodies, settings), NAMES)
+
+
+#: One of each kind of pair: rigid body and particles, corner and triangles, rigid bodies, two skins.
+QUICK = ("box-box",)
+KINDS = (*QUICK, "sphere-cloth", "corner-cloth", "jelly-cloth")
+
+
+@pytest.mark.parametrize(
+    "bodies, settings",
+    [pytest.param(*c[1:], id=c[0], marks=() if c[0] in QUICK else pytest.mark.slow) for c in CASES if c[0] in KINDS],
+)
+@pytest.mark.parametrize("smoothing", [0.5, 0.2])
+def test_gradients_of_smooth_friction_are_exact(bodies, settings, smoothing):
+    """Of the smoothing too; sticking and sliding both say something of friction and its stiffness."""
+    world, params, state = touching(bodies, {**settings, "law": SMOOTH})
+    params = params.replace(**{"a_b.friction_smoothing": torch.tensor(smoothing, dtype=DOUBLE)})
+    found = check_pair(world, params, state, [*NAMES, "a_b.friction_smoothing"])
+    sliding = {one.name: abs(one.autograd) for one in found if one.name.startswith("a_b__friction")}
+    assert len(sliding) == 3 and min(sliding.values()) > 1e-6, sliding
 
 
 @pytest.mark.parametrize("bodies, settings", [c[1:] for c in CASES], ids=[c[0] for c in CASES])

@@ -15,7 +15,9 @@ import functools
 import math
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
@@ -49,7 +51,7 @@ def check_restitution(restitution: float) -> None:
 
 def dissipation_of(restitution: Tensor, reference_speed: Tensor) -> Tensor:
     """The same of tensors that broadcast, differentiable in both."""
-    x: Tensor = _Dissipation.apply(restitution)  # type: ignore[no-untyped-call]
+    x: Tensor = _Dissipation.apply(restitution)[0]  # type: ignore[no-untyped-call]
     return x / reference_speed
 
 
@@ -57,26 +59,48 @@ class _Dissipation(torch.autograd.Function):
     """x(e), and by the implicit function theorem dx/de = e x (1 + x) / (1 - e x - e^2 (1 + x))."""
 
     @staticmethod
-    def forward(ctx: Any, restitution: Tensor) -> Tensor:
-        e = restitution.detach().double()
-        # With x = (1 - exp(-s)) / e, what is left is a function of s >= 0 that changes sign once, far from rounding.
-        low, high = torch.zeros_like(e), 2.0 + 1.0 / e
-        for _ in range(100):
-            s = 0.5 * (low + high)
-            x = -torch.expm1(-s) / e
-            before = x * (1.0 + e) - torch.log1p(x) - s > 0.0
-            low, high = torch.where(before, s, low), torch.where(before, high, s)
-        x = -torch.expm1(-0.5 * (low + high)) / e
-        slope = e * x * (1.0 + x) / (1.0 - e * x - e * e * (1.0 + x))
+    def forward(restitution: Tensor) -> tuple[Tensor, Tensor]:
+        """x and its slope."""
+        e = restitution.detach().double().cpu().numpy()
+        x = _x_of(e)
         # Near e = 1 both parts vanish; the limit is -3/2.
-        ctx.save_for_backward(torch.where(x > 1e-6, slope, torch.full_like(x, -1.5)).to(restitution.dtype))
-        return x.to(restitution.dtype)
+        ended = x <= 1e-6
+        below = np.where(ended, 1.0, 1.0 - e * x - e * e * (1.0 + x))
+        slope = np.where(ended, -1.5, e * x * (1.0 + x) / below)
+        return torch.as_tensor(x).to(restitution), torch.as_tensor(slope).to(restitution)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int], restitution: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        found: tuple[Tensor, Tensor] = _Dissipation.apply(restitution)  # type: ignore[no-untyped-call]
+        return found, (in_dims[0], in_dims[0])
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor) -> Tensor:
         (slope,) = ctx.saved_tensors
         found: Tensor = cotangents[0] * slope
         return found
+
+
+def _x_of(e: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x of each, one by one: a number does not depend on those beside it."""
+    values, places = np.unique(e, return_inverse=True)
+    return np.array([_x_at(float(value)) for value in values])[places].reshape(e.shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _x_at(e: float) -> float:
+    """By bisection: with x = (1 - exp(-s)) / e, what is left is a function of s >= 0 that changes sign once, far from
+    rounding."""
+    low, high = 0.0, 2.0 + 1.0 / e
+    while low < (s := 0.5 * (low + high)) < high:
+        x = -math.expm1(-s) / e
+        low, high = (s, high) if x * (1.0 + e) - math.log1p(x) - s > 0.0 else (low, s)
+    return -math.expm1(-s) / e
 
 
 def damping_ratio(restitution: float) -> float:

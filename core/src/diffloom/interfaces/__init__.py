@@ -28,7 +28,7 @@ from diffloom.interfaces.params import Params, ParamSpec
 from diffloom.interfaces.renderer import Capabilities, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.stress import Stress, join_stresses
-from diffloom.interfaces.surface import Material, Surface, Texture
+from diffloom.interfaces.surface import FaceMaterials, Material, Surface, Texture
 
 __getattr__ = renamed_names(__name__, {"OwnStep": "CustomStep"})
 
@@ -43,6 +43,7 @@ __all__ = [
     "DirectionalLight",
     "Dynamics",
     "ExampleSettings",
+    "FaceMaterials",
     "ForceTerm",
     "Gradient",
     "HarmonicLight",

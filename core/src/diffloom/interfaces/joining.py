@@ -11,30 +11,49 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces.errors import InputError
-from diffloom.interfaces.surface import Surface, Texture, vertex_colours
+from diffloom.interfaces.surface import FaceMaterials, Material, Surface, Texture, vertex_colours
 
 _GREY = 0.5
 
 
 def join(surfaces: Sequence[Surface]) -> Surface:
-    """One surface of several with the same material.
+    """One surface of several; faces keep their materials.
 
     Frames must agree, or be 1 for what does not change. Where one has a texture, all are laid into one image: textures
     side by side, and the colours of the others beside them, exactly. Textures must have the same filter.
     """
     if not surfaces:
         raise InputError("join: got no surfaces; expected at least one")
-    if any(s.material != surfaces[0].material for s in surfaces):
-        raise InputError("join: the surfaces have different materials; expected the same for all")
     vertices = _same_frames([s.vertices for s in surfaces])
     starts = torch.tensor([0, *(int(s.vertices.shape[1]) for s in surfaces)]).cumsum(0)
     faces = torch.cat([s.faces + start for s, start in zip(surfaces, starts[:-1], strict=True)])
-    material, whole = surfaces[0].material, torch.cat(vertices, dim=1)
+    material, whole = _material(surfaces), torch.cat(vertices, dim=1)
     if any(s.texture is not None for s in surfaces):
         return Surface(whole, faces, texture=_atlas(surfaces), material=material)
     grey = torch.full((3,), _GREY, dtype=whole.dtype, device=whole.device)
     colours = _same_frames([vertex_colours(s, grey) for s in surfaces])
     return Surface(whole, faces, colours=torch.cat(colours, dim=-2), material=material)
+
+
+def _material(surfaces: Sequence[Surface]) -> Material | FaceMaterials:
+    """The one material of all, or those of their faces; materials that are equal count once."""
+    kept: list[Material] = []
+    numbers = []
+    for surface in surfaces:
+        own = torch.tensor([_number(material, kept) for material in surface.materials])
+        index = surface.material.index if isinstance(surface.material, FaceMaterials) else None
+        numbers.append(own[torch.zeros(len(surface.faces), dtype=torch.int64) if index is None else index])
+    return kept[0] if len(kept) == 1 else FaceMaterials(tuple(kept), torch.cat(numbers))
+
+
+def _number(material: Material, kept: list[Material]) -> int:
+    """Its place among ``kept``, to which it is added where it is new. Tensors are compared as objects."""
+    for number, other in enumerate(kept):
+        pairs = [(value, vars(other)[name]) for name, value in vars(material).items()]
+        if all(a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b) for a, b in pairs):
+            return number
+    kept.append(material)
+    return len(kept) - 1
 
 
 def _same_frames(values: list[Tensor]) -> list[Tensor]:

@@ -22,7 +22,7 @@ class Capabilities:
     outputs: of "rgba", "silhouette", "depth", "face_index". gradients: inputs that receive exact gradients, of
     "vertices", "colours", "texture", "light", "eye", "rotation", "focal". dtypes: precisions it computes in.
     shadings: values of Material.shading it draws. per_frame: of "colours" and "image", what may differ from frame to
-    frame (``Surface.colours``, ``Texture.image``).
+    frame (``Surface.colours``, ``Texture.image``). materials: whether faces may have materials of their own.
     """
 
     outputs: frozenset[str]
@@ -30,6 +30,7 @@ class Capabilities:
     dtypes: frozenset[torch.dtype]
     shadings: frozenset[str] = frozenset({"unlit", "lambert", "phong"})
     per_frame: frozenset[str] = frozenset()
+    materials: bool = False
 
 
 class Renderer(ABC):

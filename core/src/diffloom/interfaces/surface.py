@@ -10,6 +10,7 @@ from torch import Tensor
 
 from diffloom.deprecation import renamed_attributes
 from diffloom.interfaces.errors import InputError, check_choice, check_shape
+from diffloom.interfaces.light import Colour
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,45 @@ class Material:
     """
 
     shading: Literal["unlit", "lambert", "phong"] = "unlit"
-    ambient: Tensor | float = 1.0
-    diffuse: Tensor | float = 1.0
-    specular: Tensor | float = 1.0
+    ambient: Colour = 1.0
+    diffuse: Colour = 1.0
+    specular: Colour = 1.0
     shininess: Tensor | float = 64.0
 
     def __post_init__(self) -> None:
         check_choice("Material.shading", self.shading, ("unlit", "lambert", "phong"))
+
+
+@dataclass(frozen=True)
+class FaceMaterials:
+    """Several materials on one surface: materials, and index (faces,) int64, which of them each face has.
+
+    A renderer that draws them says so in ``Capabilities.materials``.
+    """
+
+    materials: tuple[Material, ...]
+    index: Tensor
+
+    def __post_init__(self) -> None:
+        if not self.materials or not all(isinstance(material, Material) for material in self.materials):
+            raise InputError(f"FaceMaterials.materials: got {self.materials!r}; expected one Material or more")
+        check_shape("FaceMaterials.index", self.index, ("faces",))
+        if self.index.dtype != torch.int64:
+            raise InputError(f"FaceMaterials.index: got {self.index.dtype}; expected int64 numbers of materials")
+        if self.index.numel():
+            least, most = (int(bound) for bound in torch.aminmax(self.index))
+            if not 0 <= least <= most < len(self.materials):
+                raise InputError(
+                    f"FaceMaterials.index: numbers run from {least} to {most}; expected 0 to {len(self.materials) - 1}"
+                )
+
+    @property
+    def shading(self) -> str:
+        """For code that knows of one material only: there is no one answer."""
+        raise InputError(
+            f"Surface.material: it has {len(self.materials)} materials, of different faces, and one was asked for; "
+            "draw it with softras or dibr, or give all bodies the same material"
+        )
 
 
 @dataclass(frozen=True)
@@ -64,6 +97,7 @@ class Surface:
     colours: None (mid grey), (3,) for all, (faces, 3) or (vertices, 3) rgb in 0..1; ``colour_per`` says which of the
     last two is meant. (frames, faces, 3) or (frames, vertices, 3) changes them over time. texture: instead of colours.
     Vertices, colours and images of a texture have the same number of frames, or 1 for what does not change.
+    material: of all faces, or FaceMaterials.
     normals are computed by the renderer from the vertices.
     """
 
@@ -72,7 +106,7 @@ class Surface:
     colours: Tensor | None = None
     colour_per: Literal["vertex", "face"] = "vertex"
     texture: Texture | None = None
-    material: Material = field(default_factory=Material)
+    material: Material | FaceMaterials = field(default_factory=Material)
 
     def __post_init__(self) -> None:
         check_shape("Surface.vertices", self.vertices, ("frames", "vertices", 3))
@@ -93,7 +127,17 @@ class Surface:
             check_shape(f"Surface.colours (per {self.colour_per})", self.colours, (3,), (rows, 3), ("frames", rows, 3))
             if self.texture is not None:
                 raise InputError("Surface: got both colours and a texture; give one of them")
+        if isinstance(self.material, FaceMaterials) and len(self.material.index) != len(self.faces):
+            raise InputError(
+                f"FaceMaterials.index: got {len(self.material.index)} numbers for {len(self.faces)} faces; expected "
+                "one each"
+            )
         self._check_frames()
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """All its materials."""
+        return self.material.materials if isinstance(self.material, FaceMaterials) else (self.material,)
 
     def _check_frames(self) -> None:
         counts = self._counts()
@@ -126,7 +170,7 @@ class Surface:
         colours: Tensor | None = None,
         colour_per: Literal["vertex", "face"] = "vertex",
         texture: Texture | None = None,
-        material: Material | None = None,
+        material: Material | FaceMaterials | None = None,
     ) -> Surface:
         """The same moving mesh, coloured otherwise."""
         return replace(

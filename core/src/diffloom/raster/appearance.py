@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Surface
+from diffloom.interfaces import FaceMaterials, Surface
 
 from .cut import Split
 from .layout import Layout
@@ -100,6 +100,20 @@ def _repeated(faces: int, step: int, device: str) -> Topology:
 def _counted(triangles: int, device: str) -> Topology:
     """A row of its own for every corner."""
     return topology_of(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)
+
+
+def face_materials(surface: Surface, split: Split | None) -> Tensor:
+    """(faces,) int32: the number of each face's material, of the triangles where faces were cut; empty where a surface
+    has one."""
+    if not isinstance(surface.material, FaceMaterials):
+        return _no_numbers(str(surface.faces.device))
+    numbers = surface.material.index.to(torch.int32)
+    return numbers if split is None else numbers[split.face.long()]
+
+
+@functools.lru_cache(maxsize=8)
+def _no_numbers(device: str) -> Tensor:
+    return torch.zeros(0, dtype=torch.int32, device=device)
 
 
 def frames_of_points(surface: Surface, frames: int) -> Tensor:

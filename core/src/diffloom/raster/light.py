@@ -112,10 +112,18 @@ def vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
     return check_magnitude(what, tensor)
 
 
-def light_tables(material: Material, lights: Sequence[Light], dtype: torch.dtype, device: torch.device) -> Lights:
-    """Tables of ``lights``, or of DEFAULT_LIGHTS when there are none; kept where all is plain numbers."""
-    make = _kept_tables if all(_of_numbers(thing) for thing in (material, *lights)) else _tables
-    return make(material, tuple(lights), dtype, device)
+def light_tables(
+    materials: Sequence[Material], lights: Sequence[Light], dtype: torch.dtype, device: torch.device
+) -> Lights:
+    """Tables of ``lights`` on each material, or of DEFAULT_LIGHTS when there are none; kept where all is plain
+    numbers."""
+    make = _kept_tables if all(_of_numbers(thing) for thing in (*materials, *lights)) else _tables
+    return make(tuple(materials), tuple(lights), dtype, device)
+
+
+def strongest_shading(materials: Sequence[Material]) -> int:
+    """The shading by which all of them can be drawn: the others are it without highlights, or without lights."""
+    return max(SHADINGS[material.shading] for material in materials)
 
 
 def _of_numbers(thing: object) -> bool:
@@ -127,10 +135,30 @@ def _is_number(value: object) -> bool:
     return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
 
 
-def _tables(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device) -> Lights:
+def _tables(
+    materials: tuple[Material, ...], lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device
+) -> Lights:
+    """Rows of each material, one after the other."""
+    mixed = len({material.shading for material in materials}) > 1
+    each = [_table(material, lights, dtype, mixed) for material in materials]
+    kinds = each[0].kinds.to(device)
+    ambient, table, harmonics, shininess = (
+        torch.stack([getattr(one, name) for one in each]).to(device)
+        for name in ("ambient", "table", "harmonics", "shininess")
+    )
+    return Lights(ambient, kinds, table, harmonics, shininess)
+
+
+def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mixed: bool) -> Lights:
+    """Of one material. mixed: whether others that are drawn with it have another shading; it is then told by factors:
+    no highlight is a specular factor of 0, and no light an ambient one of 1 alone."""
+    if mixed and material.shading == "unlit":
+        return _unlit(_table(Material("lambert"), lights, dtype, False))
     ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
     diffuse = rgb("Material.diffuse", material.diffuse, dtype)
     specular = rgb("Material.specular", material.specular, dtype)
+    if mixed and material.shading != "phong":
+        specular = torch.zeros_like(specular)
     rows, kinds = [], []
     for light in lights or DEFAULT_LIGHTS:
         if isinstance(light, AmbientLight):
@@ -150,8 +178,13 @@ def _tables(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, d
     table = torch.stack(rows) if rows else torch.zeros((0, 9), dtype=dtype)
     shininess = as_float_tensor("Material.shininess", material.shininess, dtype)
     shininess = check_magnitude("Material.shininess", check_shape("Material.shininess", shininess, (), (1,))).reshape(1)
-    number = torch.tensor(kinds, dtype=torch.int32)
-    return Lights(*(part.to(device) for part in (ambient, number, table, harmonics, shininess)))
+    return Lights(ambient, torch.tensor(kinds, dtype=torch.int32), table, harmonics, shininess)
+
+
+def _unlit(lit: Lights) -> Lights:
+    """The own colour as it is, in tables of the shape of ``lit``."""
+    ambient, table = torch.ones_like(lit.ambient), torch.cat([lit.table[:, :3], torch.zeros_like(lit.table[:, 3:])], 1)
+    return Lights(ambient, lit.kinds, table, torch.zeros_like(lit.harmonics), lit.shininess)
 
 
 _kept_tables = functools.lru_cache(maxsize=32)(_tables)
@@ -167,19 +200,25 @@ def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
 def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
     """What stands in for lights where nothing is lit."""
     zeros = functools.partial(torch.zeros, dtype=dtype, device=device)
-    return Lights(zeros(3), torch.zeros(0, dtype=torch.int32, device=device), zeros((0, 9)), zeros((0, 3)), zeros(1))
+    kinds = torch.zeros(0, dtype=torch.int32, device=device)
+    return Lights(zeros((1, 3)), kinds, zeros((1, 0, 9)), zeros((1, 0, 3)), zeros((1, 1)))
 
 
 def table_columns(lights: Lights) -> int:
     """Columns of the table that cotangents of lights are summed in."""
-    return LIGHTS + 9 * int(lights.table.shape[0]) + 3 * int(lights.harmonics.shape[0])
+    materials, count, harmonics = (
+        int(n) for n in (lights.table.shape[0], lights.table.shape[1], lights.harmonics.shape[1])
+    )
+    return materials * (LIGHTS + 9 * count + 3 * harmonics)
 
 
-def table_cotangents(sums: Tensor, lights: int) -> dict[str, Tensor]:
-    """Cotangents by the names of ``Lights``, from a table's sums over its rows."""
+def table_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
+    """Cotangents by the names of ``Lights``, whose ``table`` this is, from a table's sums over its rows."""
+    materials, count = (int(n) for n in table.shape[:2])
+    of = sums.reshape(materials, -1)
     return {
-        "ambient": sums[AMBIENT : AMBIENT + 3],
-        "shininess": sums[SHININESS : SHININESS + 1],
-        "table": sums[LIGHTS : LIGHTS + 9 * lights].reshape(lights, 9),
-        "harmonics": sums[LIGHTS + 9 * lights :].reshape(-1, 3),
+        "ambient": of[:, AMBIENT : AMBIENT + 3],
+        "shininess": of[:, SHININESS : SHININESS + 1],
+        "table": of[:, LIGHTS : LIGHTS + 9 * count].reshape(materials, count, 9),
+        "harmonics": of[:, LIGHTS + 9 * count :].reshape(materials, -1, 3),
     }

@@ -1,11 +1,11 @@
 """Light on a run of surface points, and the adjoint: the same law as diffloom.raster.light.
 
-lights: see records.Lights.
+lights: see records.Lights; m: the number of the points' material among its rows.
 """
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, device, dot3, had3, ld3, length3, maximum, mul3, sub3, where
+from diffloom.kernels import add3, device, dot3, had3, length3, maximum, mul3, sub3, where
 
 from .lane_kernels import total
 from .power_kernels import expv, logv
@@ -45,27 +45,27 @@ def harmonic(k, n, like):
 
 
 @device
-def irradiance(n, harmonics):
+def irradiance(m, n, harmonics):
     """Light from all around on points with unit normal n; zero without harmonics."""
     total = mul3(n, harmonics.dtype.type(0.0))
-    for k in range(harmonics.shape[0]):
+    for k in range(harmonics.shape[1]):
         y = harmonic(k, n, harmonics)
-        total = add3(total, (y * harmonics[k, 0], y * harmonics[k, 1], y * harmonics[k, 2]))
+        total = add3(total, (y * harmonics[m, k, 0], y * harmonics[m, k, 1], y * harmonics[m, k, 2]))
     return total
 
 
 @device
-def irradiance_adjoint(n, harmonics, adj):
+def irradiance_adjoint(m, n, harmonics, adj):
     """Cotangent of n for irradiance."""
     R = harmonics.dtype.type
     x, y, z = n
-    if harmonics.shape[0] == 0:
+    if harmonics.shape[1] == 0:
         return mul3(n, R(0.0))
     two = R(2.0)
-    a1, a2 = harmonic_weight(1, harmonics, adj), harmonic_weight(2, harmonics, adj)
-    a3, a4 = harmonic_weight(3, harmonics, adj), harmonic_weight(4, harmonics, adj)
-    a5, a6 = harmonic_weight(5, harmonics, adj), harmonic_weight(6, harmonics, adj)
-    a7, a8 = harmonic_weight(7, harmonics, adj), harmonic_weight(8, harmonics, adj)
+    a1, a2 = harmonic_weight(m, 1, harmonics, adj), harmonic_weight(m, 2, harmonics, adj)
+    a3, a4 = harmonic_weight(m, 3, harmonics, adj), harmonic_weight(m, 4, harmonics, adj)
+    a5, a6 = harmonic_weight(m, 5, harmonics, adj), harmonic_weight(m, 6, harmonics, adj)
+    a7, a8 = harmonic_weight(m, 7, harmonics, adj), harmonic_weight(m, 8, harmonics, adj)
     return (
         R(Y1) * a3 + R(Y2) * (a4 * y + a7 * z) + R(Y22) * two * a8 * x,
         R(Y1) * a1 + R(Y2) * (a4 * x + a5 * z) - R(Y22) * two * a8 * y,
@@ -74,9 +74,9 @@ def irradiance_adjoint(n, harmonics, adj):
 
 
 @device
-def harmonic_weight(k, harmonics, adj):
+def harmonic_weight(m, k, harmonics, adj):
     """Cotangent of the k-th harmonic."""
-    return adj[0] * harmonics[k, 0] + adj[1] * harmonics[k, 1] + adj[2] * harmonics[k, 2]
+    return adj[0] * harmonics[m, k, 0] + adj[1] * harmonics[m, k, 1] + adj[2] * harmonics[m, k, 2]
 
 
 @device
@@ -95,9 +95,9 @@ def unit3_adjoint(u, scale, free, adj):
 
 
 @device
-def towards(k, lights, position):
+def towards(m, k, lights, position):
     """From the surface to light k."""
-    place = ld3(lights.table, k)
+    place = (lights.table[m, k, 0], lights.table[m, k, 1], lights.table[m, k, 2])
     if lights.kinds[k] == POINT:
         return sub3(place, position)
     # A direction is the same everywhere; the zero makes it lanes.
@@ -105,64 +105,65 @@ def towards(k, lights, position):
 
 
 @device
-def highlight(n, l, view, cosine, lights):
+def highlight(m, n, l, view, cosine, lights):
     """max(v.r, 0)^shininess with r = 2 (n.l) n - l, and v.r; both as if 1 where there is none."""
     R = lights.table.dtype.type
     aligned = R(2.0) * cosine * dot3(view, n) - dot3(view, l)
     lit = (aligned > R(DARKEST)) & (cosine > R(0.0))
     aligned = where(lit, aligned, R(1.0))
-    return where(lit, expv(lights.shininess[0] * logv(aligned)), R(0.0)), aligned
+    return where(lit, expv(lights.shininess[m, 0] * logv(aligned)), R(0.0)), aligned
 
 
 @device
-def light_sum(n, view, position, lights, highlights):
+def light_sum(m, n, view, position, lights, highlights):
     """Diffuse and specular light on points with unit normal n, seen from the unit direction view."""
     table = lights.table
     R = table.dtype.type
-    diffuse = irradiance(n, lights.harmonics)
+    diffuse = irradiance(m, n, lights.harmonics)
     specular = mul3(n, R(0.0))
     for k in range(lights.kinds.shape[0]):
-        l, scale, free = unit3(towards(k, lights, position), lights.table)
+        l, scale, free = unit3(towards(m, k, lights, position), lights.table)
         cosine = dot3(n, l)
         lit = maximum(cosine, R(0.0))
-        diffuse = add3(diffuse, (lit * table[k, 3], lit * table[k, 4], lit * table[k, 5]))
+        diffuse = add3(diffuse, (lit * table[m, k, 3], lit * table[m, k, 4], lit * table[m, k, 5]))
         if highlights:
-            peak, aligned = highlight(n, l, view, cosine, lights)
-            specular = add3(specular, (peak * table[k, 6], peak * table[k, 7], peak * table[k, 8]))
+            peak, aligned = highlight(m, n, l, view, cosine, lights)
+            specular = add3(specular, (peak * table[m, k, 6], peak * table[m, k, 7], peak * table[m, k, 8]))
     return diffuse, specular
 
 
 @device
-def light_sum_adjoint(n, view, position, lights, highlights, adj_diffuse, adj_specular):
+def light_sum_adjoint(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
     """Cotangents of n, view and position for light_sum."""
     diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-        n, view, position, lights, highlights, adj_diffuse, adj_specular
+        m, n, view, position, lights, highlights, adj_diffuse, adj_specular
     )
     return adj_n, adj_view, adj_position
 
 
 @device
-def light_sum_both(n, view, position, lights, highlights, adj_diffuse, adj_specular):
+def light_sum_both(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
     """What light_sum gives and what light_sum_adjoint gives: directions and highlights are found once for both."""
     table = lights.table
     R = table.dtype.type
     zero = R(0.0)
-    diffuse, specular = irradiance(n, lights.harmonics), mul3(n, zero)
-    adj_n = irradiance_adjoint(n, lights.harmonics, adj_diffuse)
+    diffuse, specular = irradiance(m, n, lights.harmonics), mul3(n, zero)
+    adj_n = irradiance_adjoint(m, n, lights.harmonics, adj_diffuse)
     adj_view, adj_position = mul3(n, zero), mul3(n, zero)
     for k in range(lights.kinds.shape[0]):
-        l, scale, free = unit3(towards(k, lights, position), lights.table)
+        l, scale, free = unit3(towards(m, k, lights, position), lights.table)
         cosine = dot3(n, l)
         lit = maximum(cosine, zero)
-        diffuse = add3(diffuse, (lit * table[k, 3], lit * table[k, 4], lit * table[k, 5]))
-        adj_cosine = adj_diffuse[0] * table[k, 3] + adj_diffuse[1] * table[k, 4] + adj_diffuse[2] * table[k, 5]
+        diffuse = add3(diffuse, (lit * table[m, k, 3], lit * table[m, k, 4], lit * table[m, k, 5]))
+        adj_cosine = adj_diffuse[0] * table[m, k, 3] + adj_diffuse[1] * table[m, k, 4] + adj_diffuse[2] * table[m, k, 5]
         adj_cosine = where(cosine > zero, adj_cosine, zero)
         adj_l = mul3(n, zero)
         if highlights:
-            peak, aligned = highlight(n, l, view, cosine, lights)
-            specular = add3(specular, (peak * table[k, 6], peak * table[k, 7], peak * table[k, 8]))
-            adj_peak = adj_specular[0] * table[k, 6] + adj_specular[1] * table[k, 7] + adj_specular[2] * table[k, 8]
-            adj_aligned = adj_peak * lights.shininess[0] * peak / aligned
+            peak, aligned = highlight(m, n, l, view, cosine, lights)
+            specular = add3(specular, (peak * table[m, k, 6], peak * table[m, k, 7], peak * table[m, k, 8]))
+            gloss = table[m, k, 6], table[m, k, 7], table[m, k, 8]
+            adj_peak = dot3(adj_specular, gloss)
+            adj_aligned = adj_peak * lights.shininess[m, 0] * peak / aligned
             twice = R(2.0) * adj_aligned
             adj_view = add3(adj_view, sub3(mul3(n, twice * cosine), mul3(l, adj_aligned)))
             adj_n = add3(adj_n, mul3(view, twice * cosine))
@@ -176,22 +177,23 @@ def light_sum_both(n, view, position, lights, highlights, adj_diffuse, adj_specu
 
 
 @device
-def light_row_adjoint(k, n, view, position, lights, highlights, adj_diffuse, adj_specular):
+def light_row_adjoint(m, k, n, view, position, lights, highlights, adj_diffuse, adj_specular):
     """Cotangents of row k of lights (place, diffuse, specular: three vec3) and its part of the shininess's."""
     table = lights.table
     R = table.dtype.type
     zero = R(0.0)
-    l, scale, free = unit3(towards(k, lights, position), lights.table)
+    l, scale, free = unit3(towards(m, k, lights, position), lights.table)
     cosine = dot3(n, l)
     lit = maximum(cosine, zero)
-    adj_cosine = adj_diffuse[0] * table[k, 3] + adj_diffuse[1] * table[k, 4] + adj_diffuse[2] * table[k, 5]
+    adj_cosine = adj_diffuse[0] * table[m, k, 3] + adj_diffuse[1] * table[m, k, 4] + adj_diffuse[2] * table[m, k, 5]
     adj_cosine = where(cosine > zero, adj_cosine, zero)
     adj_l = mul3(n, zero)
     adj_colour, adj_shininess = mul3(n, zero), zero * cosine
     if highlights:
-        peak, aligned = highlight(n, l, view, cosine, lights)
-        adj_peak = adj_specular[0] * table[k, 6] + adj_specular[1] * table[k, 7] + adj_specular[2] * table[k, 8]
-        adj_aligned = adj_peak * lights.shininess[0] * peak / aligned
+        peak, aligned = highlight(m, n, l, view, cosine, lights)
+        gloss = table[m, k, 6], table[m, k, 7], table[m, k, 8]
+        adj_peak = dot3(adj_specular, gloss)
+        adj_aligned = adj_peak * lights.shininess[m, 0] * peak / aligned
         adj_l = mul3(view, -adj_aligned)
         adj_cosine = adj_cosine + R(2.0) * adj_aligned * dot3(view, n)
         adj_colour = mul3(adj_specular, peak)
@@ -201,7 +203,7 @@ def light_row_adjoint(k, n, view, position, lights, highlights, adj_diffuse, adj
 
 
 #: Columns of a table of cotangents of what lights the scene: ambient, shininess, eye, then nine for each light, then
-#: the harmonics.
+#: the harmonics; and so again for each further material, whose columns for the eye stay empty.
 AMBIENT, SHININESS, EYE, LIGHTS = 0, 3, 4, 7
 
 
@@ -214,31 +216,33 @@ def add_total3(table, i, column, v):
 
 
 @device
-def light_table_adjoint(i, n, view, position, lights, highlights, adj_diffuse, adj_specular, table):
+def light_table_adjoint(m, i, n, view, position, lights, highlights, adj_diffuse, adj_specular, table):
     """Add a run of points to row i of the table, all but its columns for the eye."""
-    add_total3(table, i, AMBIENT, adj_diffuse)
-    for k in range(lights.kinds.shape[0]):
+    count, harmonics = lights.kinds.shape[0], lights.harmonics.shape[1]
+    at = m * (LIGHTS + 9 * count + 3 * harmonics)
+    add_total3(table, i, at + AMBIENT, adj_diffuse)
+    for k in range(count):
         place, diffuse, specular, shine = light_row_adjoint(
-            k, n, view, position, lights, highlights, adj_diffuse, adj_specular
+            m, k, n, view, position, lights, highlights, adj_diffuse, adj_specular
         )
-        add_total3(table, i, LIGHTS + 9 * k, place)
-        add_total3(table, i, LIGHTS + 9 * k + 3, diffuse)
-        add_total3(table, i, LIGHTS + 9 * k + 6, specular)
-        table[i, SHININESS] += total(shine)
-    first = LIGHTS + 9 * lights.kinds.shape[0]
-    for k in range(lights.harmonics.shape[0]):
+        add_total3(table, i, at + LIGHTS + 9 * k, place)
+        add_total3(table, i, at + LIGHTS + 9 * k + 3, diffuse)
+        add_total3(table, i, at + LIGHTS + 9 * k + 6, specular)
+        table[i, at + SHININESS] += total(shine)
+    first = at + LIGHTS + 9 * count
+    for k in range(harmonics):
         y = harmonic(k, n, lights.harmonics)
         add_total3(table, i, first + 3 * k, (adj_diffuse[0] * y, adj_diffuse[1] * y, adj_diffuse[2] * y))
 
 
 @device
-def lit_colour(colour, n, view, position, lights, highlights):
+def lit_colour(m, colour, n, view, position, lights, highlights):
     """Colour under the lights: own colour x (ambient + diffuse) + specular."""
-    diffuse, specular = light_sum(n, view, position, lights, highlights)
-    return add3(had3(colour, add3(diffuse, ld_ambient(lights))), specular)
+    diffuse, specular = light_sum(m, n, view, position, lights, highlights)
+    return add3(had3(colour, add3(diffuse, ld_ambient(m, lights))), specular)
 
 
 @device
-def ld_ambient(lights):
+def ld_ambient(m, lights):
     """Light from everywhere."""
-    return lights.ambient[0], lights.ambient[1], lights.ambient[2]
+    return lights.ambient[m, 0], lights.ambient[m, 1], lights.ambient[m, 2]

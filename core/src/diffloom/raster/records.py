@@ -161,10 +161,11 @@ class Texels(NamedTuple):
 
 
 class Lights(NamedTuple):
-    """What lights a scene, the material's factors multiplied in; as tensors these are differentiable.
+    """What lights a scene, the factors of each material multiplied in; as tensors these are differentiable.
 
-    ambient: (3,). kinds: (lights,) int32, POINT or DIRECTIONAL. table: (lights, 9) position [m] or direction, diffuse
-    rgb, specular rgb. harmonics: (9, 3) coefficients, or (0, 3) for none. shininess: (1,).
+    ambient: (materials, 3). kinds: (lights,) int32, POINT or DIRECTIONAL. table: (materials, lights, 9) position [m] or
+    direction, diffuse rgb, specular rgb. harmonics: (materials, 9, 3) coefficients, or (materials, 0, 3) for none.
+    shininess: (materials, 1).
     """
 
     ambient: Any

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Camera, Capabilities, InputError, Light, Surface
+from diffloom.interfaces import Camera, Capabilities, FaceMaterials, InputError, Light, Surface
 from diffloom.interfaces.errors import check_choice, check_magnitude
 
 from .project import frames_of
@@ -35,7 +35,13 @@ def check_scene(
             f'"{wanted}" (in Python: model.params({allowed})), or use the native back end'
         )
     _check_numbers(surface, camera)
-    check_choice("Material.shading", surface.material.shading, capabilities.shadings)
+    if isinstance(surface.material, FaceMaterials) and not capabilities.materials:
+        raise InputError(
+            f"Surface.material: got {len(surface.materials)} materials, and this renderer draws one for all faces; use "
+            "one whose capabilities.materials says so (softras and dibr, native), or give all bodies the same"
+        )
+    for material in surface.materials:
+        check_choice("Material.shading", material.shading, capabilities.shadings)
     if surface.texture is not None:
         _check_texture(surface)
     return frames_of(vertices, camera, _check_appearance(surface, capabilities))

@@ -29,7 +29,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.simulation import simulate
-from diffloom_fitting.scene import Sampling, Scene, Sensor, View
+from diffloom_fitting.scene import Sampling, Scene, Sensor, View, coordinates
 
 if TYPE_CHECKING:
     from diffloom_fitting.objective import Objective
@@ -87,13 +87,12 @@ def _seen(objective: Objective, params: Params, values: Mapping[str, Tensor]) ->
             scene.model, params, dt=scene.dt, steps=whole.save[-1], save=whole.save, integrator=scene.integrator,
             gradient=NoGradient(), control=scene.control_with(values, whole.save[-1]),
         )  # fmt: skip
-        if len(path.sets) > 1:
-            raise BatchError("the states of several node sets are not taken apart by scene")
         surface = batch_surface(scene.model, path, params) if outputs else None
     count = int(params.batch or 1)
+    every = coordinates(path)
     found: list[dict[str, View]] = [{} for _ in range(count)]
     for label, target in objective.target.by_view().items():
-        states = _at_frames(path.q, parts[label])
+        states = _at_frames(every, parts[label])
         if surface is None:
             for b in range(count):
                 found[b][label] = View(None, states[b], None, target.times)

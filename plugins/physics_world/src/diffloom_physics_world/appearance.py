@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, Model, Surface
+from diffloom.interfaces import InputError, Material, Model, Surface
 
 
 @dataclass(frozen=True)
 class BodyAppearance:
-    """Colour or texture of a body; its model's own when neither is given.
+    """Colour or texture of a body, and its material; its model's own where they are not given.
 
     colour: rgb 0..1. texture: (height, width, 3) image 0..1 that the model lays over its surface.
     """
 
     colour: tuple[float, float, float] | None = None
     texture: Tensor | None = None
+    material: Material | None = None
 
     def apply(self, surface: Surface, name: str, model: Model) -> Surface:
         """``surface`` shown so."""
@@ -30,17 +31,20 @@ class BodyAppearance:
             lay = getattr(model, "texture", None)
             if lay is None:
                 raise InputError(f"body {name!r}: {type(model).__name__} has no texture coordinates; give a colour")
-            return surface.with_appearance(texture=lay(self.texture.to(like)))
+            return surface.with_appearance(texture=lay(self.texture.to(like)), material=self.material)
         if self.colour is not None:
-            return surface.with_appearance(colours=torch.tensor(self.colour, dtype=like.dtype, device=like.device))
-        return surface
+            colours = torch.tensor(self.colour, dtype=like.dtype, device=like.device)
+            return surface.with_appearance(colours=colours, material=self.material)
+        return surface if self.material is None else replace(surface, material=self.material)
 
 
 def read_appearance(table: Mapping[str, Any], place: str) -> BodyAppearance:
-    """From the keys ``colour`` and ``texture`` of a body's table; texture: an image file, or the image itself."""
-    unknown = sorted(set(table) - {"colour", "texture"})
+    """From the keys ``colour``, ``texture`` and ``material`` of a body's table. texture: an image file, or the image
+    itself. material: a Material, or a table of its fields."""
+    unknown = sorted(set(table) - {"colour", "texture", "material"})
     if unknown:
-        raise InputError(f"{place}: got {unknown[0]!r}; a body's table has name, model, colour and texture")
+        raise InputError(f"{place}: got {unknown[0]!r}; a body's table has name, model, colour, texture and material")
+    material = _material(table.get("material"), place)
     colour, image = table.get("colour"), table.get("texture")
     if colour is not None and image is not None:
         raise InputError(f"{place}: got both a colour and a texture; give one of them")
@@ -48,8 +52,34 @@ def read_appearance(table: Mapping[str, Any], place: str) -> BodyAppearance:
         values = tuple(float(c) for c in colour) if isinstance(colour, (list, tuple)) else ()
         if len(values) != 3 or not all(0.0 <= c <= 1.0 for c in values):
             raise InputError(f"{place}: colour: got {colour!r}; expected three numbers 0..1, red, green and blue")
-        return BodyAppearance(colour=(values[0], values[1], values[2]))
-    return BodyAppearance(texture=None if image is None else _image(image, place))
+        return BodyAppearance(colour=(values[0], values[1], values[2]), material=material)
+    return BodyAppearance(texture=None if image is None else _image(image, place), material=material)
+
+
+def _material(given: object, place: str) -> Material | None:
+    if given is None or isinstance(given, Material):
+        return given
+    known = [f.name for f in fields(Material)]
+    if not isinstance(given, Mapping) or not set(given) <= set(known):
+        raise InputError(f"{place}: material: got {given!r}; expected a Material, or a table of {', '.join(known)}")
+    values = {key: value if key == "shading" else _factor(value, place, key) for key, value in given.items()}
+    shiny = "specular" in given or "shininess" in given
+    try:
+        return Material(**{"shading": "phong" if shiny else "lambert", **values})
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+def _factor(given: Any, place: str, key: str) -> float | tuple[float, ...] | Tensor:
+    """A number of a material, or three of them, red, green and blue; tensors as they are."""
+    if isinstance(given, Tensor):
+        return given
+    several = isinstance(given, (list, tuple)) and len(given) == 3 and key != "shininess"
+    numbers = list(given) if several else [given]
+    if any(isinstance(n, bool) or not isinstance(n, (int, float)) or not 0.0 <= n < float("inf") for n in numbers):
+        wanted = "a number" if key == "shininess" else "a number, or three for red, green and blue"
+        raise InputError(f"{place}: material: {key}: got {given!r}; expected {wanted}, 0 or more")
+    return tuple(float(n) for n in numbers) if several else float(numbers[0])
 
 
 def _image(given: object, place: str) -> Tensor:

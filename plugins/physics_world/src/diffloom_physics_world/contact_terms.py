@@ -14,9 +14,10 @@ from torch import Tensor
 from diffloom.contact import ContactLaw, contact_rows
 from diffloom.contact.corner_rows import corner_slots, power_of_two
 from diffloom.contact.touching import TouchingBodies, TouchingSkin
-from diffloom.dynamics import NodeSet, NodeTerm, Stage, broadcast
+from diffloom.dynamics import NodeSet, NodeTerm, Stage
 from diffloom.dynamics.carried_bodies import carried_term
 from diffloom.dynamics.node_sets import Named
+from diffloom.geometry.incidence import take
 from diffloom_physics_world.contacts import has_skin, is_particles
 
 
@@ -117,10 +118,8 @@ def triangle_terms(
     on_particles, on_bodies = body_triangle(law.normal(), law.friction.functions())
     measure, push_corners, force, push_corners_adjoint, adjoint = on_particles
     faces, count = skin.faces, len(skin.faces)
-    # A triangle has the mean of its corners' parameters.
-    corners = torch.from_numpy(faces.astype(np.int64))
-    mean = {key: broadcast(value, (skin.nodes.count,))[corners].mean(dim=1) for key, value in skin.values.items()}
-    mine = contact_rows(law, mean, count)
+    corners = faces.astype(np.int64)
+    mine = contact_rows(law, {key: _mean_of_corners(value, corners) for key, value in skin.values.items()}, count)
     own = contact_rows(law, bodies.values, bodies.nodes.count)
     points = bodies.bodies.points.arrays
     balls: tuple[tuple[int, int], Literal["float"]] = ((count, 4), "float")
@@ -139,6 +138,12 @@ def triangle_terms(
             on=bodies.name, reads=skin.name, shared=OTHERS,
         ),
     )  # fmt: skip
+
+
+def _mean_of_corners(value: Tensor, corners: NDArray[np.int64]) -> Tensor:
+    """Of each triangle, of values of the particles: (faces,), added one by one, of many scenes too."""
+    a, b, c = take(value, corners).unbind(-1)
+    return (a + b + c) / 3.0
 
 
 def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from diffloom.contact import ContactLaw, contact_law, contact_values
 from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom.dynamics import NodeSet, broadcast
+from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
 from diffloom.namespaces import check_name
+from diffloom.transforms import concrete
 from diffloom_physics_world.bodies import Body
 
 _SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")
@@ -164,12 +167,18 @@ def _all_free(nodes: NodeSet) -> NodeSet:
     """The same nodes; those that are held have the mean mass of the others, so that they touch as hard."""
     arrays = []
     for name, value in nodes.arrays:
-        if name == "inverse_mass":
-            free = value > 0
-            mean = value[free].mean() if bool(free.any()) else torch.ones((), dtype=value.dtype)
-            value = torch.where(free, value, mean)
+        if name == "inverse_mass" and not bool((concrete(value) > 0).all()):
+            value = torch.where(value > 0, value, _mean_of_positive(value))
         arrays.append((name, value))
     return replace(nodes, arrays=tuple(arrays))
+
+
+def _mean_of_positive(value: Tensor) -> Tensor:
+    """Of (n,), 1 where there are none; (1,), summed in a fixed order, of many scenes too."""
+    free = (value > 0).to(value.dtype)
+    total = assemble(torch.stack([value * free, free], dim=1), np.zeros(value.shape[0], dtype=np.int64), 1)
+    count = total[:, 1]
+    return torch.where(count > 0, total[:, 0] / count.clamp_min(1.0), torch.ones_like(count))
 
 
 @cache

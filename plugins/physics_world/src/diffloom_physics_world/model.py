@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.contact.touching import TouchingSkin
 from diffloom.dynamics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom.interfaces import (
-    BatchError,
     Control,
     InputError,
     Model,
@@ -82,6 +82,7 @@ class World(Model):
         self.contacts = read_contacts(contacts, self.bodies, able, contact)
         taken = {body.name for body in self.bodies} | {c.name for c in self.contacts}
         self.attachments = read_attachments(attachments, self._by_name, systems, taken)
+        self._edges = {name: length for body in self.bodies for name, length in _edges(body, systems[body.name])}
         parts = [(body.name, body.model.specs) for body in self.bodies]
         parts += [(contact.name, contact.specs) for contact in self.contacts]
         parts += [(attachment.name, attachment.specs) for attachment in self.attachments]
@@ -103,7 +104,7 @@ class World(Model):
 
     def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
         if batch is not None:
-            raise BatchError("World: its scenes cannot be run at once; run them one by one")
+            return super().params(dtype, batch=batch, **values)
         specs = {spec.name: spec for spec in self.specs}
         check_names("World", specs, values)
         # Here already, so that what is wrong is told under the name it was given.
@@ -139,19 +140,16 @@ class World(Model):
         systems = [body.dynamics(body.params(params, params.dtype), control) for body in self.bodies]
         sets = {name: nodes for system in systems for name, nodes in system.sets.items()}
         terms: list[Term] = [term for system in systems for term in system.terms]
-        start = self.initial_state(params) if self.contacts or self.attachments else None
         for contact in self.contacts:
-            assert start is not None
-            terms += self._contact(contact, params, sets, start)
+            terms += self._contact(contact, params, sets)
+        start = self.initial_state(params) if self.attachments else None
         for attachment in self.attachments:
             assert start is not None
             own = Params(below(attachment.name, params), params.dtype)
             terms += attachment.terms(own, Control(below(attachment.name, control)), start, sets)
         return Mechanics(sets, tuple(terms))
 
-    def _contact(
-        self, contact: Contact, params: Params, sets: Mapping[str, NodeSet], start: State
-    ) -> Iterable[Term]:  # fmt: skip
+    def _contact(self, contact: Contact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
         """Contact of every set of one body with every set of the other."""
         for a, b in itertools.product(*(self._touching(name, sets) for name in contact.between)):
             if not meets(a[1], b[1]):
@@ -163,14 +161,13 @@ class World(Model):
                 for name, nodes in (a, b)
             ]
             if thickness is None:
-                lengths = [edge_length(start[side.name].q, side.faces) for side in sides if both]
-                thickness = THICKNESS * min(lengths) if both else 0.0
+                thickness = THICKNESS * min(self._edges[side.name] for side in sides) if both else 0.0
             terms = [*contact_terms(contact.name, contact.law, sides[0], sides[1], thickness)]
             if not both:
-                terms += self._triangles(contact, sides, start)
+                terms += self._triangles(contact, sides)
             yield from (carried(term, sides) for term in terms)
 
-    def _triangles(self, contact: Contact, sides: Sequence[Side], start: State) -> Iterable[NodeTerm]:
+    def _triangles(self, contact: Contact, sides: Sequence[Side]) -> Iterable[NodeTerm]:
         """Points of rigid bodies against triangles. A point needs a skin that it does not cross in a step; a ball that
         is large beside the triangles is one itself."""
         skin = next((side for side in sides if len(side.faces)), None)
@@ -178,7 +175,7 @@ class World(Model):
             return
         (other,) = (side for side in sides if side is not skin)
         roundness = other.bodies.points.roundness
-        thickness = np.maximum(THICKNESS * edge_length(start[skin.name].q, skin.faces) - roundness, 0.0)
+        thickness = np.maximum(THICKNESS * self._edges[skin.name] - roundness, 0.0)
         if contact.thickness is not None:
             thickness = np.full(len(roundness), contact.thickness)
         yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
@@ -217,3 +214,13 @@ class World(Model):
         if name not in self._by_name:
             raise InputError(f"no body is called {name!r}; there are {', '.join(self._by_name)}")
         return self._by_name[name].model
+
+
+def _edges(body: Body, system: Mechanics) -> Iterable[tuple[str, float]]:
+    """The mean length [m] of the edges of each node set's triangles, as the model starts by default: what a thickness
+    follows from is the same whatever is sought, and in all scenes of a batch."""
+    start, _ = body.state(body.model.params(torch.float64))
+    for name, nodes in system.sets.items():
+        touches = nodes.touches
+        faces = touches.faces if isinstance(touches, TouchingSkin) else np.zeros((0, 3), np.int32)
+        yield name, edge_length(start[name], faces)

@@ -34,8 +34,9 @@ def given_points(points: Tensor, valid: Any, arena: Arena) -> Source:
 def unshaded(arena: Arena) -> Surfacing:
     """Values stay what they are."""
     kinds = arena.ints(0)
-    lights = Lights(arena.floats(3), kinds, arena.floats(0, 9), arena.floats(0, 3), arena.floats(1))
-    return Surfacing(0, 0, 0, Texels(1, 1, 1, 0, arena.floats(1, 1, 3)), arena.floats(1, 3), kinds, lights)
+    lights = Lights(arena.floats(1, 3), kinds, arena.floats(1, 0, 9), arena.floats(1, 0, 3), arena.floats(1, 1))
+    texels = Texels(1, 1, 1, 0, arena.floats(1, 1, 3))
+    return Surfacing(0, 0, 0, texels, arena.floats(1, 3), kinds, kinds, kinds, lights)
 
 
 class Rasterise(torch.autograd.Function):

@@ -89,6 +89,8 @@ def shade(
     planes = Planes(channels, soft, deep, ground, colour, depth)
     if by_frame:
         surfacing = surfacing._replace(frame=arena.ints(covered))
+    if surfacing.face_material.shape[0]:
+        surfacing = surfacing._replace(material=arena.ints(covered))
     plan.run(
         "shade", plan.setup, source.screen, drawn.triangles.inner, drawn.triangles.edges, drawn.coverage.face_index,
         pixels, features, values, surfacing, rgb, drawn.mask.miss, planes,

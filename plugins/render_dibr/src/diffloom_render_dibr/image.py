@@ -24,14 +24,16 @@ class Style(NamedTuple):
     """What is drawn, besides tensors that carry gradients.
 
     colour: whether colours are wanted; else only mask and depth are. shading: 0 unlit, 1 lambert, 2 phong. kinds: of
-    the lights, see raster.records. background: rgb. far: depth where nothing is shown [m], None if depth is not wanted.
-    shown: whether triangles are wanted. valid: (triangles,) flags, or empty for all.
+    the lights, see raster.records. material: (faces,) numbers of materials, empty where there is one. background: rgb.
+    far: depth where nothing is shown [m], None if depth is not wanted. shown: whether triangles are wanted. valid:
+    (triangles,) flags, or empty for all.
     """
 
     colour: bool
     shading: int
     appearance: Appearance
     kinds: Any
+    material: Any
     background: tuple[float, float, float]
     far: float | None
     shown: bool
@@ -99,7 +101,10 @@ def _scene(plan: Plan, style: Style, tensors: tuple[Tensor, ...]) -> tuple[Sourc
     by_point = _joined(given["normals"].reshape(-1, 3), world) if style.shading else arena.floats(world.shape[0], 0)
     lights = Lights(given["ambient"], style.kinds, given["table"], given["harmonics"], given["shininess"])
     shades, texels = int(style.shading > 0 or style.textured), Texels(*made.mode, given["image"])
-    surfacing = Surfacing(shades, style.shading, int(style.textured), texels, given["eye"], arena.ints(0), lights)
+    surfacing = Surfacing(
+        shades, style.shading, int(style.textured), texels, given["eye"], arena.ints(0), style.material, arena.ints(0),
+        lights,
+    )  # fmt: skip
     return source, features_of(by_point, given["values"], made.corners, made.stride), surfacing
 
 
@@ -134,5 +139,5 @@ def _by_name(plan: Plan, style: Style, given: dict[str, Tensor], found: Found) -
     if found.image is not None:
         named["image"] = tensor(found.image)
     if found.lights is not None:
-        named.update(table_cotangents(tensor(found.lights), int(given["table"].shape[0])))
+        named.update(table_cotangents(tensor(found.lights), given["table"]))
     return named

@@ -115,7 +115,7 @@ def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -
         per_vertex = own.dim() > 1 and surface.colour_per == "vertex"
         at_corners = own[..., faces, :] if per_vertex else own.expand(*own.shape[:-2], faces.shape[0], 3)[..., None, :]
         parts.append(at_corners.expand(frames, -1, 3, -1))
-    if colour and surface.material.shading != "unlit":
+    if colour and surface.materials[0].shading != "unlit":
         parts += [vertex_normals(vertices, faces)[:, faces], vertices[:, faces]]
     return torch.cat(parts, dim=-1)
 
@@ -130,10 +130,11 @@ def _image(
         shown = values[covered]
         own = shown[:, 1:3] if surface.texture is not None else shown[:, 1:4]
         colour = own if surface.texture is None else sample_texture(surface.texture, own, frame)
-        if surface.material.shading != "unlit":
+        (material,) = surface.materials
+        if material.shading != "unlit":
             eye = camera.eye if camera.eye.dim() == 1 else camera.eye[frame]
             lit = shown[:, 1 + own.shape[1] :]
-            colour = shade(colour, lit[:, 3:6], lit[:, :3], eye, surface.material, lights)
+            colour = shade(colour, lit[:, 3:6], lit[:, :3], eye, material, lights)
         ground = values.new_tensor(settings.background).expand(*covered.shape, 3)
         rgb = ground.masked_scatter(covered[..., None], colour)
         rgba = torch.cat([rgb, mask[..., None]], dim=-1)

@@ -21,8 +21,8 @@ from diffloom.raster import (
     light_tables,
     whole_layout,
 )
-from diffloom.raster.appearance import frames_of_points, no_image, point_normals
-from diffloom.raster.light import SHADINGS, no_lights
+from diffloom.raster.appearance import face_materials, frames_of_points, no_image, point_normals
+from diffloom.raster.light import no_lights, strongest_shading
 from diffloom.raster.soft_mask import ALL
 
 from .image import Draw, Style
@@ -75,16 +75,17 @@ def draw(
     """The outputs asked for."""
     colour, far = "rgba" in outputs, camera.far if "depth" in outputs else None
     made = appearance(surface, split, plan.layout)
-    shading = SHADINGS[surface.material.shading] if colour else 0
+    shading = strongest_shading(surface.materials) if colour else 0
     tables, normals = no_lights(points.dtype, points.device), no_image(points.dtype, points.device)
     if shading:
-        tables = light_tables(surface.material, lights, points.dtype, points.device)
+        tables = light_tables(surface.materials, lights, points.dtype, points.device)
         normals = point_normals(surface, split, plan.layout)
     valid = plan.arena.flags(0)
     if plan.settings.kaolin and renderer.culls:
         valid = array_of(_turned_to(points, surface.faces, camera))
     kinds, index = array_of(tables.kinds), "face_index" in outputs
-    style = Style(colour, shading, made, kinds, renderer.background, far, index, valid)
+    numbers = array_of(face_materials(surface, split))
+    style = Style(colour, shading, made, kinds, numbers, renderer.background, far, index, valid)
     planes, depth, shown = Draw.apply(  # type: ignore[no-untyped-call]
         plan, style, points, *camera_tensors(camera), normals, made.values if colour else made.values[:, :0],
         made.image, tables.ambient, tables.table, tables.harmonics, tables.shininess,

@@ -17,7 +17,7 @@ from .interpolation_kernels import interpolate, interpolate_adjoint
 from .kaolin_coverage_kernels import from_plane, kaolin_cover, kaolin_set_up, to_plane
 from .kaolin_mask_kernels import kaolin_soften, kaolin_soften_adjoint
 from .listing_kernels import count_pixels, lay_ground, list_pixels, name_frames, put, running_sum, take
-from .shading_kernels import name_pixels, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
+from .shading_kernels import name_materials, name_pixels, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
 
 
 def prepare(setup, source, triangles, frame, bins):
@@ -69,6 +69,8 @@ def shade(setup, screen, inner, edges, face_index, pixels, features, values, sur
     launch_runs(setup.lanes * chunks, interpolate, setup.rules, setup.length, mesh, pixels, screen, features, values)
     launch(min(surfacing.frame.shape[0], 1) * (mesh.frame_start.shape[0] - 1), name_pixels, mesh.frame_start,
            pixels.counts.first, surfacing.frame)
+    launch(min(surfacing.material.shape[0], 1) * n, name_materials, pixels.counts.first, surfacing.face_material,
+           surfacing.material)
     launch_runs(surfacing.shades * rgb.shape[1], shade_pixels, surfacing, values.value, rgb)
     with together:
         launch(chunks, put, planes.channels, planes.channels + planes.soft, setup.length, pixels, rgb, planes.colour)

@@ -97,7 +97,8 @@ class Values(NamedTuple):
 class Surfacing(NamedTuple):
     """How values become colours. shades: 0 if they are colours already. shading: 0 unlit, 1 lambert, 2 phong.
 
-    eye: (frames or 1, 3). frame: (pixels,) the frame of each pixel, empty where nothing asks for it.
+    eye: (frames or 1, 3). frame: (pixels,) the frame of each pixel, empty where nothing asks for it. face_material:
+    (faces,) numbers of their materials, and material: (pixels,) that of each pixel; both empty where there is one.
     """
 
     shades: int
@@ -106,6 +107,8 @@ class Surfacing(NamedTuple):
     texels: Texels
     eye: Any
     frame: Any
+    face_material: Any
+    material: Any
     lights: Lights
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -21,6 +21,7 @@ CAPABILITIES = Capabilities(
     gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
     dtypes=frozenset({torch.float32, torch.float64}),
     per_frame=frozenset({"colours", "image"}),
+    materials=True,
 )
 
 
@@ -83,7 +84,7 @@ class DibrRenderer(Renderer):
 
     @property
     def capabilities(self) -> Capabilities:
-        return CAPABILITIES
+        return replace(CAPABILITIES, materials=self.backend != "kaolin")
 
     def render(
         self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
@@ -102,4 +103,5 @@ class DibrRenderer(Renderer):
             return self.backend == "kaolin"
         from .kaolin_backend import why_unavailable
 
-        return surface.vertices.is_cuda and why_unavailable() is None
+        one = len(surface.materials) == 1
+        return one and surface.vertices.is_cuda and why_unavailable() is None

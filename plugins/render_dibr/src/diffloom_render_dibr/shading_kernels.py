@@ -61,6 +61,14 @@ def eye_of(e, surfacing):
 
 
 @device
+def material_of(e, surfacing):
+    """The number of the material of a run, all of whose pixels show one triangle."""
+    if surfacing.material.shape[0] > 0:
+        return surfacing.material[first_of(e)]
+    return 0
+
+
+@device
 def place_and_normal(e, surfacing, value):
     """Position, and unit normal and direction to the eye with what unit3 tells of them."""
     position = row3(value, 3, e)
@@ -73,7 +81,8 @@ def shade_pixels(e, surfacing, value, rgb):
     colour, by_u, by_v = own_colour(e, surfacing, value)
     if surfacing.shading > 0:
         position, n, view = place_and_normal(e, surfacing, value)
-        colour = lit_colour(colour, n[0], view[0], position, surfacing.lights, surfacing.shading == 2)
+        m = material_of(e, surfacing)
+        colour = lit_colour(m, colour, n[0], view[0], position, surfacing.lights, surfacing.shading == 2)
     set_row3(rgb, 0, e, colour)
 
 
@@ -87,9 +96,9 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
     if surfacing.shading > 0:
         d = 6
         position, n, view = place_and_normal(e, surfacing, value)
-        highlights, adj_diffuse = surfacing.shading == 2, had3(adj, colour)
+        m, highlights, adj_diffuse = material_of(e, surfacing), surfacing.shading == 2, had3(adj, colour)
         diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-            n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj
+            m, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj
         )
         adj_towards = unit3_adjoint(view[0], view[1], view[2], adj_view)
         set_row3(adj_value, 0, e, unit3_adjoint(n[0], n[1], n[2], adj_n))
@@ -99,9 +108,9 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
         if wants.table:
             i = first_of(e) // width_of(e)
             light_table_adjoint(
-                i, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj, adjoint.table
+                m, i, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj, adjoint.table
             )
-        adj_own = had3(adj, add3(diffuse, ld_ambient(surfacing.lights)))
+        adj_own = had3(adj, add3(diffuse, ld_ambient(m, surfacing.lights)))
     if surfacing.textured:
         adj_value[d, e], adj_value[d + 1, e] = dot3(by_u, adj_own), dot3(by_v, adj_own)
         if wants.texture:
@@ -127,6 +136,13 @@ def sum_eye(t, frame_start, first, adj_eye, sums):
     for k in range(first[frame_start[t]], first[frame_start[t + 1]]):
         x, y, z = x + adj_eye[0, k], y + adj_eye[1, k], z + adj_eye[2, k]
     sums[t, 0], sums[t, 1], sums[t, 2] = x, y, z
+
+
+@device
+def name_materials(t, first, face_material, material):
+    """material[k]: that of triangle t, for the pixels that show it."""
+    for k in range(first[t], first[t + 1]):
+        material[k] = face_material[t % face_material.shape[0]]
 
 
 @device

@@ -196,7 +196,7 @@ def render(
         job = Job(
             scene, params, mi.UInt32(index.reshape(-1)), mi.UInt32(corners.numpy().astype(np.uint32).reshape(-1)),
             int(values.shape[-1]), None if texture is None else reader(texture),
-            shader(surface.material, lights, eyes[k]), True, renderer.samples, renderer.gradient_samples,
+            shader(surface.materials[0], lights, eyes[k]), True, renderer.samples, renderer.gradient_samples,
             renderer.seed_of(k),
         )  # fmt: skip
         given = points[k], lit_rows[k], values[k], image[k]

@@ -88,7 +88,7 @@ def _bsdf(renderer: MitsubaRenderer, surface: Surface, image: Tensor | None) -> 
         bitmap = mi.Bitmap(np.ascontiguousarray(image.detach().numpy(), np.float32))
         kind = "bilinear" if surface.texture is not None and surface.texture.filter == "bilinear" else "nearest"
         colour = {"type": "bitmap", "bitmap": bitmap, "raw": True, "filter_type": kind, "wrap_mode": "clamp"}
-    if surface.material.shading == "phong":
+    if surface.materials[0].shading == "phong":
         coated = {"type": "principled", "base_color": colour, "roughness": renderer.gloss, "specular": 0.5}
         return {"type": "twosided", "bsdf": coated}
     return {"type": "twosided", "bsdf": {"type": "diffuse", "reflectance": colour}}

@@ -136,13 +136,13 @@ def blend_adjoint(
             if lighting.shading > 0 and wants.colour:
                 adj_lit = adj_own
                 lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shaded_adjoint(
-                    colour, q, point_at, frame, lighting, adj_lit
+                    t, colour, q, point_at, frame, lighting, adj_lit
                 )
                 positions = add_weighted(positions, q, adj_position)
                 normals = add_weighted(normals, q, adj_normal)
                 if wants.table:
                     shaded_table_adjoint(
-                        i, colour, q, point_at, frame, lighting, adj_lit, adj_eye, adjoint.table
+                        t, i, colour, q, point_at, frame, lighting, adj_lit, adj_eye, adjoint.table
                     )
             adj_p, adj_z = weight_adjoint(
                 t, frame, row, here, p, fall, z, weighs, lit, mesh, fade, background, coverage, images, g, gd

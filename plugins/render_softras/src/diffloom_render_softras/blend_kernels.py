@@ -69,7 +69,7 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
             if wants.colour:
                 rows = value_rows(t, frame, triangles.swapped, surfacing)
                 own, by_u, by_v = own_colour(q, rows, frame, surfacing)
-                c = shaded(own, q, point_rows(t, triangles.swapped, mesh), frame, lighting)
+                c = shaded(t, own, q, point_rows(t, triangles.swapped, mesh), frame, lighting)
                 r, g, b = r + w * c[0], g + w * c[1], b + w * c[2]
     share = one / mass
     planes[frame, 0, row, here], planes[frame, 1, row, here] = r * share, g * share

@@ -20,8 +20,8 @@ from diffloom.raster import (
     light_tables,
     whole_layout,
 )
-from diffloom.raster.appearance import frames_of_points, no_image, point_normals
-from diffloom.raster.light import SHADINGS, no_lights
+from diffloom.raster.appearance import face_materials, frames_of_points, no_image, point_normals
+from diffloom.raster.light import no_lights, strongest_shading
 
 from .drawing import prepare
 from .plan import Plan, Softness, plan_of
@@ -90,15 +90,16 @@ def shade(
     background: tuple[float, float, float],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Planes of rgb and alpha, and depth; lights: None where no colours are wanted."""
-    points, material = scene.points, surface.material
-    shading = 0 if lights is None else SHADINGS[material.shading]
+    points, materials = scene.points, surface.materials
+    shading = 0 if lights is None else strongest_shading(materials)
     layout, kind, device = scene.plan.layout, points.dtype, points.device
     made = appearance(surface, scene.split, layout)
     tables, normals = no_lights(kind, device), no_image(kind, device)
     if shading:
-        tables = light_tables(material, lights or (), kind, device)
+        tables = light_tables(materials, lights or (), kind, device)
         normals = point_normals(surface, scene.split, layout)
-    style = Style(lights is not None, made, shading, array_of(tables.kinds), background)
+    numbers = array_of(face_materials(surface, scene.split))
+    style = Style(lights is not None, made, shading, array_of(tables.kinds), numbers, background)
     planes, depth = Blend.apply(  # type: ignore[no-untyped-call]
         scene.plan, style, points, *camera_tensors(camera), normals, made.values, made.image, tables.ambient,
         tables.table, tables.harmonics, tables.shininess,

@@ -181,11 +181,12 @@ class _Drawing:
 
         corners = surface.faces[face]
         colour = self._own_colours(frame, face, corners, mixed)
-        if surface.material.shading != "unlit":
+        (material,) = surface.materials
+        if material.shading != "unlit":
             rows = corners + frame[:, None] * self.vertices.shape[1]
             normals = vertex_normals(self.vertices, surface.faces).reshape(-1, 3)
             position, normal = mixed(self.vertices.reshape(-1, 3), rows), mixed(normals, rows)
-            colour = shade(colour, position, normal, self.eye[frame], surface.material, lights)
+            colour = shade(colour, position, normal, self.eye[frame], material, lights)
         empty = torch.zeros((*hit.shape, 3), dtype=colour.dtype, device=colour.device)
         return empty.masked_scatter(hit[..., None].expand_as(empty), colour)
 

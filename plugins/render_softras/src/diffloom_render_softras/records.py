@@ -87,12 +87,14 @@ class Surfacing(NamedTuple):
 
 
 class Lighting(NamedTuple):
-    """shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3)."""
+    """shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
+    (faces,) numbers of their materials, empty where there is one."""
 
     shading: int
     points: Any
     normals: Any
     eye: Any
+    material: Any
     lights: Lights
 
 

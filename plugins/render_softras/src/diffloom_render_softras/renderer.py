@@ -89,6 +89,7 @@ class SoftRasRenderer(Renderer):
             gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
             dtypes=frozenset({torch.float32, torch.float64}),
             per_frame=frozenset({"colours", "image"}),
+            materials=True,
         )
 
     def render(

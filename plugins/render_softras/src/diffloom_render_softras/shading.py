@@ -24,13 +24,15 @@ from .records import Images, ImagesAdjoint, Lighting, Shading, Surfacing, Wants
 class Style(NamedTuple):
     """What is drawn, besides tensors that carry gradients.
 
-    colour: whether colours are wanted at all. shading: 0 unlit, 1 lambert, 2 phong. kinds: (lights,). background: rgb.
+    colour: whether colours are wanted at all. shading: 0 unlit, 1 lambert, 2 phong. kinds: (lights,). material:
+    (faces,) numbers of materials, empty where there is one. background: rgb.
     """
 
     colour: bool
     appearance: Appearance
     shading: int
     kinds: Any
+    material: Any
     background: tuple[float, float, float]
 
     @property
@@ -81,7 +83,7 @@ def _shading(style: Style, drawing: Drawing, given: dict[str, Tensor]) -> Shadin
     surfacing = Surfacing(int(made.textured), texels, made.corners.faces, made.stride, array["values"])
     lights = Lights(array["ambient"], style.kinds, array["table"], array["harmonics"], array["shininess"])
     points, eye = drawing.source.points, drawing.source.cameras.eye
-    lighting = Lighting(style.shading, points, array["normals"].reshape(-1, 3), eye, lights)
+    lighting = Lighting(style.shading, points, array["normals"].reshape(-1, 3), eye, style.material, lights)
     return Shading(surfacing, lighting, kept_numbers(drawing.plan.layout.arena, style.background))
 
 
@@ -164,7 +166,7 @@ class _Adjoint:
         depends on its threads."""
         layout, eye = self.plan.layout, self.given["eye"]
         sums = layout.arena.tensor(rows.sum(0))
-        found.update(table_cotangents(sums, int(self.given["table"].shape[0])))
+        found.update(table_cotangents(sums, self.given["table"]))
         if self.style.shading < 2:
             return
         part = sums[None, EYE : EYE + 3]

@@ -100,22 +100,33 @@ def place_and_normal(q, rows, frame, lighting):
 
 
 @device
-def shaded(colour, q, rows, frame, lighting):
+def material_of(t, lighting):
+    """The number of triangle t's material."""
+    count = lighting.material.shape[0]
+    if count > 0:
+        return lighting.material[t % count]
+    return 0
+
+
+@device
+def shaded(t, colour, q, rows, frame, lighting):
     """Colour under the lights."""
     if lighting.shading == 0:
         return colour
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    return lit_colour(colour, n[0], view[0], position, lighting.lights, lighting.shading == 2)
+    m = material_of(t, lighting)
+    return lit_colour(m, colour, n[0], view[0], position, lighting.lights, lighting.shading == 2)
 
 
 @device
-def shaded_adjoint(colour, q, rows, frame, lighting, adj):
+def shaded_adjoint(t, colour, q, rows, frame, lighting, adj):
     """Lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
     position, n, view = place_and_normal(q, rows, frame, lighting)
+    m = material_of(t, lighting)
     diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-        n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj
+        m, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj
     )
-    factor = add3(diffuse, ld_ambient(lighting.lights))
+    factor = add3(diffuse, ld_ambient(m, lighting.lights))
     adj_normal = unit3_adjoint(n[0], n[1], n[2], adj_n)
     adj_eye = unit3_adjoint(view[0], view[1], view[2], adj_view)
     adj_position = sub3(adj_position, adj_eye)
@@ -124,23 +135,25 @@ def shaded_adjoint(colour, q, rows, frame, lighting, adj):
 
 
 @device
-def shaded_table_adjoint(i, colour, q, rows, frame, lighting, adj, adj_eye, table):
+def shaded_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, table):
     """Add the cotangents of eye and lights to row i of a table. What ``shaded_adjoint`` found is found again: kept for
     the few draws that ask for this, it took registers from all others."""
     position, n, view = place_and_normal(q, rows, frame, lighting)
     add_total3(table, i, EYE, adj_eye)
+    m = material_of(t, lighting)
     light_table_adjoint(
-        i, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj, table
+        m, i, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj, table
     )
 
 
 @device
-def lit_factor(q, rows, frame, lighting):
+def lit_factor(t, q, rows, frame, lighting):
     """What the own colour is multiplied with: ambient + diffuse light, or 1."""
     R = lighting.points.dtype.type
     if lighting.shading == 0:
         one = q[0] * R(0.0) + R(1.0)
         return one, one, one
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    diffuse, specular = light_sum(n[0], view[0], position, lighting.lights, False)
-    return add3(diffuse, ld_ambient(lighting.lights))
+    m = material_of(t, lighting)
+    diffuse, specular = light_sum(m, n[0], view[0], position, lighting.lights, False)
+    return add3(diffuse, ld_ambient(m, lighting.lights))

@@ -49,7 +49,7 @@ def texture_adjoint(
             if anyl(weighs):
                 colour, depth, share = load_saved(frame, row, here, images)
                 part = where(weighs, p * expv(behind) * share, R(0.0))
-                factor = lit_factor(q, point_at, frame, lighting)
+                factor = lit_factor(t, q, point_at, frame, lighting)
                 adj = mul3(g, part)
                 adj = adj[0] * factor[0], adj[1] * factor[1], adj[2] * factor[2]
                 uv = mix2(q, value_at, surfacing.values)

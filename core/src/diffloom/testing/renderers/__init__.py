@@ -1,7 +1,16 @@
 """The checks of a renderer, one file per family."""
 
 from diffloom.testing.checks import Check
-from diffloom.testing.renderers import degenerate, geometry, gradients, images, interface, per_frame, repeatability
+from diffloom.testing.renderers import (
+    degenerate,
+    geometry,
+    gradients,
+    images,
+    interface,
+    materials,
+    per_frame,
+    repeatability,
+)
 
 CHECKS: tuple[Check, ...] = (
     *interface.CHECKS,
@@ -9,6 +18,7 @@ CHECKS: tuple[Check, ...] = (
     *geometry.CHECKS,
     *gradients.CHECKS,
     *per_frame.CHECKS,
+    *materials.CHECKS,
     *repeatability.CHECKS,
     *degenerate.CHECKS,
 )

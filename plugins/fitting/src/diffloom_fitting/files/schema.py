@@ -35,12 +35,14 @@ class BodyTable(Table):
     model: Named = Field(description="its model's registered name, and the arguments it is made with")
     colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
     texture: str | None = Field(None, description="an image laid over it, where the model has texture coordinates")
+    material: dict[str, Any] | None = Field(None, description="its shading, ambient, diffuse, specular and shininess")
 
     @property
     def settings(self) -> dict[str, Any]:
         """As the model "world" takes it."""
         own = {"name": self.name, "model": {"name": self.model.name, **self.model.settings}}
-        return own | {key: v for key, v in (("colour", self.colour), ("texture", self.texture)) if v is not None}
+        shown = {"colour": self.colour, "texture": self.texture, "material": self.material}
+        return own | {key: value for key, value in shown.items() if value is not None}
 
 
 class TimeTable(Table):

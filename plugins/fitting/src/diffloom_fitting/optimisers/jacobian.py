@@ -28,10 +28,11 @@ def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False,
     kept = at.dtype if z.numel() <= 32 else torch.float32
     slopes = torch.empty(z.numel(), at.numel(), dtype=kept)
     h = width or step_size(z.dtype)
-    ahead = objective.residuals_at([_moved(z, i, h) for i in range(z.numel())])
-    behind = objective.residuals_at([_moved(z, i, -h) for i in range(z.numel())]) if central else None
-    for i, there in enumerate(ahead):
-        change = there - at if behind is None else 0.5 * (there - next(behind))
+    ways = (h, -h) if central else (h,)
+    seen = objective.residuals_at([_moved(z, i, way) for i in range(z.numel()) for way in ways])
+    for i in range(z.numel()):
+        there = next(seen)
+        change = 0.5 * (there - next(seen)) if central else there - at
         slopes[i] = (without_jumps(change, objective.prior_numbers) if width is None else change) / h
     return slopes
 

@@ -38,6 +38,11 @@ class Appearance:
         """``surface`` with this look. rest: (vertices, 3), where the pattern is laid on. colour: (3,), when sought."""
         material = surface.material
         if self.shading is not None:
+            if len(surface.materials) > 1:
+                raise InputError(
+                    f"appearance.shading: got {self.shading!r} for bodies with {len(surface.materials)} materials; "
+                    "give each body its material, or none of them one"
+                )
             material = Material(self.shading, self.ambient, self.diffuse, self.specular, self.shininess)
         base = colour
         if base is None and self.colour is not None:

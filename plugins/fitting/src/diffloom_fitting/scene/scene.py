@@ -335,7 +335,8 @@ def _start(model: Model, params: Params) -> Trajectory:
 
 
 def coordinates(trajectory: Trajectory) -> Tensor:
-    """(frames, nodes, dq); of several node sets all numbers of a frame in a row, (frames, numbers)."""
+    """(frames, nodes, dq); of several node sets all numbers of a frame in a row, (frames, numbers). Of a batch
+    both with a leading axis of scenes."""
     if len(trajectory.sets) == 1:
         return trajectory.q
-    return torch.cat([q.flatten(1) for q, _ in trajectory.sets.values()], dim=1)
+    return torch.cat([q.flatten(-2) for q, _ in trajectory.sets.values()], dim=-1)
