@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -25,6 +25,9 @@ from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 from diffloom_fitting.unknowns.short_forms import as_unknowns
+
+#: Objectives of stages that are kept: several starts may be at different stages.
+KEPT_OBJECTIVES = 32
 
 
 @renamed_arguments(held="holdout")
@@ -107,12 +110,27 @@ class Experiment:
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
         """What a stage minimises at one of its iterations."""
         horizon, changes = stage.settings(iteration)
+        # Made once: whoever asks for the same sees the same scene and target, and can be answered together.
+        key = (id(stage), horizon, *changes.items())
+        if key not in self._objectives:
+            if len(self._objectives) >= KEPT_OBJECTIVES:
+                self._objectives.pop(next(iter(self._objectives)))
+            self._objectives[key] = (stage, self._stage_objective(stage, horizon, changes))
+        made = self._objectives[key][1]
+        return made if tie is None else replace(made, tie=tie)
+
+    @cached_property
+    def _objectives(self) -> dict[Hashable, tuple[Stage, Objective]]:
+        """Objectives of stages, and the stages, whose identities are thereby taken."""
+        return {}
+
+    def _stage_objective(self, stage: Stage, horizon: float, changes: Mapping[str, float]) -> Objective:
         loss = stage.loss or self.loss
         of_loss, of_model = (_named_from(prefix, changes) for prefix in (LOSS, PARAMS))
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
-            self.scene.with_params(of_model), self.target, loss, self.layout, tie, self.prior, self.stopwatch,
+            self.scene.with_params(of_model), self.target, loss, self.layout, None, self.prior, self.stopwatch,
             self.differences, self.gaussian, self.costs,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}

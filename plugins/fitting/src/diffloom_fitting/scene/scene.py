@@ -117,6 +117,12 @@ class Scene:
         return self.viewpoint.size
 
     @cached_property
+    def state_size(self) -> int:
+        """How many numbers its state has."""
+        sets = _start(self.model, self.params).sets.values()
+        return sum(q.numel() + u.numel() for q, u in sets)
+
+    @cached_property
     def viewpoints(self) -> dict[str, Viewpoint]:
         """Its cameras by label; a single one has the label "" (or that of ``seen_from``)."""
         found = viewpoints_of(self.camera)
