@@ -29,9 +29,16 @@ class Member:
         self.error: BaseException | None = None
         self._search, self._cancelled = search, False
         self._answers: list[Any] = []
-        self._go, self._stands = threading.Semaphore(0), threading.Semaphore(0)
+        self._go, self._stands = threading.Lock(), threading.Lock()
+        self._go.acquire()
+        self._stands.acquire()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    @property
+    def rank(self) -> int:
+        """When it is to be answered: the largest of its questions' own ``rank``."""
+        return max((getattr(request, "rank", 0) for request in self.asked), default=0)
 
     def resume(self, answers: list[Any]) -> None:
         """Let it run until it asks again or ends; answers: to what it asked before."""
@@ -80,8 +87,13 @@ class Lockstep:
             member.resume([])
 
     def round(self) -> None:
-        """Answer all that wait, and let each run up to its next question."""
+        """Answer those that wait for what comes first, and let each run up to its next question.
+
+        Others wait on, so that searches that have fallen out of step find each other again at what comes last.
+        """
         waiting = [member for member in self.members if not member.ended]
+        first_rank = min(member.rank for member in waiting)
+        waiting = [member for member in waiting if member.rank == first_rank]
         answers = self._answer([request for member in waiting for request in member.asked])
         first = 0
         for member in waiting:

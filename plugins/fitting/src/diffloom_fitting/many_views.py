@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,16 +16,12 @@ from torch import Tensor
 from diffloom import batch_surface
 from diffloom.interfaces import (
     BatchError,
-    Control,
-    Dynamics,
     Gradient,
     Image,
     Model,
     NoGradient,
     Params,
-    ParamSpec,
     SimulationError,
-    State,
     Surface,
     Trajectory,
 )
@@ -155,20 +151,14 @@ def draw_many(
     colours = surface.colours
     if colours is not None and colours.dim() == 3:
         colours = _at_frames(colours.unflatten(0, (count, -1)), sampling)
+    times = sampling.between(path.times)
     step = max(1, MOST_PIXELS // max(1, frames * scene.size[0] * scene.size[1]))
     for first in range(0, count, step):
         part = slice(first, min(first + step, count))
         shades = colours[part].flatten(0, 1) if colours is not None and colours.dim() == 4 else colours
         whole = replace(surface, vertices=vertices[part].flatten(0, 1), colours=shades)
-        image = _drawn(scene, whole, sampling.between(path.times).repeat(part.stop - first), outputs)
+        image = scene.draw_surface(whole, times.repeat(part.stop - first), outputs)
         yield from zip(_frames_of(image, frames), vertices[part].unbind(), strict=True)
-
-
-def _drawn(scene: Scene, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
-    """``surface`` as the scene draws it, whatever model it is of."""
-    rows = torch.zeros(len(times), 1, 1, dtype=surface.vertices.dtype)
-    made = Trajectory(rows, rows, times)
-    return replace(scene, model=_Drawn(scene.model, made, surface)).draw(made, scene.params, {}, outputs)[0]
 
 
 def _frames_of(image: Image, count: int) -> list[Image]:
@@ -176,28 +166,3 @@ def _frames_of(image: Image, count: int) -> list[Image]:
     # Not by slices: the cotangent of each would be an image of all frames.
     parts = {f.name: getattr(image, f.name).split(count) for f in fields(image) if getattr(image, f.name) is not None}
     return [replace(image, **dict(zip(parts, each, strict=True))) for each in zip(*parts.values(), strict=True)]
-
-
-@final
-class _Drawn(Model):
-    """A model of which one trajectory has been drawn already."""
-
-    def __init__(self, model: Model, path: Trajectory, surface: Surface) -> None:
-        self.model, self.path, self.drawn = model, path, surface
-
-    @property
-    def specs(self) -> tuple[ParamSpec, ...]:
-        return self.model.specs
-
-    @property
-    def axes(self) -> Mapping[str, int]:
-        return self.model.axes
-
-    def initial_state(self, params: Params) -> State:
-        return self.model.initial_state(params)
-
-    def dynamics(self, params: Params, control: Control) -> Dynamics:
-        return self.model.dynamics(params, control)
-
-    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        return self.drawn if trajectory is self.path else self.model.surface(trajectory, params)

@@ -53,11 +53,11 @@ class StartsTogether:
         self._steps, self._told = None, {}
 
     def _begin(self, task: int) -> None:
-        """Set out with all that follow ``task``, if they can run together and will, or are likely to."""
+        """Set out with all that follow ``task``, if they can run together and will."""
         self.close()
         experiment, first = self._experiment, self._tasks[task]
-        # The first of several starts is often enough; where it was not, a second may not be either.
-        waits = experiment.enough is not None and not first.probe and task == 0
+        # A start that is enough makes the others needless: then each waits for the one before.
+        waits = experiment.enough is not None and not first.probe
         chosen = []
         for k, other in enumerate(self._tasks[task : task + MOST_STARTS], task):
             if other.start is None or other.probe != first.probe:
@@ -77,7 +77,7 @@ class StartsTogether:
             state = FitState(self._experiment.start(task.start), task=number)
             while state.task == number and not state.finished:
                 state, record = advance(self._experiment, state, ask)
-                self._told[number].append((_without_extras(state), record))
+                self._told[number].append((_without_residuals(state), record))
 
         return search
 
@@ -91,11 +91,11 @@ class StartsTogether:
         return told.popleft()
 
 
-def _without_extras(state: FitState) -> FitState:
-    """Without what can be had again."""
+def _without_residuals(state: FitState) -> FitState:
+    """Without the residuals, which can be had again."""
     if state.progress is None:
         return state
-    return replace(state, progress=replace(state.progress, residuals=None, ahead=None))
+    return replace(state, progress=replace(state.progress, residuals=None))
 
 
 def _after(before: FitState, ahead: FitState, following: list[Task]) -> FitState:

@@ -44,6 +44,11 @@ class Request:
     places: Sequence[Tensor] = ()
     trial: Trial | None = None
 
+    @property
+    def rank(self) -> int:
+        """Who waits for a trial waits for all others: each step of a search begins with one."""
+        return 1 if self.kind == "trial" else 0
+
 
 class Graph:
     """What losses that were simulated together have in common: one backward pass serves all that are asked for."""

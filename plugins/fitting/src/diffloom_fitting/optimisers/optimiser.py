@@ -26,8 +26,7 @@ class Progress:
     z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without. memory: the
     method's own numbers and tensors. evaluations: how often the scene was simulated for a value, gradient or
     residual. rejected: steps that were not finite and were retried smaller. done: why no further step is possible.
-    residuals: at z, where they came along; ahead: what was found for later steps. Neither is kept with a run, since
-    they can be had again.
+    residuals: at z, where they came along; not kept with a run, since they can be had again.
     """
 
     z: Tensor
@@ -38,7 +37,6 @@ class Progress:
     rejected: int = 0
     done: str | None = None
     residuals: Tensor | None = field(default=None, compare=False, repr=False, metadata={"kept": False})
-    ahead: Any = field(default=None, compare=False, repr=False, metadata={"kept": False})
 
 
 class Optimiser(ABC):
