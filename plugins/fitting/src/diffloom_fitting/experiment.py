@@ -17,7 +17,7 @@ from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene import Rollouts, Scene, sample_times
 from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
@@ -104,8 +104,19 @@ class Experiment:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
-            self.stopwatch, self.differences, self.gaussian, self.costs,
+            self.stopwatch, self.differences, self.gaussian, self.costs, rollouts=self._rollouts,
         )  # fmt: skip
+
+    @cached_property
+    def _rollouts(self) -> Rollouts:
+        """The last simulations, with the frames kept aside among what they save: both are looked at in the end."""
+        if self.holdout is None or len(self.holdout) == 0:
+            return Rollouts()
+        scene, steps = self.scene, set[int]()
+        for label, one in self.holdout.by_view().items():
+            times = (one.times + scene.viewpoints[label].time_offset).clamp(0.0, scene.steps * scene.dt)
+            steps |= set(sample_times(times, scene.dt, scene.steps).save)
+        return Rollouts(tuple(sorted(steps)))
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
         """What a stage minimises at one of its iterations."""
@@ -131,7 +142,7 @@ class Experiment:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
             self.scene.with_params(of_model), self.target, loss, self.layout, None, self.prior, self.stopwatch,
-            self.differences, self.gaussian, self.costs,
+            self.differences, self.gaussian, self.costs, enough=stage.stop.loss, rollouts=self._rollouts,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)

@@ -103,7 +103,8 @@ def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | N
         return None
     rows = {name: torch.stack([value[name] for value in values]) for name in values[0]}
     known = {name: value for name, value in scene.params.items() if name not in rows}
-    return Params({**known, **rows}, scene.dtype, batch=len(values), per_scene=frozenset(rows))
+    checked = scene.params.checked - rows.keys()
+    return Params({**known, **rows}, scene.dtype, checked, batch=len(values), per_scene=frozenset(rows))
 
 
 def _seen(

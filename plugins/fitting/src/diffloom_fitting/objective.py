@@ -10,14 +10,14 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, NoGradient, SimulationError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.lockstep import Ask
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.many_views import MOST_PLACES, many_views
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Sampling, Scene, View, sample_times
+from diffloom_fitting.scene import Rollouts, Sampling, Scene, View, sample_times
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trial import Evaluation, Request, Trial
@@ -33,6 +33,7 @@ class Objective:
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
     instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
     pixels. costs: of the controls, added to the loss. ask: who answers instead, together with what others ask.
+    enough: a loss at which no step follows, and so nobody needs a gradient. rollouts: the last simulations.
     """
 
     scene: Scene
@@ -46,10 +47,16 @@ class Objective:
     gaussian: Gaussian | None = None
     costs: ControlCosts | None = None
     ask: Ask | None = field(default=None, compare=False, repr=False)
+    enough: float | None = None
+    rollouts: Rollouts = field(default_factory=Rollouts, compare=False, repr=False)
 
     def asking(self, ask: Ask | None) -> Objective:
         """The same, answered by ``ask``; None: by itself."""
         return self if ask is self.ask else replace(self, ask=ask)
+
+    def low_enough(self, loss: float) -> bool:
+        """Whether nobody needs a gradient."""
+        return self.enough is not None and loss <= self.enough
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
         """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
@@ -78,7 +85,11 @@ class Objective:
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
         whole, parts = self.sampling(values)
         with self.stopwatch.timing("simulate"):
-            made = scene.rollout(values, whole.save, None if gradient else NoGradient())
+            if gradient:
+                made = scene.rollout(values, whole.save)
+                self.rollouts.keep(scene, values, whole.save, made)
+            else:
+                made = self.rollouts.without_gradient(scene, values, whole.save)
         trajectory, params = made.trajectory, made.params
         seen = {}
         for label, target in self.target.by_view().items():
@@ -212,9 +223,7 @@ class Objective:
     @property
     def rounding(self) -> float:
         """A loss that is nothing but rounding error: the mean square of the target's numbers times (4 epsilon)^2."""
-        shown = [t.frames if t.frames is not None else t.masks if t.masks is not None else t.q
-                 for t in self.target.by_view().values()]  # fmt: skip
-        largest = max((float(x.double().square().mean()) for x in shown if x is not None and x.numel()), default=0.0)
+        largest = max((target.mean_square for target in self.target.by_view().values()), default=0.0)
         return (4.0 * torch.finfo(self.scene.dtype).eps) ** 2 * largest
 
     @property
