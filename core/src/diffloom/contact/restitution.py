@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.transforms import untransformed
 
 
 def rebound(dissipation: float, speed: float) -> float:
@@ -37,8 +38,9 @@ def dissipation(restitution: float, reference_speed: float) -> float:
     check_restitution(restitution)
     if not reference_speed > 0.0:
         raise InputError(f"reference_speed: got {reference_speed:g} m/s; expected a positive speed")
-    given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
-    return float(dissipation_of(given[0], given[1]))
+    with untransformed():
+        given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
+        return float(dissipation_of(given[0], given[1]))
 
 
 def check_restitution(restitution: float) -> None:
@@ -49,15 +51,18 @@ def check_restitution(restitution: float) -> None:
 
 def dissipation_of(restitution: Tensor, reference_speed: Tensor) -> Tensor:
     """The same of tensors that broadcast, differentiable in both."""
-    x: Tensor = _Dissipation.apply(restitution)  # type: ignore[no-untyped-call]
-    return x / reference_speed
+    x, _ = _Dissipation.apply(restitution)  # type: ignore[no-untyped-call]
+    found: Tensor = x / reference_speed
+    return found
 
 
 class _Dissipation(torch.autograd.Function):
     """x(e), and by the implicit function theorem dx/de = e x (1 + x) / (1 - e x - e^2 (1 + x))."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, restitution: Tensor) -> Tensor:
+    def forward(restitution: Tensor) -> tuple[Tensor, Tensor]:
         e = restitution.detach().double()
         # With x = (1 - exp(-s)) / e, what is left is a function of s >= 0 that changes sign once, far from rounding.
         low, high = torch.zeros_like(e), 2.0 + 1.0 / e
@@ -69,8 +74,13 @@ class _Dissipation(torch.autograd.Function):
         x = -torch.expm1(-0.5 * (low + high)) / e
         slope = e * x * (1.0 + x) / (1.0 - e * x - e * e * (1.0 + x))
         # Near e = 1 both parts vanish; the limit is -3/2.
-        ctx.save_for_backward(torch.where(x > 1e-6, slope, torch.full_like(x, -1.5)).to(restitution.dtype))
-        return x.to(restitution.dtype)
+        slope = torch.where(x > 1e-6, slope, torch.full_like(x, -1.5))
+        return x.to(restitution.dtype), slope.to(restitution.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(output[1])
+        ctx.mark_non_differentiable(output[1])
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor) -> Tensor:

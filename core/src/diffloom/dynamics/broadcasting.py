@@ -30,7 +30,20 @@ class _Broadcast(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
-        return _sum_to(adj, tuple(ctx.source)), None
+        return _Sum.apply(adj, tuple(ctx.source)), None  # type: ignore[no-untyped-call]
+
+
+class _Sum(torch.autograd.Function):
+    """What is broadcast, backwards: an operation of its own, so that who differentiates again goes on from here."""
+
+    @staticmethod
+    def forward(ctx: Any, adj: Tensor, shape: tuple[int, ...]) -> Tensor:
+        ctx.source = adj.shape
+        return _sum_to(adj, shape)
+
+    @staticmethod
+    def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
+        return broadcast(adj, tuple(ctx.source)), None
 
 
 def _copies(value: Tensor, shape: tuple[int, ...]) -> Tensor:
