@@ -5,13 +5,19 @@ Under ``vmap`` a tensor stands for one scene and carries all of them. What is ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters, temporarily_clear_interpreter_stack
+from torch._functorch.autograd_function import VmapInfo
+from torch._functorch.pyfunctorch import (
+    VmapInterpreter,
+    retrieve_all_functorch_interpreters,
+    retrieve_current_functorch_interpreter,
+    temporarily_clear_interpreter_stack,
+)
 from torch.autograd import forward_ad
 
 _functorch = torch._C._functorch
@@ -44,6 +50,34 @@ def _innermost(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def transforming() -> bool:
+    """Whether a transform is on."""
+    return bool(torch._C._are_functorch_transforms_active())
+
+
+def each_scene(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: Any) -> tuple[Tensor, ...] | None:
+    """``rule(info, in_dims, *given)`` of a ``Function.vmap``, as its ``apply`` would call it, for the scenes that are
+    mapped over now; None where no ``vmap`` is the innermost transform, or it carries none of them.
+
+    With as many tensors as a rollout has, what PyTorch does around it takes longer than the rollout.
+    """
+    mapping = retrieve_current_functorch_interpreter()
+    if not isinstance(mapping, VmapInterpreter):
+        return None
+    level = mapping.level()
+    tensors, dims = [], []
+    for value in given:
+        plain, dim = _functorch._unwrap_batched(value, level) if isinstance(value, Tensor) else (value, None)
+        tensors.append(plain)
+        dims.append(dim)
+    if all(dim is None for dim in dims):
+        return None
+    info = VmapInfo(batch_size=mapping.batch_size(), randomness=mapping.randomness())
+    with mapping.lower():
+        found, axes = rule(info, tuple(dims), *tensors)
+    return tuple(_functorch._add_batch_dim(t, axis, level) for t, axis in zip(found, axes, strict=True))
+
+
 def transformed(tensors: Iterable[Tensor]) -> bool:
     """Whether one of the tensors belongs to a transform that is on."""
     return any(_functorch.is_functorch_wrapped_tensor(tensor) for tensor in tensors)
@@ -72,7 +106,7 @@ def told_of_scenes(what: str) -> Iterator[None]:
 
 def untransformed() -> AbstractContextManager[Any]:
     """Where no transform is on: for what belongs to none of those that are."""
-    if not torch._C._are_functorch_transforms_active():
+    if not transforming():
         return nullcontext()
     made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()
     return made
@@ -109,7 +143,7 @@ def refuse_functionalize() -> None:
     """InputError where ``torch.func.functionalize`` is on."""
     from diffloom.interfaces.errors import InputError
 
-    found = retrieve_all_functorch_interpreters() if torch._C._are_functorch_transforms_active() else []
+    found = retrieve_all_functorch_interpreters() if transforming() else []
     if any(one.key() == _functorch.TransformType.Functionalize for one in found):
         raise InputError(REFUSED)
 

@@ -17,7 +17,7 @@ from diffloom.dynamics.lanes import SideBySide, apart, side_by_side
 from diffloom.dynamics.rollout import BadGradient, Plan, run_rollout
 from diffloom.dynamics.stepper import MakeStepper, Tensors
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.transforms import REFUSED, concrete, leading, refuse_functionalize, transformed
+from diffloom.transforms import REFUSED, concrete, each_scene, leading, refuse_functionalize, transformed
 
 #: Makes steppers for many copies of a system.
 OfCopies = Callable[[Compiled], MakeStepper]
@@ -40,7 +40,10 @@ class Scenes:
 def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """The saved states of each node set, as ``run_rollout`` has them, of the scenes that a transform carries."""
     refuse_functionalize()
-    saved: Tensors = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    saved = each_scene(_Scenes.vmap, scenes, len(q), *q, *u, *tensors)
+    if saved is None:
+        saved = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    assert saved is not None
     return saved[: len(q)], saved[len(q) :]
 
 
