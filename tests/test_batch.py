@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 from diffloom import (
     Camera,
@@ -281,15 +282,86 @@ def test_vmap_takes_the_same_path():
     assert torch.equal(path.q, rows)
 
 
-@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacfwd])
-def test_other_transforms_say_what_to_do(transform):
+def _dual(end):
+    def run(k):
+        with forward_ad.dual_level():
+            return end(forward_ad.make_dual(k, torch.ones_like(k)))
+
+    return run
+
+
+def _along(end):
+    return lambda k: torch.func.jvp(end, (k,), (torch.ones_like(k),))
+
+
+def _many(end):
+    def run(k):
+        leaf = k.clone().requires_grad_()
+        both = torch.stack([end(leaf), 2.0 * end(leaf)])
+        return torch.autograd.grad(both, leaf, torch.eye(2), is_grads_batched=True)
+
+    return run
+
+
+ONLY_VMAP, FORWARD, TWICE, AT_ONCE = (
+    r"under torch.func.vmap.*backward\(\)",
+    "forward-mode.*use backward",
+    "gradient of a gradient",
+    "several outputs",
+)
+REFUSED = {
+    "grad": (torch.func.grad, ONLY_VMAP), "jacrev": (torch.func.jacrev, ONLY_VMAP), "jvp": (_along, FORWARD),
+    "jacfwd": (torch.func.jacfwd, FORWARD), "hessian": (torch.func.hessian, ONLY_VMAP), "dual": (_dual, FORWARD),
+    "grad of grad": (lambda end: torch.func.grad(torch.func.grad(end)), ONLY_VMAP),
+    "vmap of grad": (lambda end: lambda k: torch.vmap(torch.func.grad(end))(k.repeat(2)), ONLY_VMAP),
+    "vmap of jvp": (lambda end: lambda k: torch.vmap(_along(end))(k.repeat(2)), FORWARD),
+    "jvp of vmap": (lambda end: lambda k: _along(lambda x: torch.vmap(end)(x).sum())(k.repeat(2)), FORWARD),
+    "functionalize": (torch.func.functionalize, ONLY_VMAP), "gradients at once": (_many, AT_ONCE),
+    "two gradients": (lambda end: lambda k: torch.autograd.functional.hessian(end, k), TWICE),
+    "tangent by two gradients": (lambda end: lambda k: torch.autograd.functional.jvp(end, k), TWICE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("transform", list(REFUSED))
+@pytest.mark.parametrize("power", [1, 2])
+def test_other_transforms_say_what_to_do(transform, power):
+    """None of them ends in a slope of zero: of a linear loss neither, whose cotangents are constant."""
     model = chain()
 
     def end(stiffness):
-        return simulate(model, model.params(stiffness=stiffness), dt=1e-3, steps=5, save=(5,)).q.sum()
+        return (simulate(model, model.params(stiffness=stiffness), dt=1e-3, steps=5, save=(5,)).q ** power).sum()
 
-    with pytest.raises(InputError, match=r"under torch.func.vmap.*backward\(\)"):
-        transform(end)(torch.tensor(100.0))
+    run, told = REFUSED[transform]
+    with pytest.raises(InputError, match=told):
+        run(end)(torch.tensor(100.0))
+
+
+def test_a_graph_of_gradients_that_nobody_differentiates_is_fine():
+    model = chain()
+    velocity = torch.tensor([1.0, 0.0, 0.0], requires_grad=True)
+
+    def gradient(**how):
+        path = simulate(model, model.params(velocity=velocity), dt=1e-3, steps=5, save=(5,))
+        return torch.autograd.grad(path.q.sum(), velocity, **how)[0]
+
+    assert torch.equal(gradient(create_graph=True).detach(), gradient())
+    assert bool(gradient().any())
+
+
+def test_scenes_may_have_a_restitution_each():
+    model = chain()
+    bouncing = torch.tensor([0.3, 0.6], requires_grad=True)
+    how = {"dt": 1e-3, "steps": 40, "save": (40,)}
+    fall = {"velocity": torch.tensor([0.0, -3.0, 0.0]), "reference_speed": 2.0}
+    path = simulate(model, model.params(batch=2, restitution=bouncing, **fall), **how)
+    path.q.square().sum().backward()
+    for b, each in enumerate((0.3, 0.6)):
+        own = torch.tensor(each, requires_grad=True)
+        alone = simulate(model, model.params(restitution=own, **fall), **how)
+        alone.q.square().sum().backward()
+        assert torch.equal(alone.q, path.q[b])
+        assert torch.equal(own.grad, bouncing.grad[b])
+        assert float(own.grad) != 0.0
 
 
 def test_states_and_controls_may_lead_with_scenes():

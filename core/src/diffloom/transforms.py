@@ -5,15 +5,28 @@ Under ``vmap`` a tensor stands for one scene and carries all of them. What is ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch._functorch.autograd_function import VmapInfo
+from torch._functorch.pyfunctorch import (
+    VmapInterpreter,
+    retrieve_all_functorch_interpreters,
+    retrieve_current_functorch_interpreter,
+    temporarily_clear_interpreter_stack,
+)
+from torch.autograd import forward_ad
 
 _functorch = torch._C._functorch
+
+#: What is told where a rollout meets a transform that it cannot run under.
+REFUSED = (
+    "simulate: a rollout runs under torch.func.vmap, and under no other transform of torch.func; for gradients use "
+    "backward() or torch.autograd.grad around vmap, which reach every scene"
+)
 
 
 def concrete(tensor: Tensor) -> Tensor:
@@ -35,6 +48,34 @@ def _innermost(tensor: Tensor) -> Tensor:
         tensor = _functorch.get_unwrapped(tensor)
         tensor = tensor if scenes <= 0 else tensor.movedim(scenes, 0)
     return tensor
+
+
+def transforming() -> bool:
+    """Whether a transform is on."""
+    return bool(torch._C._are_functorch_transforms_active())
+
+
+def each_scene(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: Any) -> tuple[Tensor, ...] | None:
+    """``rule(info, in_dims, *given)`` of a ``Function.vmap``, as its ``apply`` would call it, for the scenes that are
+    mapped over now; None where no ``vmap`` is the innermost transform, or it carries none of them.
+
+    With as many tensors as a rollout has, what PyTorch does around it takes longer than the rollout.
+    """
+    mapping = retrieve_current_functorch_interpreter()
+    if not isinstance(mapping, VmapInterpreter):
+        return None
+    level = mapping.level()
+    tensors, dims = [], []
+    for value in given:
+        plain, dim = _functorch._unwrap_batched(value, level) if isinstance(value, Tensor) else (value, None)
+        tensors.append(plain)
+        dims.append(dim)
+    if all(dim is None for dim in dims):
+        return None
+    info = VmapInfo(batch_size=mapping.batch_size(), randomness=mapping.randomness())
+    with mapping.lower():
+        found, axes = rule(info, tuple(dims), *tensors)
+    return tuple(_functorch._add_batch_dim(t, axis, level) for t, axis in zip(found, axes, strict=True))
 
 
 def transformed(tensors: Iterable[Tensor]) -> bool:
@@ -65,7 +106,7 @@ def told_of_scenes(what: str) -> Iterator[None]:
 
 def untransformed() -> AbstractContextManager[Any]:
     """Where no transform is on: for what belongs to none of those that are."""
-    if not torch._C._are_functorch_transforms_active():
+    if not transforming():
         return nullcontext()
     made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()
     return made
@@ -79,3 +120,68 @@ def leading(value: Tensor, dim: int | None, count: int) -> Tensor:
     if dim is None:
         return broadcast(value, (count, *value.shape))
     return value.movedim(dim, 0)
+
+
+def refuse_tangents(tensors: Iterable[Tensor]) -> None:
+    """InputError where one of the tensors has a tangent of forward-mode differentiation, which would be lost."""
+    from diffloom.interfaces.errors import InputError
+
+    if forward_ad._current_level < 0:
+        return
+    try:
+        found = any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
+    except RuntimeError:  # under vmap in forward mode nothing can be said of them
+        found = True
+    if found:
+        raise InputError(
+            "simulate: forward-mode differentiation (dual numbers, strategy='forward-mode') does not go through a "
+            "rollout; for gradients use backward() or torch.autograd.grad, for a slope along one direction differences"
+        )
+
+
+def refuse_functionalize() -> None:
+    """InputError where ``torch.func.functionalize`` is on."""
+    from diffloom.interfaces.errors import InputError
+
+    found = retrieve_all_functorch_interpreters() if transforming() else []
+    if any(one.key() == _functorch.TransformType.Functionalize for one in found):
+        raise InputError(REFUSED)
+
+
+def refuse_many_cotangents(cotangents: Iterable[Tensor]) -> None:
+    """InputError in a backward pass that is asked for several gradients at once."""
+    from diffloom.interfaces.errors import InputError
+
+    # Vectorised gradients still come by the vmap of old, whose tensors are of another kind.
+    given = list(cotangents)
+    if transformed(given) or any(_functorch.is_legacy_batchedtensor(t) for t in given):
+        raise InputError(
+            "simulate: gradients of several outputs at once (is_grads_batched, vectorize=True) do not go through a "
+            "rollout; call torch.autograd.grad once for each, or simulate a batch of as many scenes"
+        )
+
+
+class _Once(torch.autograd.Function):
+    """A gradient that cannot be differentiated again; inputs: of what it is the gradient of."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, *inputs: Tensor) -> Tensor:
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, adj: Tensor) -> Any:
+        from diffloom.interfaces.errors import InputError
+
+        raise InputError(
+            "simulate: a gradient of a gradient was asked for (create_graph=True, a Hessian), and a rollout can be "
+            "differentiated once; use differences of the gradient, or Gauss-Newton's curvature"
+        )
+
+
+def once(gradients: Iterable[Tensor | None], inputs: Iterable[Tensor]) -> tuple[Tensor | None, ...]:
+    """The gradients of a backward pass, which say so where someone differentiates them again; else they would seem to
+    be constant. inputs: of what they are the gradients."""
+    if not torch.is_grad_enabled():  # which it is under create_graph=True alone
+        return tuple(gradients)
+    sources = [t for t in inputs if t.requires_grad]
+    return tuple(None if g is None else _Once.apply(g, *sources) for g in gradients)  # type: ignore[no-untyped-call]

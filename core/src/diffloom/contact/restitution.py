@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.transforms import untransformed
 
 
 def rebound(dissipation: float, speed: float) -> float:
@@ -39,8 +40,9 @@ def dissipation(restitution: float, reference_speed: float) -> float:
     check_restitution(restitution)
     if not reference_speed > 0.0:
         raise InputError(f"reference_speed: got {reference_speed:g} m/s; expected a positive speed")
-    given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
-    return float(dissipation_of(given[0], given[1]))
+    with untransformed():
+        given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
+        return float(dissipation_of(given[0], given[1]))
 
 
 def check_restitution(restitution: float) -> None:

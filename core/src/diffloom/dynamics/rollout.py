@@ -11,12 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.dynamics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.memory_pool import pool
-from diffloom.transforms import untransformed
+from diffloom.transforms import once, refuse_many_cotangents, untransformed
 
 #: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
 #: segment has at least so many steps that entering and leaving compiled code does not count.
@@ -97,24 +96,32 @@ class _Rollout(torch.autograd.Function):
         return frames
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *adj_frames: Tensor) -> tuple[Any, ...]:
-        plan, sets = ctx.plan, ctx.sets
-        given, kept = ctx.saved_tensors[: -2 * sets], ctx.saved_tensors[-2 * sets :]
-        stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
-        ctx.stepper = None  # it sums up gradients: once
-        of_step = np.full(plan.steps + 1, -1, np.int32)
-        of_step[list(plan.save)] = np.arange(len(plan.save))
-        whole = tuple(t.contiguous() for t in adj_frames)
-        frames = FrameCotangents(torch.from_numpy(of_step).to(given[0].device), whole[:sets], whole[sets:])
-        adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
-        frames.inject(plan.steps, adj[:sets], adj[sets:])
-        if plan.steps:
-            _run_back(stepper, plan, ctx.segments, kept, frames, adj)
-        gradients = stepper.gradients()
-        if not all(finite(t) for t in (*adj, *gradients) if t is not None):
-            plan.explain(_walk_back(plan, ctx.segments, kept, frames, given))
-        return (None, None, *adj, *gradients)
+        refuse_many_cotangents(adj_frames)
+        given = ctx.saved_tensors[: -2 * ctx.sets]
+        with torch.no_grad():
+            found = _backward(ctx, given, adj_frames)
+        return (None, None, *once(found, (*given, *adj_frames)))
+
+
+def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
+    """The cotangents of all that was given."""
+    plan, sets = ctx.plan, ctx.sets
+    kept = ctx.saved_tensors[-2 * sets :]
+    stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
+    ctx.stepper = None  # it sums up gradients: once
+    of_step = np.full(plan.steps + 1, -1, np.int32)
+    of_step[list(plan.save)] = np.arange(len(plan.save))
+    whole = tuple(t.contiguous() for t in adj_frames)
+    frames = FrameCotangents(torch.from_numpy(of_step).to(given[0].device), whole[:sets], whole[sets:])
+    adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
+    frames.inject(plan.steps, adj[:sets], adj[sets:])
+    if plan.steps:
+        _run_back(stepper, plan, ctx.segments, kept, frames, adj)
+    gradients = stepper.gradients()
+    if not all(finite(t) for t in (*adj, *gradients) if t is not None):
+        plan.explain(_walk_back(plan, ctx.segments, kept, frames, given))
+    return (*adj, *gradients)
 
 
 def _forward(plan: Plan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:

@@ -17,7 +17,7 @@ from diffloom.dynamics.lanes import SideBySide, apart, side_by_side
 from diffloom.dynamics.rollout import BadGradient, Plan, run_rollout
 from diffloom.dynamics.stepper import MakeStepper, Tensors
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.transforms import concrete, leading, transformed
+from diffloom.transforms import REFUSED, concrete, each_scene, leading, refuse_functionalize, transformed
 
 #: Makes steppers for many copies of a system.
 OfCopies = Callable[[Compiled], MakeStepper]
@@ -39,21 +39,30 @@ class Scenes:
 
 def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """The saved states of each node set, as ``run_rollout`` has them, of the scenes that a transform carries."""
-    saved: Tensors = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    refuse_functionalize()
+    saved = each_scene(_Scenes.vmap, scenes, len(q), *q, *u, *tensors)
+    if saved is None:
+        saved = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    assert saved is not None
     return saved[: len(q)], saved[len(q) :]
 
 
 class _Scenes(torch.autograd.Function):
     @staticmethod
     def forward(scenes: Scenes, sets: int, *given: Tensor) -> Tensors:
-        raise InputError(
-            "simulate: a rollout runs under torch.func.vmap, and under no other transform of torch.func; for gradients "
-            "use backward() or torch.autograd.grad around vmap, which reach every scene"
-        )
+        raise InputError(REFUSED)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
-        """Never reached: see forward."""
+        """Nothing is kept: neither way back nor forward is gone."""
+
+    @staticmethod
+    def backward(ctx: Any, *adj: Tensor) -> Any:
+        raise InputError(REFUSED)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise InputError(REFUSED)
 
     @staticmethod
     def vmap(

@@ -22,7 +22,7 @@ from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
 from diffloom.interfaces.errors import whole_number
-from diffloom.transforms import needs_gradient, transformed
+from diffloom.transforms import needs_gradient, refuse_tangents, transformed
 
 
 def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
@@ -112,6 +112,7 @@ def roll(
     check_rows_per_step(system, steps)
     tensors = system.tensors
     q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
+    refuse_tangents((*q, *u, *tensors))
     if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
         gradient = NoGradient()
     # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene import Rollouts, Scene, sample_times
 from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
@@ -25,6 +25,9 @@ from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 from diffloom_fitting.unknowns.short_forms import as_unknowns
+
+#: Objectives of stages that are kept: several starts may be at different stages.
+KEPT_OBJECTIVES = 32
 
 
 @renamed_arguments(held="holdout")
@@ -101,19 +104,45 @@ class Experiment:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
-            self.stopwatch, self.differences, self.gaussian, self.costs,
+            self.stopwatch, self.differences, self.gaussian, self.costs, rollouts=self._rollouts,
         )  # fmt: skip
+
+    @cached_property
+    def _rollouts(self) -> Rollouts:
+        """The last simulations, with the frames kept aside among what they save: both are looked at in the end."""
+        if self.holdout is None or len(self.holdout) == 0:
+            return Rollouts()
+        scene, steps = self.scene, set[int]()
+        for label, one in self.holdout.by_view().items():
+            times = (one.times + scene.viewpoints[label].time_offset).clamp(0.0, scene.steps * scene.dt)
+            steps |= set(sample_times(times, scene.dt, scene.steps).save)
+        return Rollouts(tuple(sorted(steps)))
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
         """What a stage minimises at one of its iterations."""
         horizon, changes = stage.settings(iteration)
+        # Made once: whoever asks for the same sees the same scene and target, and can be answered together.
+        key = (id(stage), horizon, *changes.items())
+        if key not in self._objectives:
+            if len(self._objectives) >= KEPT_OBJECTIVES:
+                self._objectives.pop(next(iter(self._objectives)))
+            self._objectives[key] = (stage, self._stage_objective(stage, horizon, changes))
+        made = self._objectives[key][1]
+        return made if tie is None else replace(made, tie=tie)
+
+    @cached_property
+    def _objectives(self) -> dict[Hashable, tuple[Stage, Objective]]:
+        """Objectives of stages, and the stages, whose identities are thereby taken."""
+        return {}
+
+    def _stage_objective(self, stage: Stage, horizon: float, changes: Mapping[str, float]) -> Objective:
         loss = stage.loss or self.loss
         of_loss, of_model = (_named_from(prefix, changes) for prefix in (LOSS, PARAMS))
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
-            self.scene.with_params(of_model), self.target, loss, self.layout, tie, self.prior, self.stopwatch,
-            self.differences, self.gaussian, self.costs,
+            self.scene.with_params(of_model), self.target, loss, self.layout, None, self.prior, self.stopwatch,
+            self.differences, self.gaussian, self.costs, enough=stage.stop.loss, rollouts=self._rollouts,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)

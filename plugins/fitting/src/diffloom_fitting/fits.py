@@ -21,13 +21,14 @@ from diffloom_fitting.control.outcome import reached
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build_target import warn_of_cut
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
-from diffloom_fitting.loop import FitState, Record, advance, begin, best_outcome
+from diffloom_fitting.loop import FitState, Record, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.losses.track import track_distance
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.result import Estimate, Result
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.starts_together import StartsTogether
 from diffloom_fitting.stopwatch import Lap
 from diffloom_fitting.targets import Target, Targets, read_video
 from diffloom_fitting.targets.several import AnyTarget, as_targets
@@ -137,17 +138,20 @@ def run_fit(
     badge: GradientCheck | str = "not asked for"
     wide: WideComparison | None = None
     interrupted = False
+    starts = StartsTogether(experiment)
     try:
         if check:
             badge, wide = _badge(experiment), _wide(experiment)
             experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:
-            here, record = advance(experiment, here)
+            here, record = starts.advance(here)
             records.append(record)
             if observer is not None:
                 observer(here, record)
     except KeyboardInterrupt:
         interrupted = True
+    finally:
+        starts.close()
     result = _result(experiment, here, tuple(records), badge, interrupted, sure)
     return replace(result, compiling=lap.compiling, wide=wide)
 

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.lockstep import Ask
 from diffloom_fitting.optimisers import FitError, Progress
 from diffloom_fitting.stages import Stage
 from diffloom_fitting.stopwatch import Lap
@@ -94,15 +95,15 @@ def begin(experiment: Experiment) -> FitState:
     return FitState(experiment.start(0))
 
 
-def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
-    """One iteration: the first call of a stage evaluates its start, later calls step."""
+def advance(experiment: Experiment, state: FitState, ask: Ask | None = None) -> tuple[FitState, Record]:
+    """One iteration: the first call of a stage evaluates its start, later calls step. ask: who answers objectives."""
     lap = Lap()
     task = tasks(experiment)[state.task]
     stage = experiment.stages[state.stage]
     iteration = state.iteration + 1
     settings = stage.settings(max(iteration - 1, 0))
     tie = experiment.tie(stage, state.z)
-    objective = experiment.stage_objective(stage, tie, max(iteration - 1, 0))
+    objective = experiment.stage_objective(stage, tie, max(iteration - 1, 0)).asking(ask)
     best, losses = state.best, state.losses
     try:
         if state.progress is None:
@@ -117,7 +118,7 @@ def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
     except FitError as error:
         if len(tasks(experiment)) == 1:
             raise
-        return _abandoned(experiment, state, task, stage, settings, str(error))
+        return _abandoned(experiment, state, task, stage, settings, str(error), ask)
     full = progress.z if tie is None else tie.expand(progress.z)
     if best is None or progress.value < best[0]:
         best = (progress.value, full)
@@ -135,11 +136,11 @@ def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
     if ahead is not None and not moved.iteration >= stage.iterations and not task.probe:
         # An easier problem of the schedule is solved: go on to the next one at once.
         return replace(moved, iteration=ahead), record
-    return _next(experiment, moved, task, reason), record
+    return _next(experiment, moved, task, reason, ask), record
 
 
 def _abandoned(
-    experiment: Experiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str
+    experiment: Experiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str, ask: Ask | None
 ) -> tuple[FitState, Record]:
     """One of several starts has failed: what it reached counts, and the next start is taken up."""
     best = state.best or (math.inf, state.z)
@@ -148,7 +149,7 @@ def _abandoned(
         progress=state.progress or Progress(state.z, math.inf),
     )  # fmt: skip
     told = {name: summary(value) for name, value in experiment.layout.sought(best[1]).items()}
-    return _next(experiment, ended, task, reason), _record(state, ended, stage, task, told, 0.0, reason)
+    return _next(experiment, ended, task, reason, ask), _record(state, ended, stage, task, told, 0.0, reason)
 
 
 def _stage_end(stage: Stage, state: FitState, limit: int) -> str | None:
@@ -170,7 +171,7 @@ def _next_change(stage: Stage, state: FitState) -> int | None:
     return None
 
 
-def _next(experiment: Experiment, state: FitState, task: Task, reason: str) -> FitState:
+def _next(experiment: Experiment, state: FitState, task: Task, reason: str, ask: Ask | None) -> FitState:
     """The state at the beginning of what follows a finished stage."""
     assert state.best is not None
     z = state.best[1]
@@ -181,7 +182,7 @@ def _next(experiment: Experiment, state: FitState, task: Task, reason: str) -> F
     if not task.probe and state.stage + 1 < len(experiment.stages):
         return replace(fresh, stage=state.stage + 1)
     # Starts are compared by what their last stage minimised; probed ones, which have not come so far, by the whole.
-    seen = (experiment.objective() if task.probe else experiment.last_objective()).value(z)
+    seen = (experiment.objective() if task.probe else experiment.last_objective()).asking(ask).value(z)
     start = task.start if task.start is not None else _best(state.outcomes).start
     outcomes = (*state.outcomes, Outcome(start, z, seen.value, reason))
     fresh = replace(fresh, stage=0, outcomes=outcomes, task=state.task + 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,15 +16,12 @@ from torch import Tensor
 from diffloom import batch_surface
 from diffloom.interfaces import (
     BatchError,
-    Control,
-    Dynamics,
+    Gradient,
     Image,
     Model,
     NoGradient,
     Params,
-    ParamSpec,
     SimulationError,
-    State,
     Surface,
     Trajectory,
 )
@@ -34,6 +31,8 @@ from diffloom_fitting.scene import Sampling, Scene, Sensor, View, coordinates
 if TYPE_CHECKING:
     from diffloom_fitting.objective import Objective
 
+#: Where an objective is asked.
+Place = tuple["Objective", Tensor]
 #: Places that are simulated at once, and about how many pixels are drawn in one call: more would leave the caches.
 MOST_PLACES = 32
 MOST_PIXELS = 2**19
@@ -41,27 +40,55 @@ MOST_PIXELS = 2**19
 _ALONE: set[type[Model]] = set()
 
 
-def many_views(objective: Objective, places: Sequence[Tensor]) -> Iterator[dict[str, View]]:
-    """``objective.views`` at each of the places, without gradient; SimulationError where one cannot be simulated."""
+def alike(objective: Objective) -> tuple[object, ...]:
+    """What objectives have in common whose places can be simulated and drawn together."""
+    return id(objective.scene), id(objective.target), objective.loss.outputs
+
+
+def runs_together(objective: Objective, z: Tensor) -> bool:
+    """Whether places such as ``z`` are simulated as a batch, as far as is known beforehand."""
+    with torch.no_grad():
+        return _plain(objective) and batch_of(objective.scene, [objective.values(z)]) is not None
+
+
+def many_views(places: Sequence[Place]) -> Iterator[dict[str, View]]:
+    """What each objective sees at its place, without gradient; SimulationError where one cannot be simulated.
+
+    places: of one objective, or of several that are ``alike``.
+    """
     for first in range(0, len(places), MOST_PLACES):
         part = places[first : first + MOST_PLACES]
-        values = [objective.values(z) for z in part]
-        batch = batch_of(objective.scene, values) if len(part) > 1 and _alike(objective) else None
-        if batch is None:
-            yield from (objective.views(z, gradient=False) for z in part)
+        with torch.no_grad():
+            seen = views_together(part, NoGradient())
+        if seen is not None:
+            yield from seen
             continue
-        try:
-            seen = _seen(objective, batch, values[0])
-        except (SimulationError, BatchError) as error:
-            # One of them failed, and one by one it is known which; or they cannot be run together.
-            if isinstance(error, BatchError):
-                _ALONE.add(type(objective.scene.model))
-            yield from (objective.views(z, gradient=False) for z in part)
-            continue
-        yield from seen
+        for objective, z in part:
+            with torch.no_grad():  # not around the yield: who asks may want gradients in between
+                alone = objective.views(z, gradient=False)
+            yield alone
 
 
-def _alike(objective: Objective) -> bool:
+def views_together(places: Sequence[Place], gradient: Gradient | None = None) -> list[dict[str, View]] | None:
+    """The same as one batch, differentiable unless ``gradient`` says otherwise; None where that cannot be, or where one
+    of the places failed: one by one it is known which."""
+    objective = places[0][0]
+    if len(places) < 2 or not _plain(objective):
+        return None
+    values = [one.values(z) for one, z in places]
+    params = batch_of(objective.scene, values)
+    if params is None:
+        return None
+    try:
+        return _seen(objective, params, values[0], gradient or objective.scene.gradient)
+    except BatchError:
+        _ALONE.add(type(objective.scene.model))
+    except SimulationError:
+        pass
+    return None
+
+
+def _plain(objective: Objective) -> bool:
     """Whether all that is asked for are images or states at the frames' times."""
     plain = all(view.sensor == Sensor() for view in objective.scene.viewpoints.values())
     return plain and objective.costs is None and objective.loss.outputs != ("outline",)
@@ -74,25 +101,28 @@ def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | N
         return None
     if scene.device != "cpu" or scene.policy is not None or not values[0] or not set(values[0]) <= own:
         return None
-    rows = {name: torch.stack([value[name].detach() for value in values]) for name in values[0]}
+    rows = {name: torch.stack([value[name] for value in values]) for name in values[0]}
     known = {name: value for name, value in scene.params.items() if name not in rows}
-    return Params({**known, **rows}, scene.dtype, batch=len(values), per_scene=frozenset(rows))
+    checked = scene.params.checked - rows.keys()
+    return Params({**known, **rows}, scene.dtype, checked, batch=len(values), per_scene=frozenset(rows))
 
 
-def _seen(objective: Objective, params: Params, values: Mapping[str, Tensor]) -> list[dict[str, View]]:
+def _seen(
+    objective: Objective, params: Params, values: Mapping[str, Tensor], gradient: Gradient
+) -> list[dict[str, View]]:
     scene, outputs = objective.scene, objective.loss.outputs
     whole, parts = objective.sampling(values)
     with objective.stopwatch.timing("simulate"):
         path = simulate(
             scene.model, params, dt=scene.dt, steps=whole.save[-1], save=whole.save, integrator=scene.integrator,
-            gradient=NoGradient(), control=scene.control_with(values, whole.save[-1]),
+            gradient=gradient, control=scene.control_with(values, whole.save[-1]),
         )  # fmt: skip
         surface = batch_surface(scene.model, path, params) if outputs else None
     count = int(params.batch or 1)
     every = coordinates(path)
     found: list[dict[str, View]] = [{} for _ in range(count)]
     for label, target in objective.target.by_view().items():
-        states = _at_frames(every, parts[label])
+        states = _at_frames(every, parts[label]).unbind()
         if surface is None:
             for b in range(count):
                 found[b][label] = View(None, states[b], None, target.times)
@@ -121,48 +151,18 @@ def draw_many(
     colours = surface.colours
     if colours is not None and colours.dim() == 3:
         colours = _at_frames(colours.unflatten(0, (count, -1)), sampling)
+    times = sampling.between(path.times)
     step = max(1, MOST_PIXELS // max(1, frames * scene.size[0] * scene.size[1]))
     for first in range(0, count, step):
         part = slice(first, min(first + step, count))
         shades = colours[part].flatten(0, 1) if colours is not None and colours.dim() == 4 else colours
         whole = replace(surface, vertices=vertices[part].flatten(0, 1), colours=shades)
-        image = _drawn(scene, whole, sampling.between(path.times).repeat(part.stop - first), outputs)
-        for b in range(part.stop - first):
-            yield _frames_of(image, slice(b * frames, (b + 1) * frames)), vertices[first + b]
+        image = scene.draw_surface(whole, times.repeat(part.stop - first), outputs)
+        yield from zip(_frames_of(image, frames), vertices[part].unbind(), strict=True)
 
 
-def _drawn(scene: Scene, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
-    """``surface`` as the scene draws it, whatever model it is of."""
-    rows = torch.zeros(len(times), 1, 1, dtype=surface.vertices.dtype)
-    made = Trajectory(rows, rows, times)
-    return replace(scene, model=_Drawn(scene.model, made, surface)).draw(made, scene.params, {}, outputs)[0]
-
-
-def _frames_of(image: Image, part: slice) -> Image:
-    parts = {f.name: getattr(image, f.name) for f in fields(image)}
-    return replace(image, **{k: v if v is None else v[part] for k, v in parts.items()})
-
-
-@final
-class _Drawn(Model):
-    """A model of which one trajectory has been drawn already."""
-
-    def __init__(self, model: Model, path: Trajectory, surface: Surface) -> None:
-        self.model, self.path, self.drawn = model, path, surface
-
-    @property
-    def specs(self) -> tuple[ParamSpec, ...]:
-        return self.model.specs
-
-    @property
-    def axes(self) -> Mapping[str, int]:
-        return self.model.axes
-
-    def initial_state(self, params: Params) -> State:
-        return self.model.initial_state(params)
-
-    def dynamics(self, params: Params, control: Control) -> Dynamics:
-        return self.model.dynamics(params, control)
-
-    def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        return self.drawn if trajectory is self.path else self.model.surface(trajectory, params)
+def _frames_of(image: Image, count: int) -> list[Image]:
+    """Each ``count`` frames for themselves."""
+    # Not by slices: the cotangent of each would be an image of all frames.
+    parts = {f.name: getattr(image, f.name).split(count) for f in fields(image) if getattr(image, f.name) is not None}
+    return [replace(image, **dict(zip(parts, each, strict=True))) for each in zip(*parts.values(), strict=True)]

@@ -10,30 +10,18 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, NoGradient, SimulationError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.control.costs import ControlCosts
+from diffloom_fitting.lockstep import Ask
 from diffloom_fitting.losses import Loss
-from diffloom_fitting.many_views import many_views
+from diffloom_fitting.many_views import MOST_PLACES, many_views
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Sampling, Scene, View, sample_times
+from diffloom_fitting.scene import Rollouts, Sampling, Scene, View, sample_times
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting.trial import Evaluation, Request, Trial
 from diffloom_fitting.unknowns import Layout, Tie
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A loss and its gradient at one vector. trouble: why they are not finite, or None when they are."""
-
-    value: float
-    gradient: Tensor | None = None
-    trouble: str | None = None
-
-    @property
-    def finite(self) -> bool:
-        """Whether it can be used."""
-        return self.trouble is None
 
 
 @dataclass(frozen=True)
@@ -44,7 +32,8 @@ class Objective:
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
     instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
-    pixels. costs: of the controls, added to the loss.
+    pixels. costs: of the controls, added to the loss. ask: who answers instead, together with what others ask.
+    enough: a loss at which no step follows, and so nobody needs a gradient. rollouts: the last simulations.
     """
 
     scene: Scene
@@ -57,6 +46,17 @@ class Objective:
     differences: bool = False
     gaussian: Gaussian | None = None
     costs: ControlCosts | None = None
+    ask: Ask | None = field(default=None, compare=False, repr=False)
+    enough: float | None = None
+    rollouts: Rollouts = field(default_factory=Rollouts, compare=False, repr=False)
+
+    def asking(self, ask: Ask | None) -> Objective:
+        """The same, answered by ``ask``; None: by itself."""
+        return self if ask is self.ask else replace(self, ask=ask)
+
+    def low_enough(self, loss: float) -> bool:
+        """Whether nobody needs a gradient."""
+        return self.enough is not None and loss <= self.enough
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
         """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
@@ -85,7 +85,11 @@ class Objective:
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
         whole, parts = self.sampling(values)
         with self.stopwatch.timing("simulate"):
-            made = scene.rollout(values, whole.save, None if gradient else NoGradient())
+            if gradient:
+                made = scene.rollout(values, whole.save)
+                self.rollouts.keep(scene, values, whole.save, made)
+            else:
+                made = self.rollouts.without_gradient(scene, values, whole.save)
         trajectory, params = made.trajectory, made.params
         seen = {}
         for label, target in self.target.by_view().items():
@@ -128,10 +132,13 @@ class Objective:
         """The loss with its gradient and residuals on demand: whoever rejects a place by its loss pays for no more."""
         if self.differences:
             return Trial(self, z.detach(), seen=self._evaluate_by_differences(z))
+        if self.ask is not None:
+            (answered,) = self.ask([Request(self, "trial", (z,))])
+            return answered
         point = z.detach().clone().requires_grad_(True)
         try:
             views = self.views(point)
-            loss = self._total(views, point)
+            loss = self.total(views, point)
         except SimulationError as error:
             return Trial(self, point, seen=Evaluation(math.inf, None, str(error)))
         if not math.isfinite(float(loss.detach())):
@@ -140,42 +147,56 @@ class Objective:
 
     def value(self, z: Tensor) -> Evaluation:
         """The loss alone, cheaper."""
+        if self.ask is not None:
+            return self.values_at((z,))[0]
         with torch.no_grad():
             try:
-                loss = float(self._total(self.views(z, gradient=False), z))
+                loss = float(self.total(self.views(z, gradient=False), z))
             except SimulationError as error:
                 return Evaluation(math.inf, None, str(error))
         return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
 
     def values_at(self, places: Sequence[Tensor]) -> list[Evaluation]:
         """The loss alone at many places, simulated and drawn together where that can be."""
+        if self.ask is not None:
+            (answered,) = self.ask([Request(self, "values", places)])
+            return answered
         found: list[Evaluation] = []
-        with torch.no_grad():
-            try:
-                for z, views in zip(places, many_views(self, places), strict=True):
-                    loss = float(self._total(views, z))
-                    fine = math.isfinite(loss)
-                    found.append(Evaluation(loss) if fine else Evaluation(math.inf, None, "the loss is not finite"))
-            except SimulationError:
-                found += [self.value(z) for z in places[len(found) :]]
+        try:
+            for z, views in zip(places, many_views([(self, z) for z in places]), strict=True):
+                found.append(self.value_of(views, z))
+        except SimulationError:
+            found += [self.value(z) for z in places[len(found) :]]
         return found
+
+    def value_of(self, views: Mapping[str, View], z: Tensor) -> Evaluation:
+        """The loss alone of what was seen at ``z``."""
+        with torch.no_grad():
+            loss = float(self.total(views, z))
+        return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
 
     def residuals_at(self, places: Sequence[Tensor]) -> Iterator[Tensor]:
         """``residuals`` at many places, simulated and drawn together where that can be."""
-        seen = many_views(self, places)
+        if self.ask is not None:
+            for first in range(0, len(places), MOST_PLACES):
+                (answered,) = self.ask([Request(self, "residuals", places[first : first + MOST_PLACES])])
+                yield from answered
+            return
+        seen = many_views([(self, z) for z in places])
         for z in places:
-            with torch.no_grad():  # not around the yield: who asks may want gradients in between
-                row = self.joined(z, self.fields_of(next(seen)))
-            yield row
+            yield self.residuals_of(next(seen), z)
+
+    def residuals_of(self, views: Mapping[str, View], z: Tensor) -> Tensor:
+        """``residuals`` of what was seen at ``z``."""
+        with torch.no_grad():
+            return self.joined(z, self.fields_of(views))
 
     def _evaluate_by_differences(self, z: Tensor) -> Evaluation:
         here = self.value(z)
         step = math.sqrt(torch.finfo(z.dtype).eps)
         gradient = torch.zeros_like(z)
-        for i in range(z.numel() if here.finite else 0):
-            ahead = z.detach().clone()
-            ahead[i] += step
-            seen = self.value(ahead)
+        ways = torch.eye(z.numel() if here.finite else 0, z.numel(), dtype=z.dtype)
+        for i, seen in enumerate(self.values_at([z.detach() + step * way for way in ways])):
             if not seen.finite:
                 return Evaluation(math.inf, None, seen.trouble)
             gradient[i] = (seen.value - here.value) / step
@@ -202,9 +223,7 @@ class Objective:
     @property
     def rounding(self) -> float:
         """A loss that is nothing but rounding error: the mean square of the target's numbers times (4 epsilon)^2."""
-        shown = [t.frames if t.frames is not None else t.masks if t.masks is not None else t.q
-                 for t in self.target.by_view().values()]  # fmt: skip
-        largest = max((float(x.double().square().mean()) for x in shown if x is not None and x.numel()), default=0.0)
+        largest = max((target.mean_square for target in self.target.by_view().values()), default=0.0)
         return (4.0 * torch.finfo(self.scene.dtype).eps) ** 2 * largest
 
     @property
@@ -251,7 +270,8 @@ class Objective:
             targets = self.target.by_view()
             return {label: float(self.loss.value(views[label], target)) for label, target in targets.items()}
 
-    def _total(self, views: Mapping[str, View], z: Tensor) -> Tensor:
+    def total(self, views: Mapping[str, View], z: Tensor) -> Tensor:
+        """The loss of what was seen at ``z``."""
         with self.stopwatch.timing("loss"):
             each = [self.loss.value(views[label], target) for label, target in self.target.by_view().items()]
             loss = each[0] if len(each) == 1 else torch.stack(each).mean()
@@ -261,62 +281,18 @@ class Objective:
                 loss = loss + self.costs.value(next(iter(views.values())).control, self.scene.dt)
             return loss if self.prior is None else loss + self.prior(self.values(z))
 
-    def backward(self, loss: Tensor, views: Mapping[str, View]) -> None:
-        """Backward, split at the vertices: what comes before them is rendering, after them physics."""
+    def backward(self, losses: Sequence[Tensor], views: Sequence[View]) -> None:
+        """Backward from all ``losses``, split at the vertices of ``views``: what comes before them is rendering, after
+        them physics."""
         marks: list[float] = []
         lap = Lap()
-        for view in views.values():
+        for view in views:
             if view.vertices is not None and view.vertices.requires_grad:
                 view.vertices.register_hook(lambda _: marks.append(lap.seconds))
-        if loss.requires_grad:
-            loss.backward()
+        known = [loss for loss in losses if loss.requires_grad]
+        if known:
+            torch.autograd.backward(known)
         end = lap.seconds
         middle = marks[-1] if marks else 0.0
         self.stopwatch.add("render backward", middle)
         self.stopwatch.add("simulate backward", end - middle)
-
-
-class Trial:
-    """A place whose loss is known; its gradient and residuals are found when asked for, once."""
-
-    def __init__(
-        self,
-        objective: Objective,
-        point: Tensor,
-        loss: Tensor | None = None,
-        views: Mapping[str, View] | None = None,
-        seen: Evaluation | None = None,
-    ) -> None:
-        """seen: all there is to know already; else loss and views still lead back to ``point``."""
-        self._objective, self._point, self._loss, self._views, self._seen = objective, point, loss, views, seen
-
-    @property
-    def loss(self) -> Evaluation:
-        """Without gradient, unless that is known."""
-        return self._seen if self._loss is None else Evaluation(float(self._loss.detach()))  # type: ignore[return-value]
-
-    def evaluation(self) -> Evaluation:
-        """With gradient."""
-        if self._seen is None:
-            assert self._loss is not None
-            assert self._views is not None
-            self._seen = self._found(self._loss, self._views)
-        return self._seen
-
-    def _found(self, loss: Tensor, views: Mapping[str, View]) -> Evaluation:
-        try:
-            self._objective.backward(loss, views)
-        except SimulationError as error:
-            return Evaluation(math.inf, None, str(error))
-        point = self._point
-        gradient = torch.zeros_like(point) if point.grad is None else point.grad.detach()
-        if not bool(torch.isfinite(gradient).all()):
-            return Evaluation(math.inf, None, "the gradient is not finite")
-        return Evaluation(float(loss.detach()), gradient)
-
-    def residuals(self) -> Tensor | None:
-        """As ``Objective.residuals`` has them, without simulating again; None where nothing was kept."""
-        if self._views is None:
-            return None
-        with torch.no_grad():
-            return self._objective.joined(self._point.detach(), self._objective.fields_of(self._views)).detach()

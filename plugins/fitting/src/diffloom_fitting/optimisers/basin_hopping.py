@@ -50,7 +50,7 @@ class BasinHopping(Optimiser):
         )  # fmt: skip
 
     def _descend(self, objective: Objective, z: Tensor, best: Progress) -> Progress:
-        downhill = GaussNewton(trials=4)
+        downhill, objective = GaussNewton(trials=4), replace(objective, enough=None)
         try:
             here = downhill.begin(objective, z, 0)
         except FitError:

@@ -97,14 +97,15 @@ class GaussNewton(Optimiser):
             step = rate * step
             tried = objective.trial(progress.z + step)
             gain = model.gain(progress.value, tried.loss, step)
-            # A step that does not lower the loss needs no gradient.
-            seen = tried.evaluation() if tried.loss.finite and gain > 0.0 else tried.loss
+            # A step that does not lower the loss needs no gradient, and neither does one after which none follows.
+            lower = tried.loss.finite and gain > 0.0
+            seen = tried.evaluation() if lower and not objective.low_enough(tried.loss.value) else tried.loss
             rejected += 0 if seen.finite else 1
             if seen.finite and gain > 0.0:
-                assert seen.gradient is not None
                 damping *= max(0.1, 1.0 - (2.0 * gain - 1.0) ** 3)
                 memory = {"damping": max(damping, 1e-15), "growth": 2.0, "scale": model.scale}
-                if self.width is None and step.numel() > FEW and seen.value <= self.keep * progress.value:
+                kept = self.width is None and step.numel() > FEW and seen.value <= self.keep * progress.value
+                if kept and seen.gradient is not None:
                     memory["curvature"] = learned(model.curvature, step, 0.5 * seen.gradient - model.half)
                 return Progress(
                     progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + trial,

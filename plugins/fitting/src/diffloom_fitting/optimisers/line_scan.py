@@ -48,7 +48,7 @@ class LineScan(Optimiser):
         shrunk = float(progress.memory.get("shrunk", 1.0))
         first = self.rate * rate * shrunk
         places = [progress.z - gradient * (first * self.factor**k / norm) for k in range(self.trials)]
-        seen = [objective.value(z) for z in places]
+        seen = objective.values_at(places)
         rejected = progress.rejected + sum(not one.finite for one in seen)
         spent = progress.evaluations + self.trials
         ranked = sorted((one.value, k) for k, one in enumerate(seen) if one.finite and one.value < progress.value)

@@ -23,7 +23,8 @@ class FitError(SimulationError):
 class Progress:
     """Where an optimiser stands: everything it needs to go on to the same bits.
 
-    z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without. memory: the
+    z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without, and where the loss is
+    so low that no step follows. memory: the
     method's own numbers and tensors. evaluations: how often the scene was simulated for a value, gradient or
     residual. rejected: steps that were not finite and were retried smaller. done: why no further step is possible.
     residuals: at z, where they came along; not kept with a run, since they can be had again.
@@ -74,9 +75,10 @@ class Optimiser(ABC):
 
 
 def first_evaluation(objective: Objective, z: Tensor, residuals: bool = False) -> Progress:
-    """The start, with its gradient, and residuals if asked for; FitError when it is not finite."""
+    """The start, with its gradient unless its loss is low enough, and residuals if asked for; FitError when it is not
+    finite."""
     tried = objective.trial(z)
-    seen = tried.evaluation()
+    seen = tried.loss if objective.low_enough(tried.loss.value) else tried.evaluation()
     if not seen.finite:
         raise not_finite("at the start", z, seen.trouble)
     kept = tried.residuals() if residuals else None

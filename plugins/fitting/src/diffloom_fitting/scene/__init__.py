@@ -7,6 +7,7 @@ from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.policy import Observation, Policy, Sinusoids
+from diffloom_fitting.scene.rollouts import Rollouts
 from diffloom_fitting.scene.scene import Rollout, Scene, View, coordinates
 from diffloom_fitting.scene.sensor import Sensor
 from diffloom_fitting.scene.viewpoint import Viewpoint
@@ -19,6 +20,7 @@ __all__ = [
     "Orbit",
     "Policy",
     "Rollout",
+    "Rollouts",
     "Sampling",
     "Scene",
     "Sensor",

@@ -33,6 +33,8 @@ def over(rgba: Tensor, background: Tensor) -> Tensor:
     without this a pixel would switch when an outline comes near it.
     """
     alpha = rgba[..., 3:]
+    if background.dim() == 1 and not bool(background.any()):
+        return torch.cat([alpha * rgba[..., :3], alpha], dim=-1)
     return torch.cat([alpha * rgba[..., :3] + (1.0 - alpha) * background, alpha], dim=-1)
 
 

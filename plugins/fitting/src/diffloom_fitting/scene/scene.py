@@ -39,6 +39,8 @@ from diffloom_fitting.scene.sizes import sized
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
 
 CONTROL = "control."
+#: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
+KEPT_CAMERAS = 16
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,12 @@ class Scene:
         return self.viewpoint.size
 
     @cached_property
+    def state_size(self) -> int:
+        """How many numbers its state has."""
+        sets = _start(self.model, self.params).sets.values()
+        return sum(q.numel() + u.numel() for q, u in sets)
+
+    @cached_property
     def viewpoints(self) -> dict[str, Viewpoint]:
         """Its cameras by label; a single one has the label "" (or that of ``seen_from``)."""
         found = viewpoints_of(self.camera)
@@ -139,7 +147,43 @@ class Scene:
                 f"the scene has no view {label!r}{nearest(label, self.viewpoints) or ';'} it has: "
                 f"{', '.join(self.viewpoints) or 'one without a label'}"
             )
-        return replace(self, camera=self.viewpoints[label], label=label)
+        if label not in self._views:
+            self._views[label] = replace(self, camera=self.viewpoints[label], label=label)
+        return self._views[label]
+
+    @cached_property
+    def _views(self) -> dict[str, Scene]:
+        """Those of ``seen_from``: what each has found out about itself is not found out again."""
+        return {}
+
+    @cached_property
+    def _rest(self) -> Tensor:
+        """(vertices, 3): where patterns are laid on, with the known values, so that they stay put while a pose is
+        sought."""
+        return self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
+
+    @cached_property
+    def _cameras(self) -> dict[tuple[float, ...], Camera]:
+        """Of the last times at which it was looked through."""
+        return {}
+
+    def _camera(self, places: Mapping[str, Tensor], times: Tensor) -> Camera:
+        """At ``times`` of the simulation [s]. places: what is sought of it."""
+        view = self.viewpoint
+        own = {k: v for k, v in places.items() if k not in SENSED}
+
+        def made() -> Camera:
+            pose = camera_of(view.camera, self.dtype, own, times - view.time_offset)
+            return moved(through_lens(pose, view.sensor, places), self.device)
+
+        if places or times.requires_grad:
+            return made()
+        key = tuple(times.tolist())
+        if key not in self._cameras:
+            if len(self._cameras) >= KEPT_CAMERAS:
+                self._cameras.pop(next(iter(self._cameras)))
+            self._cameras[key] = made()
+        return self._cameras[key]
 
     def with_renderer(self, renderer: Renderer) -> Scene:
         """The same scene, drawn by another renderer."""
@@ -215,18 +259,23 @@ class Scene:
         """Images of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
         several, and the vertices drawn, (frames, vertices, 3) [m]. Images are handed over on the CPU."""
         surface, camera, subframes = self._exposure(trajectory, params, values, sampling)
-        # Patterns are laid on with the known values, so that they stay put while a pose is sought.
-        rest = self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
+        image = self._drawn(surface, camera, values, outputs)
+        return (image if subframes == 1 else averaged(image, subframes)), surface.vertices
+
+    def draw_surface(self, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
+        """Images of a surface of the model, by a camera of which nothing is sought. times: of its frames [s]."""
+        return self._drawn(surface, self._camera({}, times), {}, outputs)
+
+    def _drawn(self, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]) -> Image:
         sensor, places = self.viewpoint.sensor, self._of_camera(values)
         distortion = sensor.value("distortion", places, self.dtype)
-        shown = surface
         if distortion is not None:
-            shown = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(self.device)))
-        coloured = self.appearance.apply(shown, rest, values.get("appearance.colour"))
+            surface = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(self.device)))
+        coloured = self.appearance.apply(surface, self._rest, values.get("appearance.colour"))
         image = moved(on_black(self.renderer).render(coloured, camera, self.lights, outputs), "cpu")
-        if image.rgba is not None:
-            image = replace(image, rgba=over(responded(image.rgba, sensor, places), self.behind))
-        return (image if subframes == 1 else averaged(image, subframes)), surface.vertices
+        if image.rgba is None:
+            return image
+        return replace(image, rgba=over(responded(image.rgba, sensor, places), self.behind))
 
     def outline(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None = None
@@ -264,9 +313,7 @@ class Scene:
             surface = replace(surface, vertices=sized(surface.vertices, surface.faces, size.to(self.device)))
         if rows:
             times = times.unflatten(0, (-1, 2)).mean(dim=1)
-        own = {k: v for k, v in places.items() if k not in SENSED}
-        pose = camera_of(view.camera, self.dtype, own, times - view.time_offset)
-        camera = moved(through_lens(pose, view.sensor, places), self.device)
+        camera = self._camera(places, times)
         if rows:
             distortion = view.sensor.value("distortion", places, self.dtype)
             pairs = surface.vertices.unflatten(0, (-1, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -80,6 +81,12 @@ class Target:
         """Height and width [px], or None when there are only states."""
         images = self.frames if self.frames is not None else self.masks
         return None if images is None else (int(images.shape[1]), int(images.shape[2]))
+
+    @cached_property
+    def mean_square(self) -> float:
+        """Of its numbers: frames, else masks, else states."""
+        shown = self.frames if self.frames is not None else self.masks if self.masks is not None else self.q
+        return 0.0 if shown is None or not shown.numel() else float(shown.double().square().mean())
 
     def _repr_html_(self) -> str:
         from diffloom_fitting.notebook.html import target_html

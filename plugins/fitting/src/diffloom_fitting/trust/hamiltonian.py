@@ -9,8 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-Energy = Callable[[Tensor], tuple[float, Tensor]]
-"""From a place (n,) to its energy and gradient; an infinite energy is a place where nothing can be."""
+from diffloom_fitting.lockstep import Ask, in_lockstep
+
+Energy = Callable[..., tuple[float, Tensor]]
+"""From a place (n,) to its energy and gradient; an infinite energy is a place where nothing can be. In lockstep with
+others it is also given who answers."""
 
 ACCEPTED = 0.8  # share of trajectories to accept, which the length of steps is tuned to
 MOST_STEPS = 12
@@ -56,34 +59,71 @@ class Draws:
         return counts
 
 
-def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int) -> Draws:
+def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, answer: Ask | None = None) -> Draws:
     """Chains from ``starts`` (chains, n): ``tuning`` trajectories that choose the length of steps, then ``draws``.
 
     Coordinates should be such that the law is about as wide in all directions. The same seed gives the same draws.
+    answer: given, chains run in lockstep, and each has its own ``ask`` handed to the energy.
     """
     generator = torch.Generator().manual_seed(seed)
-    found = []
-    tally = {"accepted": 0.0, "diverged": 0.0, "evaluations": 0.0}
-    for start in starts:
-        here = (start.clone(), *energy(start))
-        step = _Step(0.5 * start.numel() ** -0.25)
-        places = []
-        for k in range(tuning + draws):
-            if k == tuning:
+    chains = [
+        _Chain(energy, start, tuning, [_Luck.drawn(start, generator) for _ in range(tuning + draws)])
+        for start in starts
+    ]
+    if answer is None:
+        found = [chain.run(None) for chain in chains]
+    else:
+        found = in_lockstep([chain.run for chain in chains], answer)
+    places, accepted, diverged, evaluations = zip(*found, strict=True)
+    count = draws * len(starts)
+    return Draws(torch.stack(places), sum(accepted) / count, sum(diverged), sum(evaluations) + len(starts))
+
+
+@dataclass(frozen=True)
+class _Luck:
+    """What is drawn for one trajectory: its momentum, its length's place between the ends of REACH, and the chance it
+    must beat."""
+
+    momentum: Tensor
+    reach: float
+    bound: float
+
+    @staticmethod
+    def drawn(like: Tensor, generator: torch.Generator) -> _Luck:
+        momentum = torch.randn(like.shape, generator=generator, dtype=like.dtype)
+        return _Luck(momentum, *(float(torch.rand(1, generator=generator)) for _ in range(2)))
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """One chain of draws, all chance in it drawn beforehand."""
+
+    energy: Energy
+    start: Tensor
+    tuning: int
+    luck: list[_Luck]
+
+    def run(self, ask: Ask | None) -> tuple[Tensor, float, int, int]:
+        """(places (draws, n), the sum of the chances of accepting each, how many were lost, gradients taken)."""
+
+        def energy(place: Tensor) -> tuple[float, Tensor]:
+            return self.energy(place) if ask is None else self.energy(place, ask)
+
+        here = (self.start.clone(), *energy(self.start))
+        step = _Step(0.5 * self.start.numel() ** -0.25)
+        places, accepted, diverged, evaluations = [], 0.0, 0, 0
+        for k, luck in enumerate(self.luck):
+            if k == self.tuning:
                 step.settle()
-            here, chance, evaluations = _trajectory(energy, here, step.length, generator)
-            tally["evaluations"] += evaluations
-            if k < tuning:
+            here, chance, spent = _trajectory(energy, here, step.length, luck)
+            evaluations += spent
+            if k < self.tuning:
                 step.learn(chance)
             else:
                 places.append(here[0])
-                tally["accepted"] += chance
-                tally["diverged"] += 1.0 if chance == 0.0 else 0.0
-        found.append(torch.stack(places))
-    count = draws * len(starts)
-    return Draws(
-        torch.stack(found), tally["accepted"] / count, int(tally["diverged"]), int(tally["evaluations"]) + len(starts)
-    )
+                accepted += chance
+                diverged += 1 if chance == 0.0 else 0
+        return torch.stack(places), accepted, diverged, evaluations
 
 
 class _Step:
@@ -111,13 +151,12 @@ class _Step:
 Here = tuple[Tensor, float, Tensor]
 
 
-def _trajectory(energy: Energy, here: Here, length: float, generator: torch.Generator) -> tuple[Here, float, int]:
+def _trajectory(energy: Energy, here: Here, length: float, luck: _Luck) -> tuple[Here, float, int]:
     """(the next place, the chance of accepting the trajectory's end, evaluations): leapfrog with a random momentum."""
     place, value, slope = here
-    momentum = torch.randn(place.shape, generator=generator, dtype=place.dtype)
+    momentum = luck.momentum
     low, high = REACH
-    reach = low + (high - low) * float(torch.rand(1, generator=generator))
-    bound = float(torch.rand(1, generator=generator))
+    reach = low + (high - low) * luck.reach
     count = max(1, min(MOST_STEPS, round(reach / length)))
     before = value + 0.5 * float(momentum.square().sum())
     at, seen, pull = place, value, slope
@@ -132,4 +171,4 @@ def _trajectory(energy: Energy, here: Here, length: float, generator: torch.Gene
     if not growth < DIVERGED:
         return here, 0.0, count
     chance = math.exp(min(0.0, -growth))
-    return ((at, seen, pull) if bound < chance else here), chance, count
+    return ((at, seen, pull) if luck.bound < chance else here), chance, count

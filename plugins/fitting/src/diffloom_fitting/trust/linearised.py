@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -62,8 +63,10 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     slopes = torch.empty(z.numel(), here.numel(), dtype=here.dtype)
     rounding = torch.zeros(z.numel(), dtype=torch.float64)
     switched = torch.zeros_like(here, dtype=torch.bool)
+    way = step_size(z.dtype) * torch.eye(z.numel(), dtype=z.dtype)
+    beside = _beside(objective, [z + sign * way[i] for i in range(z.numel()) for sign in (1.0, -1.0)])
     for i in range(z.numel()):
-        slopes[i], rounding[i], jumped = _slope(objective, z, i, here)
+        slopes[i], rounding[i], jumped = _slope(objective, z, i, here, (next(beside), next(beside)))
         switched |= jumped
     # A pixel that one unknown switches counts for none: else two that do the same would seem to differ there.
     slopes[:, switched] = 0.0
@@ -80,18 +83,27 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     return Linearised(z, fields, here, unit, size, rounding, natural_width(objective, z), scaled, weight, half)
 
 
-def _slope(objective: Objective, z: Tensor, i: int, here: Tensor) -> tuple[Tensor, float, Tensor]:
+def _beside(objective: Objective, places: Sequence[Tensor]) -> Iterator[Tensor]:
+    """The pixels' residuals at many places."""
+    return replace(objective, gaussian=None).residuals_at(places)
+
+
+def _slope(
+    objective: Objective, z: Tensor, i: int, here: Tensor, nearest: tuple[Tensor, Tensor]
+) -> tuple[Tensor, float, Tensor]:
     """(slope of the residuals along entry i, share of it that is rounding or a jump, which pixels switched), at the
     nearest place that shows a slope: a fit may well end where contact sets in a step earlier or later, and every pixel
-    jumps."""
+    jumps. nearest: the residuals a step ahead and a step behind."""
     best: tuple[Tensor, float, Tensor] | None = None
     h = step_size(z.dtype)
     way = torch.zeros_like(z)
     way[i] = h
     for offset in BESIDE:
         centre = z + offset * way
-        middle = here if offset == 0.0 else _pixels(objective, centre)
-        ahead, behind = _pixels(objective, centre + way), _pixels(objective, centre - way)
+        if offset == 0.0:
+            middle, (ahead, behind) = here, nearest
+        else:
+            middle, ahead, behind = _beside(objective, [centre, centre + way, centre - way])
         change = without_jumps(ahead - behind)
         # Of rounding alone the first difference has a third of the variance of the second.
         uneven = ahead + behind - 2.0 * middle
@@ -121,10 +133,6 @@ def natural_width(objective: Objective, z: Tensor) -> Tensor:
         free = isinstance(slot.space, Free)
         parts.append(part.abs().clamp(min=1.0) if free else torch.ones_like(part))
     return torch.cat(parts).detach()
-
-
-def _pixels(objective: Objective, z: Tensor) -> Tensor:
-    return torch.cat([field.reshape(-1) for field in objective.residual_fields(z)])
 
 
 def _prior(objective: Objective, z: Tensor, count: int) -> tuple[Tensor, float]:

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from diffloom_fitting.lockstep import Ask
+from diffloom_fitting.many_views import runs_together
 from diffloom_fitting.objective import Objective
+from diffloom_fitting.together import answer
 from diffloom_fitting.trust.hamiltonian import Draws, Energy, sample
 
 CHAINS, DRAWS, TUNING = 4, 60, 30
@@ -55,7 +58,9 @@ def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float
     """
     generator = torch.Generator().manual_seed(seed)
     starts = torch.randn((CHAINS, root.shape[1]), generator=generator, dtype=z.dtype)
-    drawn = sample(_energy(objective, z, root, noise, numbers), starts, DRAWS, TUNING, seed + 1)
+    law = energy_of(objective, z, root, noise, numbers)
+    # Chains know nothing of each other, so that their simulations can be made together.
+    drawn = sample(law, starts, DRAWS, TUNING, seed + 1, answer if runs_together(objective, z) else None)
     places = z + drawn.places @ root.T
     with torch.no_grad():
         each = [objective.layout.sought(place) for place in places.reshape(-1, len(z))]
@@ -63,14 +68,14 @@ def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float
     return Posterior(replace(drawn, places=places), values, noise)
 
 
-def _energy(objective: Objective, z: Tensor, root: Tensor, noise: float, numbers: int) -> Energy:
+def energy_of(objective: Objective, z: Tensor, root: Tensor, noise: float, numbers: int) -> Energy:
     """The negative logarithm of the density over coordinates x with z + root x, and its gradient."""
     bare, scale = replace(objective, gaussian=None), 0.5 * numbers / noise**2
     least = bare.value(z).value  # only differences count, and these lose no digits
 
-    def energy(x: Tensor) -> tuple[float, Tensor]:
+    def energy(x: Tensor, ask: Ask | None = None) -> tuple[float, Tensor]:
         place = z + root @ x
-        seen = bare.evaluate(place)
+        seen = bare.asking(ask).evaluate(place)
         if seen.gradient is None or not math.isfinite(seen.value):
             return math.inf, torch.zeros_like(x)
         value, slope = scale * (seen.value - least), scale * seen.gradient

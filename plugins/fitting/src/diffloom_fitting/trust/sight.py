@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import NoGradient
+from diffloom.interfaces import Image
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene import Scene, sample_times
 from diffloom_fitting.targets import Target
 
 MEDIAN = 0.789  # of chi-squared with three degrees of freedom, over three
@@ -58,19 +58,27 @@ def sights(objective: Objective, z: Tensor) -> list[Sight]:
     found = []
     for label, target in objective.target.by_view().items():
         scene = objective.scene.seen_from(label)
-        found.append(_sight(label, scene, target, values, "rgba" in objective.loss.outputs))
+        colours, covered = "rgba" in objective.loss.outputs, target.masks is not None
+        covered |= target.frames is not None and target.frames.shape[-1] == 4
+        # Colours where the loss compares them; else coverage, where the target has it.
+        outputs = ("rgba",) if target.frames is not None and (colours or not covered) else ("silhouette",)
+        with torch.no_grad():
+            image = _image(objective, scene, target, values, outputs)
+        found.append(_sight(label, scene, target, image))
     return found
 
 
-def _sight(label: str, scene: Scene, target: Target, values: dict[str, Tensor], colours: bool) -> Sight:
-    """colours: whether the loss compares them; else coverage, where the target has it."""
-    covered = target.masks is not None or (target.frames is not None and target.frames.shape[-1] == 4)
-    colours = target.frames is not None and (colours or not covered)
-    with torch.no_grad():
-        times = target.times + scene.viewpoint.time_offset
-        image = scene.render(values, times, ("rgba",) if colours else ("silhouette",), NoGradient()).image
-    assert image is not None
-    alpha = image.alpha
+def _image(
+    objective: Objective, scene: Scene, target: Target, values: dict[str, Tensor], outputs: tuple[str, ...]
+) -> Image:
+    times = scene.exposed(target.times + scene.viewpoint.time_offset, values)
+    sampling = sample_times(times, scene.dt, scene.steps)
+    made = objective.rollouts.without_gradient(scene, values, sampling.save)
+    return scene.draw(made.trajectory, made.params, values, outputs, sampling)[0]
+
+
+def _sight(label: str, scene: Scene, target: Target, image: Image) -> Sight:
+    alpha, colours = image.alpha, image.rgba is not None
     if colours:
         assert target.frames is not None
         assert image.rgba is not None

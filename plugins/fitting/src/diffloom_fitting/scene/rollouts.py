@@ -1,0 +1,69 @@
+"""The last simulations of a scene, for whoever asks for one of them again: a fit's end is looked at from many sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import NoGradient, Params, Trajectory
+from diffloom_fitting.scene.scene import Rollout, Scene
+
+#: How many are kept: those of the start and the end of a fit, and of what came last.
+KEPT = 4
+
+
+@dataclass(frozen=True)
+class _Kept:
+    scene: Scene
+    values: dict[str, Tensor]
+    save: tuple[int, ...]
+    trajectory: Trajectory
+    params: Params
+
+    def serves(self, scene: Scene, values: Mapping[str, Tensor], save: Sequence[int]) -> bool:
+        """Whether it holds all that is asked for."""
+        own = self.scene
+        alike = own.model is scene.model and own.params is scene.params and own.control is scene.control
+        return (
+            alike
+            and (own.dt, own.integrator, own.device) == (scene.dt, scene.integrator, scene.device)
+            and self.values.keys() == values.keys()
+            and set(save) <= set(self.save)
+            and all(torch.equal(self.values[name], value) for name, value in values.items())
+        )
+
+
+@dataclass
+class Rollouts:
+    """also: further step counts that are saved with each simulation that comes so far, for those who ask later."""
+
+    also: tuple[int, ...] = ()
+    _kept: list[_Kept] = field(default_factory=list)
+
+    def without_gradient(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...]) -> Rollout:
+        """``Scene.rollout`` without gradient, simulated or remembered."""
+        if scene.policy is not None:
+            return scene.rollout(values, save, NoGradient())
+        found = next((one for one in self._kept if one.serves(scene, values, save)), None)
+        if found is None:
+            wanted = tuple(sorted({*save, *(k for k in self.also if k <= save[-1])}))
+            made = scene.rollout(values, wanted, NoGradient())
+            found = self.keep(scene, values, wanted, made)
+        if found.save == save:
+            return Rollout(found.trajectory, found.params, scene.control_with(values, save[-1]))
+        at = {step: row for row, step in enumerate(found.save)}
+        rows = found.trajectory.select([at[step] for step in save])
+        return Rollout(rows, found.params, scene.control_with(values, save[-1]))
+
+    def keep(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _Kept:
+        """Remember a simulation, gradients aside."""
+        sets = made.trajectory.sets
+        q, u = ({name: pair[k].detach() for name, pair in sets.items()} for k in (0, 1))
+        params = Params({name: value.detach() for name, value in made.params.items()}, made.params.dtype)
+        own = {name: value.detach().clone() for name, value in values.items()}
+        kept = _Kept(scene, own, save, Trajectory(q, u, made.trajectory.times), params)
+        self._kept = [kept, *self._kept[: KEPT - 1]]
+        return kept
