@@ -1,7 +1,7 @@
 """How often the verdict and ± are right: fits of synthetic videos whose truth is known.
 
     python experiments/trust_study.py --quick                    # a few fits of each kind
-    python experiments/trust_study.py --count 200 --first 5000   # the study of docs/trust.md
+    python experiments/trust_study.py --count 67 --first 40000   # the study of docs/trust.md; run again, it goes on
 
 Four questions: do 95 % intervals of green fits cover the truth in 95 % of the cases; are unknowns that a video cannot
 show named; are well-posed ones left alone; is a fit that was stopped early ever green?
@@ -185,22 +185,39 @@ def covering(family: str, noise: str, seed: int) -> dict[str, Any]:
     return _row("coverage", family, noise, seed, result) | {"off": off}
 
 
-def studies(first: int, count: int) -> Iterator[dict[str, Any]]:
-    """Every fit of the study, one row each; with a count of 0 only those of planted unknowns and early stops."""
-    for seed in range(first, first + (3 if count == 1 else 50)):
-        case = planted(seed)
-        result = fitted(case, "white", seed)
-        named = set(case.hidden) <= set(result.verdict.undetermined) and result.verdict.level != "green"
-        yield _row("planted", FAMILIES[seed % 3], "white", seed, result) | {"named": named}
-    for seed in range(first, first + (3 if count == 1 else 50)):
-        family = FAMILIES[seed % 3]
-        case = CASES[family](seed)
-        far = case.start | {name: v * 3.0 for name, v in case.start.items() if not isinstance(v, list)}
-        yield _row("early", family, "white", seed, fitted(replace(case, start=far), "white", seed, 1 + seed % 2))
-    for seed in range(first, first + count):
-        for family in FAMILIES:
-            for noise in NOISES:
-                yield covering(family, noise, seed)
+def naming(family: str, noise: str, seed: int) -> dict[str, Any]:
+    """One fit with an unknown that its video cannot show, and whether the verdict names it."""
+    case = planted(seed)
+    result = fitted(case, noise, seed)
+    named = set(case.hidden) <= set(result.verdict.undetermined) and result.verdict.level != "green"
+    return _row("planted", family, noise, seed, result) | {"named": named}
+
+
+def stopping(family: str, noise: str, seed: int) -> dict[str, Any]:
+    """One fit from far away, stopped after an iteration or two."""
+    case = CASES[family](seed)
+    far = case.start | {name: v * 3.0 for name, v in case.start.items() if not isinstance(v, list)}
+    return _row("early", family, noise, seed, fitted(replace(case, start=far), noise, seed, 1 + seed % 2))
+
+
+STUDIES = {"coverage": covering, "planted": naming, "early": stopping}
+Job = tuple[str, str, str, int]
+
+
+def jobs(first: int, count: int) -> Iterator[Job]:
+    """(study, family, noise, seed) of every fit, seed by seed, so that a study cut short has some of each kind; with a
+    count of 0 only those of planted unknowns and early stops."""
+    others = 3 if count == 1 else 50
+    for seed in range(first, first + max(count, others)):
+        if seed < first + others:
+            yield from ((study, FAMILIES[seed % 3], "white", seed) for study in ("planted", "early"))
+        if seed < first + count:
+            yield from (("coverage", family, noise, seed) for family in FAMILIES for noise in NOISES)
+
+
+def job_of(row: dict[str, Any]) -> Job:
+    """Which fit a row is of."""
+    return row["study"], row["family"], row["noise"], row["seed"]
 
 
 def _row(study: str, family: str, noise: str, seed: int, result: Result) -> dict[str, Any]:
@@ -217,12 +234,12 @@ def summary(rows: list[dict[str, Any]]) -> str:
         "| family | noise | fits | green | amber | red | numbers of green fits | within 1.96 ± |",
         "|---" * 8 + "|",
     ]
+    every = [r for r in rows if r["study"] == "coverage"]
     for family in FAMILIES:
-        for noise in NOISES:
-            mine = [r for r in rows if (r["study"], r["family"], r["noise"]) == ("coverage", family, noise)]
+        for noise in (*NOISES, "all"):
+            mine = [r for r in every if r["family"] == family and noise in (r["noise"], "all")]
             if mine:
                 lines.append(_cell(f"{family} | {noise}", mine))
-    every = [r for r in rows if r["study"] == "coverage"]
     if every:
         lines.append(_cell("all | all", every))
     hidden, early = ([r for r in rows if r["study"] == s] for s in ("planted", "early"))
@@ -243,21 +260,25 @@ def _cell(name: str, rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Run the study, write a line per fit, print the figures."""
+    """Run the study, write a line per fit, print the figures. Fits that the file has already are not run again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200, help="fits of each family and noise")
+    parser.add_argument("--count", type=int, default=67, help="fits of each family and noise")
     parser.add_argument("--first", type=int, default=5000, help="the first seed")
     parser.add_argument("--quick", action="store_true", help="one fit of each kind")
     parser.add_argument("--out", type=Path, default=Path("trust_study.jsonl"), help="a line of JSON per fit")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    rows = []
-    with given.out.open("w", encoding="utf-8") as file:
-        for row in studies(given.first, 1 if given.quick else given.count):
-            rows.append(row)
-            file.write(json.dumps(row) + "\n")
-            file.flush()
-    print(summary(rows))
+    before = given.out.read_text(encoding="utf-8").splitlines() if given.out.exists() else []
+    rows = {job_of(row): row for row in map(json.loads, before)}
+    wanted = list(jobs(given.first, 1 if given.quick else given.count))
+    with given.out.open("a", encoding="utf-8") as file:
+        for job in wanted:
+            if job not in rows:
+                study, *which = job
+                rows[job] = STUDIES[study](*which)
+                file.write(json.dumps(rows[job]) + "\n")
+                file.flush()
+    print(summary([rows[job] for job in wanted]))
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ def test_figures_count_green_fits_alone():
     ]
     told = study().summary(rows)
     assert "| rigid | white | 2 | 1 | 1 | 0 | 4 | 75.0 % |" in told
+    assert "| rigid | all | 2 | 1 | 1 | 0 | 4 | 75.0 % |" in told
+    assert "fem" not in told
     assert "planted unknowns named: 1 of 2" in told
     assert "stopped early and green: 0 of 1" in told
     assert "false alarms, white noise: 1 of 2" in told
@@ -46,6 +48,31 @@ def test_noise_is_of_unit_variance_and_lasts():
     made = study().blotches(torch.Size((200, 12, 12, 3)), 3)
     assert float(made.var()) == pytest.approx(1.0, abs=0.1)
     assert float((made[1:] * made[:-1]).mean()) == pytest.approx(study().MEMORY, abs=0.08)
+
+
+def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
+    module, ran = study(), []
+
+    def fitted(kind):
+        def one(family, noise, seed):
+            ran.append((kind, family, noise, seed))
+            return row(study=kind, family=family, noise=noise, seed=seed, named=True)
+
+        return one
+
+    monkeypatch.setattr(module, "STUDIES", {kind: fitted(kind) for kind in module.STUDIES})
+    out = tmp_path / "rows.jsonl"
+    monkeypatch.setattr(sys, "argv", ["trust_study.py", "--quick", "--first", "40", "--out", str(out)])
+    module.main()
+    assert len(ran) == len(set(ran)) == 15
+    whole = out.read_text().splitlines()
+    out.write_text("\n".join(whole[:6]) + "\n")
+    told, before = capsys.readouterr().out, ran.copy()
+    ran.clear()
+    module.main()
+    assert ran == before[6:]
+    assert sorted(out.read_text().splitlines()) == sorted(whole)
+    assert capsys.readouterr().out == told
 
 
 @pytest.mark.slow

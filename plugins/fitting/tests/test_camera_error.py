@@ -45,7 +45,7 @@ def end_of(target):
     experiment = Experiment(scene, target, [Unknown(name, value) for name, value in START.items()])
     objective, z = experiment.objective(), run_fit(experiment, sure=False).z
     end = linearise(objective, z)
-    return camera_shift(objective, end, torch.eye(len(z), dtype=z.dtype)) / end.size
+    return camera_shift(objective, end, torch.eye(len(z), dtype=z.dtype), 0.0)[0] / end.size
 
 
 def test_a_camera_that_lags_moves_what_is_found():

@@ -118,7 +118,9 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     # A step beyond the noise is no matter of ±: the fit has not converged, and the verdict says so.
     near = (step <= base) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
-    shift = camera_shift(objective, end, parted.kept)
+    shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
+    beyond = (base.square() + by_noise.square()).sqrt()
+    shift = (shift.square() - by_noise.square()).clamp(min=0.0).sqrt()
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
@@ -137,7 +139,7 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
         _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
-        _ratio(shift, base, end), moved.pixels, moved.times, drawn,
+        _ratio(shift, beyond, end), moved.pixels, moved.times, drawn,
     )  # fmt: skip
 
 

@@ -18,8 +18,14 @@ def with_shared_colour(difference: Tensor, side: int) -> Tensor:
     if side <= 1:
         return difference
     rgb = difference[..., :3]
-    brightness = (rgb * torch.tensor(LUMA, dtype=rgb.dtype, device=rgb.device)).sum(dim=-1, keepdim=True)
-    colour = (rgb - brightness).permute(0, 3, 1, 2)
+    grey = brightness(rgb)
+    colour = (rgb - grey).permute(0, 3, 1, 2)
     shared = avg_pool2d(colour, side, ceil_mode=True, count_include_pad=False)
     even = interpolate(shared, scale_factor=side, mode="nearest")[:, :, : rgb.shape[1], : rgb.shape[2]]
-    return torch.cat([brightness + even.permute(0, 2, 3, 1), difference[..., 3:]], dim=-1)
+    return torch.cat([grey + even.permute(0, 2, 3, 1), difference[..., 3:]], dim=-1)
+
+
+def brightness(rgba: Tensor) -> Tensor:
+    """(..., 1): of colours (..., 3 or 4)."""
+    rgb = rgba[..., :3]
+    return (rgb * torch.tensor(LUMA, dtype=rgb.dtype, device=rgb.device)).sum(dim=-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""What a camera and its codec do that no unknown stands for: soften, brighten, and show a trace of the frame before."""
+"""What a camera and its codec do that no unknown stands for: soften, brighten, mix in frames before and after."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d, pad
 
 from diffloom.interfaces import Image
+from diffloom_fitting.losses.chroma import brightness
+from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
@@ -19,26 +21,27 @@ STEP = 0.01  # of full brightness
 OUTLINE = 0.25  # [px]: as well as an outline that was cut out of a video is known
 
 
-def camera_shift(objective: Objective, end: Linearised, kept: Tensor) -> Tensor:
-    """(n,): how far the estimate, in scaled coordinates, would move if the camera's errors were fitted beside it.
+def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: float) -> tuple[Tensor, Tensor]:
+    """(n,) each: how far the estimate, in scaled coordinates, would move if the camera's errors were fitted beside it;
+    and how far independent pixels of this ``noise`` alone would move it (Hausman's test compares the two).
 
-    One Gauss-Newton step with a column for each error and video. Zero where no video was recorded (grey levels of no
-    size) or its loss compares no images. kept: (n, k), the directions that are determined.
+    One Gauss-Newton step with a column for each error of each video, and one for its drift: a codec's frames are coded
+    from earlier ones, and lose more and more. Zero where no video was recorded (grey levels of no size) or its loss
+    compares no images. kept: (n, k), the directions that are determined.
     """
-    columns = list(_columns(objective, end))
-    if not columns or kept.shape[1] == 0:
-        return torch.zeros_like(end.size)
-    errors = torch.stack(columns)
-    errors = errors / errors.norm(dim=1, keepdim=True)
-    joint = torch.cat([kept.T @ end.unit, errors])
-    curvature = joint @ joint.T
-    k = kept.shape[1]
-    curvature[:k, :k] += kept.T @ end.prior @ kept
-    slope = torch.cat([kept.T @ end.half, errors @ end.residuals])
+    errors = list(_errors(objective, end))
+    if not errors or kept.shape[1] == 0:
+        return torch.zeros_like(end.size), torch.zeros_like(end.size)
+    cross, own, slopes = (list(parts) for parts in zip(*errors, strict=True))
+    inner = kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
+    beside = kept.T @ torch.cat(cross, dim=1)
+    joint = torch.cat([torch.cat([inner, beside], dim=1), torch.cat([beside.T, torch.block_diag(*own)], dim=1)])
+    slope = torch.cat([kept.T @ end.half, *slopes])
     # Errors that look alike, as blur and lag of a still object do, share what they explain.
-    moved = torch.linalg.lstsq(curvature, slope[:, None], driver="gelsd").solution[:k, 0]
-    alone = torch.linalg.solve(curvature[:k, :k], slope[:k])
-    return torch.as_tensor((kept @ (moved - alone)).abs())
+    both, alone, k = torch.linalg.pinv(joint, hermitian=True), torch.linalg.inv(inner), len(inner)
+    moved = kept @ (both[:k] @ slope - alone @ slope[:k])
+    freed = (kept @ (both[:k, :k] - alone) @ kept.T).diagonal().clamp(min=0.0)
+    return moved.abs(), noise * freed.sqrt()
 
 
 def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
@@ -75,36 +78,66 @@ def _wider(view: View, target: Target) -> tuple[View, Target]:
     return replace(view, image=image), replace(target, tracks=tracks)
 
 
-def _columns(objective: Objective, end: Linearised) -> Iterator[Tensor]:
-    """(N,) each: the residuals' change with one error of one recorded video."""
+def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Of each recorded video with C errors E, columns of unit length: J'E (n, C), E'E (C, C) and E'r (C,)."""
     targets = objective.target.by_view()
     if not objective.loss.outputs or not any(target.step > 0.0 for target in targets.values()):
         return
     with torch.no_grad():
         views = objective.views(end.z, gradient=False)
-    begins = 0
-    for (label, target), field in zip(targets.items(), end.fields, strict=True):
-        here, view = slice(begins, begins + field.numel()), views[label]
-        begins += field.numel()
-        exact = objective.loss.residuals(view, target)
-        if target.step == 0.0 or view.image is None or exact is None:
-            continue
-        for image in _recorded(view.image):
-            seen = objective.loss.residuals(replace(view, image=image), target)
-            assert seen is not None
-            change = (seen - exact).reshape(-1).to(end.residuals.dtype)
-            if bool(change.any()):
-                column = torch.zeros_like(end.residuals)
-                column[here] = change
-                yield column
+    ends = 0
+    for (label, target), field, part in zip(targets.items(), end.fields, end.parts(), strict=True):
+        residuals = end.residuals[ends : ends + field.numel()]
+        ends += field.numel()
+        changes = _changes(objective.loss, views[label], target) if target.step > 0.0 else []
+        if changes:
+            frames = len(field) if field.dim() > 1 and len(field) == len(target) else 1
+            yield _normal(torch.cat([part, residuals[None]]), torch.stack(changes).to(part.dtype), frames)
 
 
-def _recorded(image: Image) -> Iterator[Image]:
-    """The images as a camera might have them: blurred, brighter, with more contrast, late."""
-    for change in (_blurred, _brighter, _contrasted, _late):
+def _normal(rows: Tensor, changes: Tensor, frames: int) -> tuple[Tensor, Tensor, Tensor]:
+    """(J'E, E'E, E'r) for changes (c, N) that last, and that grow over the frames. rows: (n + 1, N), slopes and r.
+
+    Frame by frame: of a long video twice as many columns would not fit beside the slopes.
+    """
+    count = 2 * len(changes)
+    cross, own = rows.new_zeros(len(rows), count), rows.new_zeros(count, count)
+    drift = torch.linspace(-1.0, 1.0, frames, dtype=rows.dtype) if frames > 1 else rows.new_zeros(1)
+    parts = zip(drift, rows.chunk(frames, dim=1), changes.chunk(frames, dim=1), strict=True)
+    for time, row, change in parts:
+        columns = torch.cat([change, time * change])
+        cross += row @ columns.T
+        own += columns @ columns.T
+    some = own.diagonal() > 0.0
+    length = own.diagonal()[some].sqrt()
+    cross, own = cross[:, some] / length, own[some][:, some] / torch.outer(length, length)
+    return cross[:-1], own, cross[-1]
+
+
+def _changes(loss: Loss, view: View, target: Target) -> list[Tensor]:
+    """(N,) each: the residuals' change with one error of a recorded video; those that show."""
+    exact = loss.residuals(view, target)
+    if view.image is None or exact is None:
+        return []
+    seen = [loss.residuals(replace(view, image=image), target) for image in _recorded(view.image, target.chroma > 1)]
+    changes = [(each - exact).reshape(-1) for each in seen if each is not None]
+    return [change for change in changes if bool(change.any())]
+
+
+def _recorded(image: Image, coded: bool) -> Iterator[Image]:
+    """The images as a camera might have them: blurred, brighter, with more contrast, late, early.
+
+    coded: brightness and colour each on its own, since codecs keep them apart and colour far less well.
+    """
+    for change in (_blurred, _brighter, _contrasted, _late, _early):
         rgba = None if image.rgba is None else change(image.rgba)
         mask = None if image.silhouette is None else change(image.silhouette[..., None])[..., 0]
-        yield replace(image, rgba=rgba, silhouette=mask)
+        if not coded or rgba is None or image.rgba is None:
+            yield replace(image, rgba=rgba, silhouette=mask)
+            continue
+        grey = torch.cat([brightness(rgba - image.rgba).expand_as(rgba[..., :3]), (rgba - image.rgba)[..., 3:]], dim=-1)
+        yield replace(image, rgba=image.rgba + grey, silhouette=mask)
+        yield replace(image, rgba=rgba - grey)
 
 
 def _blurred(frames: Tensor) -> Tensor:
@@ -123,3 +156,8 @@ def _contrasted(frames: Tensor) -> Tensor:
 
 def _late(frames: Tensor) -> Tensor:
     return torch.cat([frames[:1], frames[:-1]])
+
+
+def _early(frames: Tensor) -> Tensor:
+    """As where a codec draws a frame from those after it."""
+    return torch.cat([frames[1:], frames[-1:]])
