@@ -37,17 +37,23 @@ def reward(experiment, z):
 def run(seed, quick=False):
     """One fit from pixels: the return after each iteration, and the environment steps until then."""
     experiment = build_experiment(load_file(FOLDER / "reach.toml", changes={"seed": seed}, quick=quick))
+    _, found = followed(experiment, reward, EVERY, ENOUGH)
+    return {"seed": seed, "goal": experiment.target.q[-1, 0].tolist(), **found}
+
+
+def followed(experiment, reward, every, enough):
+    """(the vector found, figures) of a fit: what ``reward(experiment, z)`` says after each iteration, and after how
+    many environment steps, each of ``every`` steps of physics, it was ``enough``."""
     state, clock, curve, spent = begin(experiment), time.process_time(), [], 0
-    decisions = -(-experiment.scene.steps // EVERY)
+    decisions = -(-experiment.scene.steps // every)
     while not state.finished:
         state, record = advance(experiment, state)
         spent += record.evaluations * decisions
         z = state.progress.z if state.progress is not None else state.z
         curve.append([spent, reward(experiment, z)])
-    first = next((steps for steps, value in curve if value >= ENOUGH), None)
-    return {"seed": seed, "goal": experiment.target.q[-1, 0].tolist(), "curve": curve, "reached_after": first,
-            "return": curve[-1][1], "processor_seconds": time.process_time() - clock,
-            "peak_memory_bytes": peak_memory()}  # fmt: skip
+    first = next((steps for steps, value in curve if value >= enough), None)
+    return state.z, {"curve": curve, "reached_after": first, "return": curve[-1][1],
+                     "processor_seconds": time.process_time() - clock, "peak_memory_bytes": peak_memory()}  # fmt: skip
 
 
 def main():

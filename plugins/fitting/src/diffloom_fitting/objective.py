@@ -24,6 +24,9 @@ from diffloom_fitting.trial import Evaluation, Request, Trial
 from diffloom_fitting.unknowns import Layout, Tie
 
 
+FEW = 64  # residuals of which each may have a gradient of its own
+
+
 @dataclass(frozen=True)
 class Objective:
     """A scene seen against a target, as a function of the unknowns' vector z.
@@ -206,6 +209,19 @@ class Objective:
         """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated. Those of a
         Gaussian prior come last."""
         return self.joined(z, self.residual_fields(z))
+
+    def residual_slopes(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """(residuals (n,), their gradients (n, unknowns)) by the adjoint, one backward pass for each residual: for losses
+        with few residuals and any number of unknowns. Priors and costs have none here."""
+        point = z.detach().clone().requires_grad_(True)
+        found = torch.cat([field.reshape(-1) for field in self.fields_of(self.views(point))])
+        if found.numel() > FEW:
+            raise InputError(
+                f"the loss {type(self.loss).__name__} has {found.numel()} residuals, and each would take a gradient; "
+                f"choose one with at most {FEW}, such as moments, or leave 'each' out"
+            )
+        rows = [torch.autograd.grad(one, point, retain_graph=True)[0] for one in found]
+        return found.detach(), torch.stack(rows)
 
     def joined(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
         """The residuals of all views, and of a prior, one behind the other."""

@@ -11,26 +11,36 @@ import torch
 from torch import Tensor, nn
 
 from diffloom.interfaces import InputError, Model, Params
+from diffloom.interfaces.errors import nearest
 from diffloom_fitting.control.features import Splines
 from diffloom_fitting.control.observations import SeesImage, SeesState
 from diffloom_fitting.scene.policy import Policy, Sinusoids, driven_shape
 
 
-class Rows(nn.Module):
-    """``scale`` tanh(x), each row in the shape of a control's row; with ``only``, x is of these numbers of a row and
-    the others are 0."""
+Groups = tuple[tuple[int, ...], ...]
+"""Numbers of a control's row that are driven together, as one."""
 
-    def __init__(self, shape: tuple[int, ...], scale: float, only: tuple[int, ...] | None = None) -> None:
+
+class Rows(nn.Module):
+    """``scale`` tanh(x), each row in the shape of a control's row; with ``only``, x is of these groups of a row's
+    numbers and the others are 0."""
+
+    def __init__(self, shape: tuple[int, ...], scale: float, only: Groups | None = None) -> None:
         super().__init__()
         self.shape, self.scale, self.only = shape, scale, only
 
     def forward(self, x: Tensor) -> Tensor:
         """(rows, numbers) -> (rows, *shape)."""
-        made = self.scale * torch.tanh(x)
-        if self.only is not None:
-            whole = made.new_zeros(len(x), int(torch.Size(self.shape).numel()))
-            made = whole.index_copy(1, torch.tensor(self.only), made)
-        return made.reshape(len(x), *self.shape)
+        return spread(self.scale * torch.tanh(x), self.shape, self.only)
+
+
+def spread(driven: Tensor, shape: tuple[int, ...], only: Groups | None) -> Tensor:
+    """(rows, *shape) of what is driven, (rows, numbers): each group takes its number, and the others are 0."""
+    if only is not None:
+        whole = driven.new_zeros(len(driven), int(torch.Size(shape).numel()))
+        of = torch.tensor([k for k, group in enumerate(only) for _ in group])
+        driven = whole.index_copy(1, torch.tensor([number for group in only for number in group]), driven[:, of])
+    return driven.reshape(len(driven), *shape)
 
 
 class ImageMoments(nn.Module):
@@ -67,7 +77,8 @@ class Network:
     convolutions of stride 2 with so many ``channels``, or, with reads="moments", as brightness, place and spread of
     each colour. bias: whether layers have one. gain: factor on the first weights; a
     small one begins at rest. scale: largest value of the control, which is scale times a tanh. only: which numbers of
-    the control's row it drives, such as the cart's alone of cart and pole; the others stay 0.
+    the control's row it drives, such as the cart's alone of cart and pole, or names of the model's regions, each of
+    which is driven as one, a muscle; the others stay 0.
     """
 
     drives: str
@@ -84,13 +95,13 @@ class Network:
     bias: bool = True
     gain: float = 1.0
     scale: float = 1.0
-    only: Sequence[int] | None = None
+    only: Sequence[int | str] | None = None
 
 
 def network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
     """The policy. span: of the simulation [s]. seed: of its first weights."""
     shape = driven_shape(model, network.drives)
-    only = driven_numbers("policy.only", shape, network.only)
+    only = driven_numbers("policy.only", model, network.drives, network.only)
     numbers = int(torch.Size(shape).numel()) if only is None else len(only)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -113,14 +124,37 @@ def network_policy(model: Model, params: Params, network: Network, span: float, 
     return Policy(network.drives, module, observe=seen, every=network.every)
 
 
-def driven_numbers(what: str, shape: tuple[int, ...], only: Sequence[int] | None) -> tuple[int, ...] | None:
-    """``only`` checked against a control's row of this shape."""
+def driven_numbers(
+    what: str, model: Model, drives: str, only: Sequence[int | str | Sequence[int]] | None
+) -> Groups | None:
+    """``only`` as groups of numbers of a control's row: numbers, or names of regions whose numbers go together."""
     if only is None:
         return None
-    most = int(torch.Size(shape).numel())
-    if not only or len(set(only)) < len(only) or not all(0 <= number < most for number in only):
+    most = int(torch.Size(driven_shape(model, drives)).numel())
+    groups = tuple(
+        _of_region(what, model, drives, one) if isinstance(one, str) else (one,) if isinstance(one, int) else tuple(one)
+        for one in only
+    )
+    numbers = [number for group in groups for number in group]
+    if not all(groups) or not numbers or not all(0 <= number < most for number in numbers):
         raise InputError(f"{what}: got {list(only)}; expected different numbers of a row, 0 to {most - 1}")
-    return tuple(only)
+    if len(set(numbers)) < len(numbers):
+        twice = next(number for number in numbers if numbers.count(number) > 1)
+        raise InputError(f"{what}: got {list(only)}; expected different numbers of a row, and {twice} is driven twice")
+    return groups
+
+
+def _of_region(what: str, model: Model, drives: str, name: str) -> tuple[int, ...]:
+    """The numbers of a control's row that belong to a region of the model."""
+    regions = getattr(model, "regions", {})
+    if name not in regions:
+        known = ", ".join(regions) or "none"
+        raise InputError(f"{what}: there is no region {name!r}{nearest(name, regions)} Regions of this model: {known}")
+    axis = model.spec(drives).shape
+    inside = getattr(regions[name], str(axis[0]), None) if len(axis) == 1 else None
+    if inside is None:
+        raise InputError(f"{what}: got the region {name!r}, but {drives!r} is not a number for each of its elements")
+    return tuple(int(k) for k in inside.nonzero()[0])
 
 
 def _told(network: Network, model: Model, params: Params) -> int:

@@ -13,7 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import Control, InputError, NoGradient, SimulationError, State
 from diffloom.interfaces.errors import check_choice
 from diffloom.simulation import simulate
-from diffloom_fitting.control.networks import Rows, driven_numbers
+from diffloom_fitting.control.networks import Rows, driven_numbers, spread
 from diffloom_fitting.control.observations import SeesImage, SeesState, remembered
 from diffloom_fitting.gym.extra import gymnasium
 from diffloom_fitting.gym.rewards import Rewards
@@ -31,8 +31,8 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     task: a ``Task``, or a function seed -> Task, called anew at every reset with the seed that was given there, or else
     with one that is drawn. observe: "state" (float32), "image" (uint8, RGB), or any ``Observation``; what the scene's
     policy sees unless given. every: physics steps of one action. drives: the control that is the action. limit: largest
-    action, in the control's unit. only: which numbers of the control's row are actions; the others stay 0. What is not
-    given is that of the scene's policy. failure: taken from the reward when the simulation breaks down, which ends the
+    action, in the control's unit. only: which numbers of the control's row are actions, or names of regions, each one
+    action; the others stay 0. What is not given is that of the scene's policy. failure: taken from the reward when the simulation breaks down, which ends the
     episode.
 
     ``reset(options={"values": {"position": [0, 1, 0]}})`` starts an episode with other parameters.
@@ -47,7 +47,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     def __init__(
         self, task: Task | Callable[[int], Task], *, observe: Literal["state", "image"] | Observation | None = None,
         every: int | None = None, drives: str | None = None, limit: float | None = None,
-        only: Sequence[int] | None = None, failure: float = 1.0, render_mode: str | None = None,
+        only: Sequence[int | str] | None = None, failure: float = 1.0, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         if render_mode is not None:
             check_choice("render_mode", render_mode, MODES)
@@ -62,7 +62,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         network = _rows(scene.policy)
         self.limit = _limit(limit, network, scene, self.drives)
         chosen = only if only is not None or network is None else network.only
-        self.only = driven_numbers("gym: only", self._shape, chosen)
+        self.only = driven_numbers("gym: only", scene.model, self.drives, chosen)
         size = self._shape if self.only is None else (len(self.only),)
         self.action_space = gymnasium.spaces.Box(-self.limit, self.limit, size, np.float32)
         self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / (self.every * scene.dt)))}
@@ -120,11 +120,10 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     def _control(self, action: Array, first: int, last: int) -> dict[str, Tensor]:
         """The controls of some steps, with the action among them."""
         scene = self.task.scene
-        given = torch.as_tensor(np.clip(action, -self.limit, self.limit), dtype=scene.dtype).reshape(-1)
-        row = torch.zeros(int(torch.Size(self._shape).numel()), dtype=scene.dtype)
-        row[slice(None) if self.only is None else list(self.only)] = given
+        given = torch.as_tensor(np.clip(action, -self.limit, self.limit), dtype=scene.dtype).reshape(1, -1)
+        row = spread(given, self._shape, self.only)[0]
         control = {name: value[first:last] for name, value in self._given.items()}
-        return {**control, self.drives: row.reshape(self._shape).expand(last - first, *self._shape)}
+        return {**control, self.drives: row.expand(last - first, *self._shape)}
 
     def _advance(self, control: Mapping[str, Tensor], first: int, last: int) -> dict[int, State]:
         """The states at steps that rewards need, and the last one."""

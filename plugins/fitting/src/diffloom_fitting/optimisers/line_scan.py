@@ -1,15 +1,18 @@
-"""Steepest descent that looks along the whole line: for motions whose gradient is right only nearby."""
+"""Descent that looks along the whole line: for motions whose gradient is right only nearby."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+
+SOFT = 1e-3  # part of the best seen residual's slope that counts as seen: what hardly shows moves little
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,11 @@ class LineScan(Optimiser):
     steps is chaotic: the gradient tells the direction, but how far it holds can only be tried, and a search that stops
     at the first lower loss, as that of L-BFGS does, stops at the first ripple. When no trial is lower the next
     iteration's are shorter, down to a millionth.
+
+    each: a gradient for each residual of the loss, for losses with few of them, such as ``moments``. The line is then
+    that of the shortest step that would mend all of them at once (Gauss-Newton's of least norm), and its longest trial
+    reaches at most ``factor`` times that step. The gradient of their sum follows the largest alone, and lets the others
+    go astray: a body that is to go far to the right also gets there, in the image, by coming nearer.
     """
 
     stop_window: ClassVar[int] = 5
@@ -27,6 +35,7 @@ class LineScan(Optimiser):
     rate: float = 0.1
     factor: float = 2.0
     trials: int = 8
+    each: bool = False
 
     def __post_init__(self) -> None:
         if not (self.rate > 0.0 and self.factor > 1.0 and self.trials >= 1):
@@ -41,13 +50,24 @@ class LineScan(Optimiser):
     def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
         gradient = progress.gradient
         assert gradient is not None
-        norm = float(gradient.norm())
-        if norm == 0.0:
-            return Progress(progress.z, progress.value, gradient, {}, progress.evaluations, progress.rejected,
-                            "the gradient is zero")  # fmt: skip
+        if not bool(gradient.any()):
+            return replace(progress, memory={}, done="the gradient is zero")
+        line, longest = -gradient, float("inf")
+        if self.each:
+            try:
+                residuals, rows = objective.residual_slopes(progress.z)
+            except SimulationError as error:
+                return replace(progress, done=f"this place cannot be simulated again: {error}")
+            line = shortest_step(residuals, rows)
+            longest = self.factor * float(line.norm())
+            progress = replace(progress, evaluations=progress.evaluations + len(residuals))
+        return self._scanned(objective, progress, line / line.norm(), rate, longest)
+
+    def _scanned(self, objective: Objective, progress: Progress, line: Tensor, rate: float, longest: float) -> Progress:
+        """The lowest loss along a line of length 1."""
         shrunk = float(progress.memory.get("shrunk", 1.0))
-        first = self.rate * rate * shrunk
-        places = [progress.z - gradient * (first * self.factor**k / norm) for k in range(self.trials)]
+        first = min(self.rate * rate * shrunk, longest / self.factor ** (self.trials - 1))
+        places = [progress.z + line * (first * self.factor**k) for k in range(self.trials)]
         seen = objective.values_at(places)
         rejected = progress.rejected + sum(not one.finite for one in seen)
         spent = progress.evaluations + self.trials
@@ -61,4 +81,12 @@ class LineScan(Optimiser):
             rejected += 1
         shrunk /= self.factor**self.trials
         done = "no lower loss along the gradient" if shrunk < 1e-6 else None
-        return Progress(progress.z, progress.value, gradient, {"shrunk": shrunk}, spent, rejected, done)
+        return Progress(progress.z, progress.value, progress.gradient, {"shrunk": shrunk}, spent, rejected, done)
+
+
+def shortest_step(residuals: Tensor, rows: Tensor) -> Tensor:
+    """(unknowns,): the shortest step s with residuals + rows s = 0, of residuals (n,) and their gradients (n,
+    unknowns); those that hardly move are mended as far as little steps do."""
+    gram = rows @ rows.T
+    damping = SOFT * float(gram.diagonal().max()) * torch.eye(len(gram), dtype=gram.dtype)
+    return -rows.T @ torch.linalg.solve(gram + damping, residuals)
