@@ -82,6 +82,10 @@ class DeviceLibrary(_NotRun):
 class EntryLibrary(_NotRun):
     """LLVM code of a program's entry together with all it reaches, and the machine code of that."""
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Not yet: all of it is optimised at the end."""
+        module.data_layout = self._codegen._data_layout
+
     def finalize(self) -> None:
         for library in _reached(self._linking_libraries):
             self._final_module.link_in(_material(library), preserve=True)
