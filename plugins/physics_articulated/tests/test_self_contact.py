@@ -56,13 +56,28 @@ def test_gradients_while_links_press_on_each_other() -> None:
         check_gradient(lambda **x: ended(model, **x), values, step=step)
 
 
-def test_gradients_as_plain_python() -> None:
-    """The same without compiling it."""
+@pytest.mark.slow
+def test_scenes_of_a_batch_are_those_run_alone() -> None:
+    model = folded()
+    masses = torch.stack([factor * model.params(torch.float64)["mass"] for factor in (1.0, 1.1)]).requires_grad_()
+
+    def run(mass: torch.Tensor, batch: int | None) -> tuple[torch.Tensor, torch.Tensor]:
+        path = simulate(model, model.params(torch.float64, batch=batch, mass=mass), dt=5e-4, steps=10, save=(10,))
+        return path.q.detach(), torch.autograd.grad(path.q.square().sum(), mass)[0]
+
+    many, slopes = run(masses, 2)
+    for scene in range(2):
+        alone, slope = run(masses[scene].detach().clone().requires_grad_(), None)
+        assert torch.equal(alone, many[scene]) and torch.equal(slope, slopes[scene])
+
+
+def test_both_as_plain_python() -> None:
+    """The same without compiling them."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow", __file__],
         env={**os.environ, "DIFFLOOM_INTERPRET": "1"}, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout[-3000:]
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout[-3000:]
 
 
 def test_neighbours_touch_only_where_they_are_named() -> None:
