@@ -62,7 +62,9 @@ def _material(given: object, place: str) -> Material | None:
     known = [f.name for f in fields(Material)]
     if not isinstance(given, Mapping) or not set(given) <= set(known):
         raise InputError(f"{place}: material: got {given!r}; expected a Material, or a table of {', '.join(known)}")
-    values = {key: value if key == "shading" else _factor(value, place, key) for key, value in given.items()}
+    values: dict[str, Any] = {
+        key: value if key == "shading" else _factor(value, place, key) for key, value in given.items()
+    }
     shiny = "specular" in given or "shininess" in given
     try:
         return Material(**{"shading": "phong" if shiny else "lambert", **values})
