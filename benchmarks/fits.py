@@ -1,8 +1,8 @@
 """Fits by this checkout beside those of another, by turns: `python benchmarks/fits.py --other ../before`.
 
 Both fit the same experiment files, which lie in this one, with the same seeds, on one thread, each in a process of its
-own that has fitted each file once before. The other checkout has a `.venv` of its own. Seconds are of the processor and
-of the wall clock; error is the largest relative one among the unknowns.
+own that has fitted each file's reduced version before. The other checkout has a `.venv` of its own. Seconds are of the
+processor and of the wall clock; error is the largest relative one among the unknowns.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import torch
 torch.set_num_threads(1)
 from diffloom_fitting import build_experiment, load_file, run_fit
 for line in sys.stdin:
-    file, seed, changes = json.loads(line)
-    experiment = build_experiment(load_file(file, changes={"seed": seed, **changes}))
+    file, seed, changes, quick = json.loads(line)
+    experiment = build_experiment(load_file(file, changes={"seed": seed, **changes}, quick=quick))
     wall, busy = time.perf_counter(), time.process_time()
     result = run_fit(experiment)
     found = {"processor": time.process_time() - busy, "wall": time.perf_counter() - wall}
@@ -45,11 +45,11 @@ class Checkout:
             env={**os.environ, "DIFFLOOM_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
 
-    def fit(self, file: Path, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
+    def fit(self, file: Path, seed: int, changes: dict[str, Any], quick: bool = False) -> dict[str, Any]:
         """What came of one fit, and what it took."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([str(file), seed, changes]) + "\n")
+        self._process.stdin.write(json.dumps([str(file), seed, changes, quick]) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
@@ -76,7 +76,7 @@ def main() -> None:
     for name in given.file or FILES:
         file, changes = ROOT / "experiments" / f"{name}.toml", {"renderer.name": given.renderer}
         for one in checkouts.values():
-            one.fit(file, first - 1, changes)
+            one.fit(file, first, changes, quick=True)
         totals = {label: [0.0, 0.0] for label in checkouts}
         for seed in range(first, end):
             for label, one in checkouts.items():

@@ -200,8 +200,8 @@ def rounded(name: str, seed: int, effort: Effort, quick: bool) -> dict[str, floa
     target = experiment.target
     assert isinstance(target, Target)
     assert target.frames is not None
-    seen = replace(target, frames=(target.frames * 255.0).round() / 255.0, step=1.0 / 255.0)
-    return fitted(replace(experiment, target=seen))
+    frames, masks = ((x * 255.0).round() / 255.0 for x in (target.frames, target.coverage()))
+    return fitted(replace(experiment, target=replace(target, frames=frames, masks=masks, step=1.0 / 255.0)))
 
 
 def searched(name: str, seed: int, effort: Effort, quick: bool) -> dict[str, Any]:
@@ -269,18 +269,24 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="the reduced version that a test runs")
     parser.add_argument("--data", type=Path, help="keep the videos here")
     parser.add_argument("--out", type=Path, default=FOLDER / "results")
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of videos to learn from, instead of the usual")
     chosen = parser.parse_args(given)
     effort = QUICK if chosen.quick else WHOLE
-    learnt, fits = [], []
+    effort = effort._replace(sizes=tuple(chosen.sizes or effort.sizes))
     chosen.out.mkdir(parents=True, exist_ok=True)
-    for name in chosen.experiment or EXPERIMENTS:
-        fits += [searched(name, FIRST + k, effort, chosen.quick) for k in range(effort.seeds)]
+    kept = chosen.out / "learned-baselines.json"
+    found: dict[str, list[dict[str, Any]]] = {"learned": [], "fits": []}
+    names = chosen.experiment or EXPERIMENTS
+    if kept.exists():  # what was found of other experiments stays
+        before = json.loads(kept.read_text())
+        found = {key: [r for r in before[key] if r["experiment"] not in names] for key in found}
+    for name in names:
+        found["fits"] += [searched(name, FIRST + k, effort, chosen.quick) for k in range(effort.seeds)]
         with tempfile.TemporaryDirectory() as place:
-            learnt += learned(name, effort, chosen.data or Path(place), chosen.quick)
-        found = json.dumps({"learned": learnt, "fits": fits}, indent=1)
-        (chosen.out / "learned-baselines.json").write_text(found + "\n")
-        (chosen.out / "learned-baselines.md").write_text("# Learned baselines\n\n" + table(learnt, fits))
-    print(table(learnt, fits))
+            found["learned"] += learned(name, effort, chosen.data or Path(place), chosen.quick)
+        kept.write_text(json.dumps(found, indent=1) + "\n")
+        kept.with_suffix(".md").write_text("# Learned baselines\n\n" + table(found["learned"], found["fits"]))
+    print(table(found["learned"], found["fits"]))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,11 +12,15 @@ import diffloom_fitting as fitting
 from diffloom.interfaces import SimulationError
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import many_views, together
+from diffloom_fitting.landscape import Axis, evaluate_grid
 from diffloom_fitting.lockstep import in_lockstep
 from diffloom_fitting.loop import advance, begin
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.optimisers import CmaEs, LineScan
 from diffloom_fitting.starts_together import StartsTogether
 from diffloom_fitting.together import answer
 from diffloom_fitting.trust.hamiltonian import sample
+from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.trust.posterior import energy_of
 
 
@@ -162,3 +167,55 @@ def test_chains_of_draws_run_together(simulated):
     assert (apart.accepted, apart.evaluations) == (joined.accepted, joined.evaluations)
     assert len(simulated) < 0.6 * count
     assert sum(simulated) == count
+
+
+def test_generations_lines_grids_and_verdicts_are_simulated_as_batches(simulated):
+    given = experiment()
+    objective, z = given.objective(), given.start()
+
+    def step(optimiser):
+        here = optimiser.begin(objective, z, 0)
+        simulated.clear()
+        optimiser.step(objective, here, 1.0)
+        return list(simulated)
+
+    assert step(CmaEs(population=6)) == [6]
+    assert step(LineScan(trials=5))[0] == 5
+    simulated.clear()
+    objective.evaluate(z)
+    assert replace(objective, differences=True).evaluate(z).finite
+    assert simulated == [1, 2]  # the value itself is remembered
+    simulated.clear()
+    evaluate_grid(given, [Axis("stiffness", np.linspace(90.0, 150.0, 5)), Axis("mass", np.linspace(0.1, 0.3, 2))])
+    assert simulated == [10]
+    simulated.clear()
+    linearise(objective, z)
+    assert simulated[0] == 4  # the place itself is remembered; a step to either side of it in each unknown
+    assert sum(simulated) <= 4 + 1 + 6 * 4  # the gradient, and places farther off where one shows a jump
+
+
+def test_a_fit_simulates_its_end_once(simulated):
+    """What was found, its loss, the frames kept aside and the verdict are of one simulation."""
+    base = experiment()
+    target = base.target
+    given = replace(base, target=target.select([1]), holdout=target.select([0]))
+    objective, z = given.objective(), given.start()
+    simulated.clear()
+    losses = [objective.value(z).value, given.last_objective().value(z).value]
+    losses.append(given.objective(given.holdout).value(z).value)
+    assert simulated == [1]
+    fresh = replace(given, seed=1)
+    assert losses[0] == fresh.objective().value(z).value
+    assert losses[2] == replace(fresh, seed=2).objective(fresh.holdout).value(z).value
+
+
+def test_no_gradient_is_taken_where_no_step_follows(monkeypatch):
+    taken = []
+    whole = Objective.backward
+    monkeypatch.setattr(Objective, "backward", lambda self, *given: taken.append(1) or whole(self, *given))
+    stages = tuple(fitting.Stage(fitting.GaussNewton(), 9, stop=fitting.Stop(loss=enough)) for enough in (1e-12, 1.0))
+    result = fitting.run_fit(experiment(stages), sure=False)
+    assert result.loss < 1e-12
+    stepped = [record for record in result.history if record.stage == 0]
+    assert len(taken) == len(stepped) - 1
+    assert [record.gradient for record in result.history][-2:] == [None, None]

@@ -104,18 +104,17 @@ class Experiment:
         """The whole objective, or that on other frames."""
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
-            self.stopwatch, self.differences, self.gaussian, self.costs, rollouts=self._rollouts,
+            self.stopwatch, self.differences, self.gaussian, self.costs, rollouts=self.rollouts,
         )  # fmt: skip
 
     @cached_property
-    def _rollouts(self) -> Rollouts:
-        """The last simulations, with the frames kept aside among what they save: both are looked at in the end."""
-        if self.holdout is None or len(self.holdout) == 0:
-            return Rollouts()
+    def rollouts(self) -> Rollouts:
+        """The last simulations; they save what is looked at in the end, all frames of the target, kept aside or not."""
         scene, steps = self.scene, set[int]()
-        for label, one in self.holdout.by_view().items():
-            times = (one.times + scene.viewpoints[label].time_offset).clamp(0.0, scene.steps * scene.dt)
-            steps |= set(sample_times(times, scene.dt, scene.steps).save)
+        for target in (self.target, self.holdout):
+            for label, one in {} if target is None else target.by_view().items():
+                times = (one.times + scene.viewpoints[label].time_offset).clamp(0.0, scene.steps * scene.dt)
+                steps |= set(sample_times(times, scene.dt, scene.steps).save) if len(times) else set()
         return Rollouts(tuple(sorted(steps)))
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
@@ -142,7 +141,7 @@ class Experiment:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         base = Objective(
             self.scene.with_params(of_model), self.target, loss, self.layout, None, self.prior, self.stopwatch,
-            self.differences, self.gaussian, self.costs, enough=stage.stop.loss, rollouts=self._rollouts,
+            self.differences, self.gaussian, self.costs, enough=stage.stop.loss, rollouts=self.rollouts,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)

@@ -132,7 +132,7 @@ def run_fit(
     lap = Lap()
     if state is None and sure:
         with torch.no_grad():
-            refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()))
+            refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()), experiment.rollouts)
     here = begin(experiment) if state is None else state
     records = list(history)
     badge: GradientCheck | str = "not asked for"

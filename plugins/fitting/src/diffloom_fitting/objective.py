@@ -23,6 +23,8 @@ from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trial import Evaluation, Request, Trial
 from diffloom_fitting.unknowns import Layout, Tie
 
+__all__ = ["Evaluation", "Objective", "Trial"]
+
 
 FEW = 64  # residuals of which each may have a gradient of its own
 
@@ -136,7 +138,7 @@ class Objective:
         if self.differences:
             return Trial(self, z.detach(), seen=self._evaluate_by_differences(z))
         if self.ask is not None:
-            (answered,) = self.ask([Request(self, "trial", (z,))])
+            answered: Trial = self.ask([Request(self, "trial", (z,))])[0]
             return answered
         point = z.detach().clone().requires_grad_(True)
         try:
@@ -162,7 +164,7 @@ class Objective:
     def values_at(self, places: Sequence[Tensor]) -> list[Evaluation]:
         """The loss alone at many places, simulated and drawn together where that can be."""
         if self.ask is not None:
-            (answered,) = self.ask([Request(self, "values", places)])
+            answered: list[Evaluation] = self.ask([Request(self, "values", places)])[0]
             return answered
         found: list[Evaluation] = []
         try:

@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom.interfaces import NoGradient, Params, Trajectory
 from diffloom_fitting.scene.scene import Rollout, Scene
 
-#: How many are kept: those of the start and the end of a fit, and of what came last.
+#: How many are kept beside the last one with gradient: those of the start and the end of a fit, and of what came last.
 KEPT = 4
 
 
@@ -42,28 +42,33 @@ class Rollouts:
 
     also: tuple[int, ...] = ()
     _kept: list[_Kept] = field(default_factory=list)
+    _last: _Kept | None = None
 
     def without_gradient(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...]) -> Rollout:
         """``Scene.rollout`` without gradient, simulated or remembered."""
         if scene.policy is not None:
             return scene.rollout(values, save, NoGradient())
-        found = next((one for one in self._kept if one.serves(scene, values, save)), None)
+        known = self._kept if self._last is None else [self._last, *self._kept]
+        found = next((one for one in known if one.serves(scene, values, save)), None)
         if found is None:
             wanted = tuple(sorted({*save, *(k for k in self.also if k <= save[-1])}))
             made = scene.rollout(values, wanted, NoGradient())
-            found = self.keep(scene, values, wanted, made)
+            found = _kept(scene, values, wanted, made)
+            self._kept = [found, *self._kept[: KEPT - 1]]
         if found.save == save:
             return Rollout(found.trajectory, found.params, scene.control_with(values, save[-1]))
         at = {step: row for row, step in enumerate(found.save)}
         rows = found.trajectory.select([at[step] for step in save])
         return Rollout(rows, found.params, scene.control_with(values, save[-1]))
 
-    def keep(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _Kept:
-        """Remember a simulation, gradients aside."""
-        sets = made.trajectory.sets
-        q, u = ({name: pair[k].detach() for name, pair in sets.items()} for k in (0, 1))
-        params = Params({name: value.detach() for name, value in made.params.items()}, made.params.dtype)
-        own = {name: value.detach().clone() for name, value in values.items()}
-        kept = _Kept(scene, own, save, Trajectory(q, u, made.trajectory.times), params)
-        self._kept = [kept, *self._kept[: KEPT - 1]]
-        return kept
+    def keep(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> None:
+        """Remember a simulation with gradient, gradients aside."""
+        self._last = _kept(scene, values, save, made)
+
+
+def _kept(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _Kept:
+    sets = made.trajectory.sets
+    q, u = ({name: pair[k].detach() for name, pair in sets.items()} for k in (0, 1))
+    params = Params({name: value.detach() for name, value in made.params.items()}, made.params.dtype)
+    own = {name: value.detach().clone() for name, value in values.items()}
+    return _Kept(scene, own, save, Trajectory(q, u, made.trajectory.times), params)

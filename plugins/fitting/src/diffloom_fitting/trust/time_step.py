@@ -9,9 +9,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import NoGradient, SimulationError
+from diffloom.interfaces import SimulationError
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene import Rollouts, Scene
 from diffloom_fitting.trust.step_growth import growth_of_changes
 
 FARTHER = 2.0  # times: a scene whose size halving changes by so much is not simulated but blown up
@@ -24,17 +24,17 @@ def halved(scene: Scene) -> Scene | None:
     return replace(scene, dt=0.5 * scene.dt, steps=2 * scene.steps)
 
 
-def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor]) -> None:
+def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Rollouts | None = None) -> None:
     """Raise SimulationError when the motion under steps of dt goes much farther than under dt / 2, or much less far.
 
     Of a model that suggests a step, such as a world, also warn when small changes grow from step to step: the motion
-    may still look right, and its gradient is lost.
+    may still look right, and its gradient is lost. rollouts: where the simulation is to be remembered.
     """
     finer = halved(scene)
     if finer is None or any(name.startswith("control.") for name in values):
         return
     try:
-        reached = [_extent(each, values) for each in (scene, finer)]
+        reached = [_extent(each, values, rollouts or Rollouts()) for each in (scene, finer)]
     except SimulationError:
         return  # who simulates it next is told why
     small, large = min(reached), max(reached)
@@ -68,12 +68,12 @@ def residuals_of_half_steps(objective: Objective, z: Tensor) -> Tensor | None:
     return torch.cat([field.reshape(-1) for field in fields])
 
 
-def _extent(scene: Scene, values: Mapping[str, Tensor]) -> float:
+def _extent(scene: Scene, values: Mapping[str, Tensor], rollouts: Rollouts) -> float:
     """The largest side of the box that the surface's vertices pass through [m], at about 20 moments."""
-    save = sorted({round(scene.steps * k / 20) for k in range(21)})
+    save = tuple(sorted({round(scene.steps * k / 20) for k in range(21)}))
     with torch.no_grad():
-        trajectory, params = scene.simulate(values, save, NoGradient())
-        vertices = scene.model.surface(trajectory, params).vertices.reshape(-1, 3)
+        made = rollouts.without_gradient(scene, values, save)
+        vertices = scene.model.surface(made.trajectory, made.params).vertices.reshape(-1, 3)
     return float((vertices.max(dim=0).values - vertices.min(dim=0).values).max())
 
 
