@@ -10,12 +10,13 @@ import torch
 from test_fit import toy_scene
 from test_verdict import START, TRUTH, noisy
 
+from diffloom.interfaces import Image
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
-from diffloom_fitting.losses.chroma import LUMA, with_shared_colour
+from diffloom_fitting.losses.chroma import LUMA, brightness, with_shared_colour
 from diffloom_fitting.report.video import write_video
 from diffloom_fitting.targets import read_video, synthesise
-from diffloom_fitting.trust.camera_error import camera_shift
+from diffloom_fitting.trust.camera_error import _normal, _recorded, camera_shift
 from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.unknowns import Unknown
 
@@ -55,6 +56,49 @@ def test_a_camera_that_lags_moves_what_is_found():
     assert float(end_of(replace(target, frames=late, step=1 / 255)).max()) > 1e-3
     assert float(end_of(replace(target, step=1 / 255)).max()) < 1e-6, "a camera without errors moves nothing"
     assert not bool(end_of(replace(target, frames=late)).any()), "only recorded videos have a camera"
+
+
+def test_codecs_err_in_brightness_and_in_colour_apart():
+    rgba = torch.rand((4, 6, 6, 4), dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    image = Image(rgba=rgba)
+    whole = [made.rgba - rgba for made in _recorded(image, coded=False)]
+    apart = [made.rgba - rgba for made in _recorded(image, coded=True)]
+    assert len(apart) == 2 * len(whole)
+    for change, grey, colour in zip(whole, apart[::2], apart[1::2], strict=True):
+        assert torch.allclose(grey + colour, change)
+        assert torch.allclose(grey[..., :3], grey[..., :1].expand(-1, -1, -1, 3))
+        assert torch.allclose(brightness(colour), torch.zeros(()).double(), atol=1e-12)
+        assert not bool(colour[..., 3].any()), "coverage goes with brightness"
+
+
+def test_errors_that_last_and_that_drift_are_columns_of_unit_length():
+    random = torch.Generator().manual_seed(3)
+    rows, changes = (torch.randn((n, 5 * 12), dtype=torch.float64, generator=random) for n in (3, 2))
+    cross, own, slope = _normal(rows, changes, frames=5)
+    drift = torch.linspace(-1, 1, 5, dtype=torch.float64).repeat_interleave(12)
+    columns = torch.cat([changes, changes * drift])
+    columns = columns / columns.norm(dim=1, keepdim=True)
+    assert torch.allclose(cross, rows[:-1] @ columns.T)
+    assert torch.allclose(own, columns @ columns.T)
+    assert torch.allclose(slope, columns @ rows[-1])
+    assert _normal(rows, changes, frames=1)[1].shape == (2, 2), "one frame has no drift"
+
+
+def test_noise_alone_is_not_taken_for_a_camera():
+    """What fitting camera errors beside the unknowns moves them by, over many noises, is what noise was said to do."""
+    scene = toy_scene(steps=20)
+    target = replace(synthesise(scene, TRUTH), step=1 / 255)
+    experiment = Experiment(scene, target, [Unknown(name, value) for name, value in TRUTH.items()])
+    objective, z = experiment.objective(), experiment.start()
+    end = linearise(objective, z)
+    moved, kept = [], torch.eye(len(z), dtype=z.dtype)
+    for seed in range(40):
+        random = torch.Generator().manual_seed(seed)
+        noise = 0.01 * torch.randn(end.residuals.shape, dtype=z.dtype, generator=random)
+        beside = replace(end, residuals=noise, half=end.unit @ noise)
+        shift, by_noise = camera_shift(objective, beside, kept, 0.01)
+        moved.append(shift / by_noise)
+    assert torch.stack(moved).square().mean().sqrt() == pytest.approx(1.0, abs=0.2)
 
 
 def test_the_verdict_and_the_deviation_tell_of_the_camera():

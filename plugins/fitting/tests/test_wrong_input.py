@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import diffloom_fitting as f
-from diffloom.interfaces import AmbientLight, InputError
+from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Params
 from diffloom.plugins import PluginError
 from diffloom_fitting.files.load import load_data
 from diffloom_fitting.gradient_check import check_gradient
@@ -24,6 +24,7 @@ D = torch.float64
 MODEL = toys.ToyModel()
 PARAMS = MODEL.params(D)
 TIMES = torch.arange(3, dtype=D) / 10
+ONE = torch.ones((), dtype=D)
 FRAMES = torch.zeros(3, 16, 16, 3, dtype=D)
 
 
@@ -70,6 +71,10 @@ CAMERA = {
     "size half": (lambda: f.Orbit(size=(16.5, 16)), "Orbit.size[0]: got 16.5; expected a whole number"),
     "size three": (lambda: f.Orbit(size=(16, 16, 3)), "expected (height, width) in pixels"),
     "size a text": (lambda: f.Orbit(size="16x16"), "Orbit.size: got '16x16'"),
+    "size beyond memory": (
+        lambda: f.Orbit(size=100000),
+        "got 100000 x 100000; expected at most 67108864",
+    ),
     "size true": (lambda: f.Orbit(size=True), "Orbit.size: got True"),
     "near beyond far": (lambda: f.Orbit(near=5.0, far=1.0), "got near=5 and far=1 m; expected near < far"),
     "near 0": (lambda: f.Orbit(near=0.0), "Orbit.near: got 0"),
@@ -82,6 +87,21 @@ CAMERA = {
     "offset a text": (lambda: f.Viewpoint(f.Orbit(), "1 s"), "Viewpoint.time_offset [s]: got '1 s'"),
 }
 SCENE = {
+    "params of another model": (lambda: scene(params=Params({"stiffnes": ONE}, D)), "nothing called 'stiffnes'"),
+    "params true": (
+        lambda: scene(params={"gravity": True}),
+        "parameter 'gravity' [m/s^2]: got True; expected a number",
+    ),
+    "params one number for a vector": (lambda: scene(params={"velocity": 2.0}), "got one number, 2, for a vector"),
+    "steps beyond counting": (lambda: scene(steps=10**12), "scene.steps: got 1000000000000; expected at most"),
+    "background of another size": (lambda: scene(background=FRAMES[0, :8]), "got 16x8 pixels; the camera has 16x16"),
+    "colour by name": (lambda: f.Appearance(colour="red"), "appearance.colour: got 'red'; expected 3 numbers"),
+    "colour in 0..255": (lambda: f.Appearance(colour=(255, 0, 0)), "expected red, green and blue in 0..1"),
+    "shading": (lambda: f.Appearance(shading="shiny"), "Appearance.shading: got 'shiny'; expected one of unlit"),
+    "ambient a text": (lambda: f.Appearance(ambient="dim"), "Appearance.ambient: got 'dim'; expected a number"),
+    "light from nowhere": (lambda: scene(lights=DirectionalLight((0, 0, 0))), "expected a way to go, not 0"),
+    "waypoint's time": (lambda: f.Waypoint("0 s"), "Waypoint.time: got '0 s'; expected a number"),
+    "goal's time": (lambda: f.Goal("late"), "goal.at [s]: got 'late'"),
     "two models": (lambda: scene(model=[MODEL, MODEL]), "scene.model: got a list of 2; expected one model"),
     "model's name": (lambda: scene(model="fem"), "scene.model: got 'fem'; expected a model: get_model('fem')(...)"),
     "model's class": (lambda: scene(model=toys.ToyModel), "got the class ToyModel; expected an object: ToyModel()"),
@@ -175,6 +195,18 @@ FIT = {
     "iterations 0": (lambda: fit(iterations=0), "fit: iterations: got 0"),
     "seed a text": (lambda: fit(seed="one"), "fit: seed: got 'one'"),
     "stop a number": (lambda: fit(stop=1e-6), "stage.stop: got 1e-06; expected a Stop"),
+    "uncertainty none": (lambda: fit(uncertainty=None), "uncertainty: got None; expected one of blocks, laplace"),
+    "no frames": (lambda: fit(seen=target(times=[], frames=FRAMES[:0])), "experiment.target: got no frames"),
+    "truth one number for a vector": (lambda: made(velocity=1.0), "got one number, 1, for a vector; expected its 3"),
+    "truth true": (lambda: made(gravity=True), "parameter 'gravity' [m/s^2]: got True"),
+    "rate beyond counting": (lambda: f.synthesise(scene(), {}, rate=1e12), "which is 4e+11 frames in 0.4 s"),
+    "rate and times": (lambda: f.synthesise(scene(), {}, [0.0, 0.1], rate=5), "got both times and rate"),
+    "times a text": (lambda: f.synthesise(scene(), {}, "all"), "target.times: got 'all'"),
+    "levels beyond 16 bits": (lambda: f.synthesise(scene(), {}, levels=10**40), "expected at most 65535"),
+    "no video": (lambda: f.read_video(None), "read_video: got None; expected the path of a file or folder"),
+    "no file": (lambda: f.load_file(None), "load_file: got None; expected the path of a file or folder"),
+    "experiment of a dict": (lambda: f.build_experiment({}), "build_experiment: got {}; expected a Loaded"),
+    "experiment of no file": (lambda: f.build_experiment("no.toml"), "experiment 'no.toml': no such file"),
     "uncertainty": (lambda: fit(uncertainty="bootstrap"), "uncertainty: got 'bootstrap'; expected one of blocks, lap"),
     "masks needed": (lambda: fit(loss="silhouette"), "this target has no masks"),
     "states needed": (lambda: fit(loss="state"), "a video has none"),
@@ -207,6 +239,8 @@ TARGET = {
     "frames with nan": (lambda: target(frames=FRAMES / 0.0), "it holds NaN or infinity"),
     "frames a list": (lambda: target(frames=[1, 2, 3]), "target.frames: got [1, 2, 3]; expected an array or tensor"),
     "frames a path": (lambda: target(frames="clip.mp4"), "target.frames: got 'clip.mp4'"),
+    "masks of another size": (lambda: target(masks=FRAMES[:, :8, :, 0]), "expected frames and masks of one size"),
+    "no pixels": (lambda: target(frames=FRAMES[:, :0]), "got images of 16x0 pixels"),
     "too few times": (lambda: target(times=TIMES[:2]), "target.frames: got 3 for 2 times; expected one per time"),
     "times backwards": (lambda: target(times=[0.2, 0.1, 0.0]), "target.times: expected each later than the one before"),
     "times alike": (lambda: target(times=[0.0, 0.0, 0.1]), "target.times: expected each later"),
@@ -225,6 +259,14 @@ STAGE = {
     "iterations 0": (lambda: f.Stage(GaussNewton(), 0), "stage.iterations: got 0"),
     "iterations a half": (lambda: f.Stage(GaussNewton(), 2.5), "stage.iterations: got 2.5"),
     "loss a number": (lambda: f.Stage(GaussNewton(), loss=1), "stage.loss: got 1"),
+    "adam's rate a text": (lambda: f.Adam("fast"), "Adam.rate: got 'fast'; expected a number"),
+    "adam's rate negative": (lambda: f.Adam(-1.0), "adam.rate: got -1; expected a number above 0"),
+    "gradient descent's rate": (lambda: f.Sgd(0.0), "sgd.rate: got 0; expected a number above 0"),
+    "cma's sigma": (lambda: f.CmaEs(sigma=-1.0), "cma.sigma: got -1; expected a number above 0"),
+    "cma's population": (lambda: f.CmaEs(population=2.5), "CmaEs.population: got 2.5; expected a whole number"),
+    "loss's setting": (lambda: f.PixelError(coverage="yes"), "PixelError.coverage: got 'yes'; expected True or False"),
+    "schedule of texts": (lambda: f.Schedule("a", "b"), "Schedule.first: got 'a'; expected a number"),
+    "schedule from nan": (lambda: f.Schedule(float("nan"), 1.0), "Schedule.first: got nan; expected a number"),
     "horizon 2": (lambda: f.Stage(GaussNewton(), horizon=2.0), "got a horizon of 2; expected a part of the time"),
     "horizon 0": (lambda: f.Stage(GaussNewton(), horizon=0.0), "stage.horizon: got 0"),
     "rate a text": (lambda: f.Stage(GaussNewton(), rate="fast"), "stage.rate: got 'fast'"),
@@ -255,6 +297,15 @@ STAGE = {
     "prior of no width": (
         lambda: Gaussian({"gravity": 1.0}, {"gravity": 0.0}),
         "got a deviation of 0.0",
+    ),
+    "prior in words": (lambda: Gaussian({"gravity": "much"}, {"gravity": 1.0}), "gravity: mean: got 'much'"),
+    "prior of nobody": (
+        lambda: experiment(gaussian=Gaussian({"drg": 1.0}, {"drg": 1.0})),
+        "prior.gaussian.drg: not an unknown",
+    ),
+    "prior of another shape": (
+        lambda: experiment(gaussian=Gaussian({"gravity": 1.0}, {"gravity": [1.0, 2.0]})),
+        "got a deviation of shape (2,); expected () or ()",
     ),
     "prior against no noise": (lambda: Gaussian({}, {}, 0.0), "prior.noise: got 0; expected more than 0"),
 }
@@ -324,6 +375,17 @@ FILES = {
     "size 0": ("camera.size = [0, 16]", "Orbit.size[0]: got 0"),
     "camera kind": ('camera.kind = "drone"', "drone"),
     "camera key": ("camera.zoom = 2", "camera.zoom: unknown key"),
+    "renderer's setting out of place": ("renderer.sigma = 2.0", "settings stand in a table of the renderer's name"),
+    "renderer's table misspelt": ("renderer.spotz.sigma = 2.0", "no renderer is called 'spotz'; did you mean 'spots'?"),
+    "renderer's value a text": ('renderer.spots.sigma = "soft"', "renderer.spots.sigma: got 'soft'; expected a number"),
+    "video's key": ("target.begin = 1.0", "target.begin: only a video has one; give target.video"),
+    "frame twice": ("target.frames.use = [1, 1]", "target.frames.use: got [1, 1]; expected each frame once"),
+    "params one number for a vector": ("params.velocity = 2.0", "got one number, 2, for a vector; expected its 3"),
+    "truth one number for a vector": ("truth.velocity = 2.0", "got one number, 2, for a vector; expected its 3"),
+    "optimiser's value": ('stages = [{ optimiser = { name = "adam", rate = "fast" } }]', "got 'fast'; expected a num"),
+    "draw reversed": ("params.gravity = { uniform = [2.0, 1.0] }", "expected the lower number first"),
+    "draw of negative width": ("params.gravity = { normal = [2.0, -1.0] }", "a deviation of at least 0"),
+    "prior of another shape": ("prior.gaussian.gravity = { mean = 1.0, deviation = [1, 2] }", "expected () or ()"),
     "renderer unknown": ('renderer.name = "spot"', "spot"),
     "renderer's setting": ("renderer.spots.sigm = 1.0", "has no such setting; did you mean 'sigma'?"),
     "renderer's value": ("renderer.spots.sigma = -1.0", "got sigma=-1; expected a positive number of pixels"),

@@ -10,6 +10,7 @@ from diffloom.geometry.tetmesh import Floats, Ints, TetMesh, oriented
 from diffloom.interfaces.errors import InputError
 
 Address = tuple[int, int, int, int]
+MOST_LAYERS = 100  # 20 million tetrahedra
 
 
 def ball(radius: float = 0.5, layers: int = 3) -> TetMesh:
@@ -21,8 +22,8 @@ def ball(radius: float = 0.5, layers: int = 3) -> TetMesh:
     """
     if not (np.isfinite(radius) and radius > 0.0):
         raise InputError(f"ball: got radius {radius}; expected a positive length in metres")
-    if int(layers) != layers or layers < 1:
-        raise InputError(f"ball: got layers {layers}; expected a whole number of 1 or more")
+    if int(layers) != layers or not 1 <= layers <= MOST_LAYERS:
+        raise InputError(f"ball: got layers {layers}; expected a whole number of 1 or more, at most {MOST_LAYERS}")
     points, faces = _icosahedron()
     number: dict[tuple[tuple[int, int], ...], int] = {}
     vertices: list[Floats] = []

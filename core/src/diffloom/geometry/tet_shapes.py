@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,9 @@ _FIVE_EVEN = np.array([[0, 3, 5, 6], [1, 0, 3, 5], [2, 0, 6, 3], [4, 0, 5, 6], [
 _FIVE_ODD = np.array([[1, 2, 7, 4], [0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4]])
 # Six tets around the diagonal 0-7, the same in all cells.
 _SIX = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])
+
+
+MOST_CELLS = 10**7
 
 
 def box(size: Sequence[float] = (1.0, 1.0, 1.0), cells: Sequence[int] = (2, 2, 2), split: int = 5) -> TetMesh:
@@ -47,6 +51,8 @@ def _checked(size: Sequence[float], cells: Sequence[int], split: int) -> tuple[l
         raise InputError(f"box: got size {list(size)}; expected three positive lengths in metres, such as [1, 1, 1]")
     if len(counts) != 3 or any(n < 1 or n != given for n, given in zip(counts, cells, strict=True)):
         raise InputError(f"box: got cells {list(cells)}; expected three whole numbers of 1 or more, such as [4, 4, 4]")
+    if math.prod(counts) > MOST_CELLS:
+        raise InputError(f"box: got cells {list(cells)}; expected at most {MOST_CELLS} in all")
     if split not in (5, 6):
         raise InputError(f"box: got split {split}; expected 5 or 6 tetrahedra per cell")
     return lengths, counts

@@ -33,9 +33,9 @@ class BatchError(InputError):
     """A model whose scenes cannot be run at once; one by one they can."""
 
 
-def nearest(name: str, allowed: Iterable[str]) -> str:
+def nearest(name: object, allowed: Iterable[str]) -> str:
     """A hint such as ``"; did you mean 'mass'?"`` or an empty string."""
-    found = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6) if isinstance(name, str) else []
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
@@ -54,6 +54,8 @@ def as_float_tensor(what: str, value: object, dtype: torch.dtype | None = None, 
                 "precision is never changed silently"
             )
         return value
+    if isinstance(value, bool):
+        raise InputError(f"{what}: got {value}; expected a number")
     try:
         tensor = torch.as_tensor(value, dtype=dtype or torch.float32, device=device)  # type: ignore[arg-type]
     except (TypeError, ValueError, RuntimeError) as cause:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from diffloom.interfaces.errors import InputError
+
 Colour = Tensor | float | tuple[float, float, float]
 Vector = Tensor | tuple[float, float, float]
 
@@ -33,6 +35,10 @@ class DirectionalLight:
     direction: Vector = (0.3, 1.0, 0.5)
     diffuse: Colour = 0.5
     specular: Colour = 0.2
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.direction, Tensor) and not any(self.direction):
+            raise InputError(f"DirectionalLight.direction: got {self.direction}; expected a way to go, not 0")
 
 
 @dataclass(frozen=True)

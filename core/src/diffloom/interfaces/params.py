@@ -48,6 +48,8 @@ class ParamSpec:
         what = f"parameter {self.name!r}" + (f" [{self.unit}]" if self.unit else "")
         tensor = check_finite(what, as_float_tensor(what, value, dtype))
         full = self.full_shape(axes)
+        if tensor.dim() == 0 and self.shape[-1:] == (3,) and bool(concrete(tensor) != 0.0):
+            raise InputError(f"{what}: got one number, {float(concrete(tensor)):g}, for a vector; expected its 3")
         if not broadcasts_to(tuple(tensor.shape), full):
             names = ", ".join(str(n) for n in self.shape)
             raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected ({names}) = {full} or a part of it "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 
 Kind = TypeVar("Kind")
+MOST_PIXELS = 2**26  # of one image: some 8000 x 8000
 
 
 def shown(value: object) -> str:
@@ -26,13 +28,15 @@ def shown(value: object) -> str:
     return told if len(told) <= 60 else f"a {type(value).__name__}"
 
 
-def whole(what: str, value: object, least: int = 0) -> int:
-    """A whole number of at least ``least``; 3.0 is one, True and 1.5 are not."""
+def whole(what: str, value: object, least: int = 0, most: int | None = None) -> int:
+    """A whole number of at least ``least``, and at most ``most``; 3.0 is one, True and 1.5 are not."""
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise InputError(f"{what}: got {shown(value)}; expected a whole number, {least} or more")
+    if most is not None and number > most:
+        raise InputError(f"{what}: got {shown(value)}; expected at most {most}")
     return number
 
 
@@ -57,6 +61,13 @@ def real(
     return float(value)
 
 
+def place(what: str, value: object) -> Path:
+    """A path, of a text or a path."""
+    if not isinstance(value, str | Path) or not str(value):
+        raise InputError(f"{what}: got {shown(value)}; expected the path of a file or folder")
+    return Path(value)
+
+
 def numbers(what: str, value: object, count: int) -> tuple[float, ...]:
     """A tuple of ``count`` finite numbers from a list, an array or a tensor."""
     if isinstance(value, Tensor | np.ndarray):
@@ -71,11 +82,13 @@ def pixels(what: str, value: object) -> tuple[int, int]:
     if isinstance(value, Tensor | np.ndarray):
         value = value.tolist()
     if isinstance(value, int | float | np.integer) and not isinstance(value, bool):
-        side = whole(what, value, 1)
-        return side, side
+        value = [whole(what, value, 1)] * 2
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
         raise InputError(f"{what}: got {shown(value)}; expected (height, width) in pixels, or one number for a square")
-    return whole(f"{what}[0]", value[0], 1), whole(f"{what}[1]", value[1], 1)
+    height, width = whole(f"{what}[0]", value[0], 1), whole(f"{what}[1]", value[1], 1)
+    if height * width > MOST_PIXELS:
+        raise InputError(f"{what}: got {height} x {width}; expected at most {MOST_PIXELS} pixels in all")
+    return height, width
 
 
 def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], Any] | None = None) -> Kind:
@@ -121,7 +134,7 @@ def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float
     """
     if not isinstance(value, Tensor | np.ndarray):
         raise InputError(f"{what}: got {shown(value)}; expected an array or tensor of images")
-    tensor = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+    tensor = torch.from_numpy(np.require(value, requirements="CW")) if isinstance(value, np.ndarray) else value
     if tensor.dim() not in dims:
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected {' or '.join(str(d) for d in dims)} axes")
     if tensor.dtype == torch.uint8:

@@ -79,6 +79,10 @@ class Experiment:
             raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
         for number, stage in enumerate(self.stages):
             self._check_params(f"experiment.stages[{number}].params", stage)
+        if self.gaussian is not None:
+            self.gaussian.check({slot.name: slot.start for slot in self.layout.slots})
+        if any(len(one) == 0 for one in self.target.by_view().values()):
+            raise InputError("experiment.target: got no frames; expected at least one")
         for target in (self.target, self.holdout):
             if target is not None:
                 _check_views(self.scene, target)

@@ -76,7 +76,13 @@ class Grid:
 def check_axes(experiment: Experiment, axes: Sequence[Axis]) -> None:
     """Raise InputError unless each axis is something the experiment seeks."""
     names = [slot.name for slot in experiment.layout.slots]
+    vectors = [slot.name for slot in experiment.layout.slots if slot.shape[-1:] == (3,)]
     for axis in axes:
+        if axis.name in vectors:
+            raise InputError(
+                f"--over {axis.name!r}: one number is no vector; seek its numbers on their own, such as "
+                f"'{axis.name}.x', in the file"
+            )
         if axis.name not in names:
             raise InputError(
                 f"--over {axis.name!r}: not an unknown of the experiment{nearest(axis.name, names) or '.'} It seeks: "

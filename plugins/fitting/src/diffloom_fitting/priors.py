@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.interfaces.errors import as_float_tensor, nearest
+from diffloom_fitting.accepting import real
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,23 @@ class Gaussian:
                 f"prior: got means of {', '.join(self.means) or 'nothing'} and deviations of "
                 f"{', '.join(self.deviations) or 'nothing'}; expected both for each"
             )
-        if not self.noise > 0.0:
+        if not real("prior.noise", self.noise) > 0.0:
             raise InputError(f"prior.noise: got {self.noise:g}; expected more than 0")
         for name, value in self.deviations.items():
-            if not bool((torch.as_tensor(value) > 0.0).all()):
+            as_float_tensor(f"prior.gaussian.{name}: mean", self.means[name], torch.float64)
+            if not bool((as_float_tensor(f"prior.gaussian.{name}: deviation", value, torch.float64) > 0.0).all()):
                 raise InputError(f"prior.gaussian.{name}: got a deviation of {value}; expected more than 0")
 
-    @staticmethod
-    def checked(
-        means: Mapping[str, float | Sequence[float]], deviations: Mapping[str, float | Sequence[float]],
-        noise: float, unknowns: Sequence[str],
-    ) -> Gaussian:  # fmt: skip
-        """The prior, or InputError when it names something that is not sought."""
-        for name in means:
+    def check(self, unknowns: Mapping[str, Tensor]) -> None:
+        """Raise when it names something that is not sought, or has another shape. unknowns: their starts by name."""
+        for name, mean in self.means.items():
             if name not in unknowns:
-                raise InputError(f"prior.gaussian.{name}: not an unknown{nearest(name, unknowns)}")
-        return Gaussian(dict(means), dict(deviations), noise)
+                raise InputError(f"prior.gaussian.{name}: not an unknown{nearest(name, list(unknowns))}")
+            shape = tuple(unknowns[name].shape)
+            for kind, value in (("mean", mean), ("deviation", self.deviations[name])):
+                given = tuple(torch.as_tensor(value).shape)
+                if given not in ((), shape):
+                    raise InputError(f"prior.gaussian.{name}: got a {kind} of shape {given}; expected () or {shape}")
 
     def residuals(self, values: Mapping[str, Tensor]) -> Tensor:
         """(k,): (value - mean) / deviation of every number concerned."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diffloom.interfaces import InputError
+from diffloom.interfaces.setting_types import check_settings
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.shape not in ("linear", "exponential", "steps"):
             raise InputError(f"schedule: got shape {self.shape!r}; expected one of linear, exponential, steps")
+        check_settings(self)
         if self.shape == "exponential" and not (self.first > 0.0 and self.last > 0.0):
             raise InputError(f"schedule: got {self.first:g} to {self.last:g}; an exponential one needs positive ends")
         if not 0.0 < self.over <= 1.0:

@@ -96,6 +96,9 @@ class Stage:
             given = getattr(self, name)
             if not isinstance(given, Schedule):
                 object.__setattr__(self, name, constant(real(f"stage.{name}", given, above=0.0)))
+        for name in ("only", "shared", "together"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
         for end in (self.horizon.first, self.horizon.last):
             if not 0.0 < end <= 1.0:
                 raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from diffloom.geometry.tet_gear import gear
 from diffloom.geometry.tet_shapes import beam, box
 from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import InputError
+from diffloom.interfaces.setting_types import check_arguments
 
 _LOG = logging.getLogger(__name__)
 _ARGUMENTS = {
@@ -47,12 +48,10 @@ def _made(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
             raise InputError(f"FemModel: got {name}={given[name]!r}, but mesh {str(shown)!r} {words}")
     if isinstance(mesh, TetMesh):
         return mesh
-    if str(mesh) == "ball":
-        return ball(**given)
-    if str(mesh) == "gear":
-        return gear(**given)
-    if str(mesh) == "box":
-        return box(**given)
+    makers: dict[str, Callable[..., TetMesh]] = {"ball": ball, "gear": gear, "box": box}
+    if str(mesh) in makers:
+        check_arguments(str(mesh), makers[str(mesh)], given)
+        return makers[str(mesh)](**given)
     if str(mesh) == "beam":
         length, height, width = _three(given.pop("size", (1.0, 0.1, 0.1)))
         return beam(length, width, height, **given)

@@ -148,7 +148,10 @@ def read_start(table: Mapping[str, Any], keys: Mapping[str, int], law: ContactLa
     for key, count in keys.items():
         if key not in table:
             continue
-        numbers = np.asarray(table[key], dtype=np.float64)
+        try:
+            numbers = np.asarray(table[key], dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array(math.nan)
         if numbers.shape != ((count,) if count else ()) or not np.isfinite(numbers).all():
             raise InputError(f"{key}: got {table[key]!r}; expected {f'{count} numbers' if count else 'a number'}")
         if (key in POSITIVE and numbers <= 0.0) or (key in (*law.names, "restitution") and numbers < 0.0):

@@ -11,6 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.interfaces.errors import check_choice
+from diffloom.interfaces.setting_types import check_settings
 from diffloom.raster.scene import check_scene
 
 #: Probability under which a face no longer counts in the soft mask.
@@ -60,6 +61,7 @@ class DibrRenderer(Renderer):
         check_choice("DibrRenderer.target", self.target, ("auto", "serial", "parallel", "cuda"))
         if self.compat not in (None, "kaolin"):
             raise InputError(f"DibrRenderer.compat: got {self.compat!r}; expected 'kaolin' or None")
+        check_settings(self)
         for name, usual in (("sigmainv", "7000"), ("boxlen", "0.02, or None")):
             value = getattr(self, name)
             if not (value is None and name == "boxlen") and not (math.isfinite(value) and value > 0.0):

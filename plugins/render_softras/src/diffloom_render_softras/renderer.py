@@ -11,6 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.interfaces.errors import check_choice
+from diffloom.interfaces.setting_types import check_settings
 from diffloom.raster.scene import check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")
@@ -51,6 +52,7 @@ class SoftRasRenderer(Renderer):
     def __post_init__(self) -> None:
         check_choice("SoftRasRenderer.backend", self.backend, BACKENDS)
         check_choice("SoftRasRenderer.target", self.target, TARGETS)
+        check_settings(self)
         for name in ("sigma", "gamma", "sigma_pixels"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0.0):

@@ -59,7 +59,13 @@ def engine_options(command: Callable[..., None]) -> Callable[..., None]:
 
     for option in (
         click.option("--address", metavar="HOST:PORT", help="The head of a Ray cluster; auto for this machine's."),
-        click.option("--jobs", default=1, show_default=True, help="Processes at once, of the engine local."),
+        click.option(
+            "--jobs",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            help="Processes at once, of the engine local.",
+        ),
         click.option("--engine", default="local", show_default=True, help="Where tasks run: local, or ray."),
     ):
         option(collected)

@@ -24,13 +24,15 @@ def render(
     import torch
     from PIL import Image
 
-    from diffloom.interfaces import NoGradient
+    from diffloom.interfaces import InputError, NoGradient
     from diffloom_fitting.accepting import real
     from diffloom_fitting.files import build_scene
     from diffloom_fitting.files.experiments import build_truth
     from diffloom_fitting.run_folder.writing import new_file
 
     real("render: --time [s]", moment, least=0.0)
+    if Path(out).suffix.lower() != ".png":
+        raise InputError(f"render: --out: got {out!r}; images are written as png: end the name so")
     loaded = options.load(file)
     scene = build_scene(loaded)
     scene = scene if label is None else scene.seen_from(label)

@@ -33,6 +33,7 @@ def simulate(
     from diffloom_fitting.report.video import write_video
     from diffloom_fitting.run_folder.writing import explained
     from diffloom_fitting.scene import sample_times
+    from diffloom_fitting.targets.synthesis import video_times
     from diffloom_fitting.trust.time_step import refuse_long_steps
 
     real("simulate: --rate [frames/s]", rate, above=0.0)
@@ -40,8 +41,7 @@ def simulate(
     scene = build_scene(loaded)
     values = build_truth(loaded, scene) if truth else {}
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
-    frames = int(scene.steps * scene.dt * rate * (1.0 + 1e-12)) + 1
-    times = torch.arange(frames, dtype=torch.float64) / rate
+    times = video_times(scene.steps * scene.dt, 0.0, rate)
     exposed = [scene.seen_from(label).exposed(times, values) for label in scene.viewpoints]
     whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps)
     ends = [0, *accumulate(len(part) for part in (times, *exposed))]
@@ -63,4 +63,4 @@ def simulate(
     for label, frames_drawn in videos.items():
         place = folder / (f"video-{label}.mp4" if label else "video.mp4")
         write_video(place, frames_drawn[..., :3].numpy(), min(rate, 60.0))
-        click.echo(f"drew {frames} frames in {(drawn - simulated) / len(videos):.2f} s: {place}")
+        click.echo(f"drew {len(times)} frames in {(drawn - simulated) / len(videos):.2f} s: {place}")

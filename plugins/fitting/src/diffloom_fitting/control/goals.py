@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
+from diffloom_fitting.accepting import real
 from diffloom_fitting.targets.folder import read_image
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.target import Target
@@ -30,6 +31,9 @@ class Goal:
     mask: Tensor | str | Path | None = None
     q: Tensor | None = None
     source: str = ""
+
+    def __post_init__(self) -> None:
+        real("goal.at [s]", self.at, least=0.0)
 
 
 def goal_target(goals: Sequence[Goal], scene: Scene) -> Target:

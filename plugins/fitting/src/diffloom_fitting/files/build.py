@@ -23,7 +23,8 @@ from diffloom.interfaces import (
     Renderer,
     StoreAll,
 )
-from diffloom.plugins import get_camera, get_integrator, get_renderer, get_video_reader
+from diffloom.interfaces.errors import nearest
+from diffloom.plugins import get_camera, get_integrator, get_renderer, get_video_reader, renderers
 from diffloom_fitting.control.networks import Network, network_policy
 from diffloom_fitting.files.data_files import MissingDataError, data_path
 from diffloom_fitting.files.load import Loaded
@@ -63,7 +64,12 @@ def build_scene(loaded: Loaded) -> Scene:
 
 def build_renderer(loaded: Loaded, name: str) -> Renderer:
     """The renderer called ``name`` with the settings the file gives for it."""
-    settings = loaded.content.renderer.settings_of(name)
+    table = loaded.content.renderer
+    for given in table.model_extra or {}:
+        # A table for a renderer that is not installed here is nobody's business; a name misspelt is.
+        if given not in renderers() and (close := nearest(given, renderers())):
+            raise InputError(f"renderer.{given}: no renderer is called {given!r}{close}")
+    settings = table.settings_of(name)
     made: Renderer = make(f"renderer.{name}", name, get_renderer(name), settings)
     return made
 

@@ -28,6 +28,12 @@ from diffloom_fitting.targets.lost_frames import with_lost_frames
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
 
+OF_VIDEOS = (
+    "masks", "background", "reader", "segment", "crop", "begin", "duration", "every", "rotate", "gamma", "repeats",
+    "lost_frames", "plate",
+)  # fmt: skip
+"""Keys of [target] that say how a video is read."""
+
 
 def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tuple[AnyTarget, AnyTarget | None, Scene]:
     """The frames the loss sees and those kept aside, of each view where there are several; and the scene (with the
@@ -64,8 +70,8 @@ def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: Targe
     if is_goal(table):
         return build_goals(loaded, scene, truth, table), scene
     if table.video is None:
-        for key in ("masks", "background", "reader", "segment", "crop"):
-            if getattr(table, key) is not None:
+        for key in OF_VIDEOS:
+            if key in table.model_fields_set and getattr(table, key) is not None:
                 raise InputError(f"target.{key}: only a video has one; give target.video")
         return _synthesised(loaded, scene, truth, table), scene
     if table.scene:
@@ -81,6 +87,8 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
     for i in table.use or ():
         if not -count <= i < count:
             raise InputError(f"target.frames.use: got {i}; the target has frames 0 to {count - 1}")
+    if len(set(table.use or ())) < len(table.use or ()):
+        raise InputError(f"target.frames.use: got {table.use}; expected each frame once")
     used = list(range(table.first, count, table.every)) if table.use is None else [i % count for i in table.use]
     if table.until is not None:
         used = [i for i in used if float(target.times[i]) <= table.until]

@@ -41,6 +41,10 @@ def draw(value: Mapping[str, Any], seed: int, place: str, shape: Sequence[int] =
     if not (isinstance(given, list) and len(given) == 2 and all(isinstance(n, (int, float)) for n in given)):
         raise InputError(f"{place}: got {kind} = {given!r}; expected two numbers")
     first, second = (float(n) for n in given)
+    if kind == "normal" and second < 0.0:
+        raise InputError(f"{place}: got normal = {given!r}; expected a mean and a deviation of at least 0")
+    if kind == "uniform" and first > second:
+        raise InputError(f"{place}: got uniform = {given!r}; expected the lower number first")
     if kind == "normal":
         return first + second * torch.randn(list(shape), generator=generator, dtype=torch.float64)
     if kind == "log_uniform":

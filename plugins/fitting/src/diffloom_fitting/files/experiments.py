@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom.plugins import get_loss, get_optimiser
+from diffloom_fitting.accepting import instance
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.files.build import build_scene, known_value
@@ -20,7 +22,7 @@ from diffloom_fitting.files.build_target import build_targets
 from diffloom_fitting.files.data_files import MissingDataError
 from diffloom_fitting.files.draws import draw, generator_for, is_draw, opposite
 from diffloom_fitting.files.errors import explain
-from diffloom_fitting.files.load import Loaded
+from diffloom_fitting.files.load import Loaded, load_file
 from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
@@ -36,8 +38,11 @@ from diffloom_fitting.targets.synthesis import true_values
 from diffloom_fitting.unknowns import Unknown, can_be_sought, resolve, seekable
 
 
-def build_experiment(loaded: Loaded) -> Experiment:
-    """The experiment of a file, its target included; errors name the file."""
+def build_experiment(loaded: Loaded | str | Path) -> Experiment:
+    """The experiment of a file, or of its path, its target included; errors name the file."""
+    if isinstance(loaded, str | Path):
+        loaded = load_file(loaded)
+    instance("build_experiment", loaded, Loaded)
     scene = build_scene(loaded)
     try:
         return _experiment(loaded, scene)
@@ -100,19 +105,19 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
-        gaussian=_gaussian(content.prior, [u.name for u in unknowns]), uncertainty=content.uncertainty,
+        gaussian=_gaussian(content.prior), uncertainty=content.uncertainty,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
     )  # fmt: skip
     made.start()  # a start that cannot be searched from is told before anything is written
     return made
 
 
-def _gaussian(table: PriorTable, unknowns: list[str]) -> Gaussian | None:
+def _gaussian(table: PriorTable) -> Gaussian | None:
     """The Gaussian prior of a file."""
     if not table.gaussian:
         return None
     means = {name: given.mean for name, given in table.gaussian.items()}
-    return Gaussian.checked(means, {n: given.deviation for n, given in table.gaussian.items()}, table.noise, unknowns)
+    return Gaussian(means, {n: given.deviation for n, given in table.gaussian.items()}, table.noise)
 
 
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:

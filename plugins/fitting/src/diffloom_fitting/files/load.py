@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom_fitting.accepting import place as given_place
 from diffloom_fitting.files.draws import resolve_draws
 from diffloom_fitting.files.errors import explain
 from diffloom_fitting.files.old_names import present_place, with_present_names
@@ -46,7 +48,7 @@ def load_file(
     the file's [variants.*] tables, those to put in first, in this order; quick: the one called "quick", a reduced
     version for a try. The one called "cross_renderer" is put in when another renderer than the fit's draws a video.
     """
-    place = Path(path)
+    place = given_place("load_file", path)
     raw = read_toml(place)
     return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants)
 
@@ -106,8 +108,10 @@ def _variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any]]:
 
 
 def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[str, Any]:
-    """One of a file's variants; "quick" may be absent, and then changes nothing."""
-    if wanted not in offered and wanted != "quick":
+    """One of a file's variants; "quick" may be absent, and then changes nothing, which is told."""
+    if wanted not in offered and wanted == "quick":
+        warnings.warn("the file has no [variants.quick]: it is taken as it is", stacklevel=4)
+    elif wanted not in offered:
         there = ", ".join(offered) or "none"
         raise InputError(f"variants: got {wanted!r}; expected one of the file's own, {there}{nearest(wanted, offered)}")
     return offered.get(wanted, {})

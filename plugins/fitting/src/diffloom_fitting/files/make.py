@@ -9,6 +9,7 @@ from typing import Any
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom.interfaces.setting_types import check_arguments
 from diffloom.plugins import PluginError
 from diffloom_fitting.files.values import Named
 
@@ -32,6 +33,7 @@ def make(place: str, name: str, factory: Callable[..., Any], settings: Mapping[s
     missing = [n for n in named if known[n].default is inspect.Parameter.empty and n not in settings]
     if missing:
         raise InputError(f"{place}: {name!r} needs {', '.join(missing)}; give it beside the name")
+    check_arguments(place, factory, settings)
     try:
         return factory(**{key: _tuples(value) for key, value in settings.items()})
     except InputError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from diffloom_fitting.files.values import FramesTable, Named, Number, ScheduleTable, StopTable, Table
 
@@ -132,6 +132,14 @@ class RendererTable(Table):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str = Field("softras", description="a registered renderer")
+
+    @model_validator(mode="after")
+    def _by_name(self) -> RendererTable:
+        for key, value in (self.model_extra or {}).items():
+            if not isinstance(value, dict):
+                raise ValueError(f"got {key} = {value!r}; settings stand in a table of the renderer's name, such as "
+                                 f"[renderer.{self.name}]")  # fmt: skip
+        return self
 
     def settings_of(self, name: str) -> dict[str, Any]:
         """The settings given for one renderer."""

@@ -33,6 +33,7 @@ class InteriorError(Loss):
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.margin < 0 or not 0.0 < self.level <= 1.0 or not (self.scale is None or self.scale > 0.0):
             raise InputError(
                 f"loss 'interior': got margin={self.margin}, level={self.level:g} and scale={self.scale}; expected a "

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from diffloom.fixed_order import ordered_mean
+from diffloom.interfaces.setting_types import check_settings
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 
@@ -21,6 +23,10 @@ class Loss(ABC):
     """
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        if is_dataclass(self):
+            check_settings(self)
 
     @property
     @abstractmethod

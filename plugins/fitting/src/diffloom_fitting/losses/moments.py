@@ -27,6 +27,7 @@ class Moments(Loss):
     floor: float = 1e-6
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (self.size >= 0.0 and self.floor > 0.0):
             raise InputError(
                 f"loss 'moments': got size={self.size:g} and floor={self.floor:g}; expected at least 0, and above 0"

@@ -29,6 +29,7 @@ class MultiScale(Loss):
     first: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.levels < 1 or self.first < 0:
             raise InputError(
                 f"loss 'multiscale': got levels={self.levels} and first={self.first}; expected at least 1 and 0"

@@ -26,6 +26,7 @@ class Region(Loss):
     of: Loss | str = "mse"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         box = numbers("region.box", self.box, 4)
         left, top, right, bottom = box
         if not (0.0 <= left < right <= 1.0 and 0.0 <= top < bottom <= 1.0):

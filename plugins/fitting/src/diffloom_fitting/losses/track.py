@@ -37,6 +37,7 @@ class TrackError(Loss):
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.radius < 0.0 or not (self.scale is None or self.scale > 0.0):
             raise InputError(
                 f"loss 'track': got radius={self.radius:g} and scale={self.scale}; expected a weight of 0 or more and "

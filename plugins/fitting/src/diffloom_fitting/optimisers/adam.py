@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from diffloom_fitting.accepting import real
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
@@ -22,6 +23,10 @@ class Adam(Optimiser):
     rate: float = 0.1
     betas: tuple[float, float] = (0.9, 0.999)
     floor: float = 1e-12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("adam.rate", self.rate, above=0.0)
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
         return first_evaluation(objective, z)

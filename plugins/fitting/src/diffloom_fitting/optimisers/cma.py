@@ -12,6 +12,7 @@ from torch import Tensor
 
 from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
+from diffloom_fitting.accepting import real, whole
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.attributes import restore, store
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
@@ -31,6 +32,11 @@ class CmaEs(Optimiser):
     sigma: float = 0.5
     population: int = 0
     separable: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("cma.sigma", self.sigma, above=0.0)
+        whole("cma.population", self.population)
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
         if z.numel() > LIMIT and not self.separable:

@@ -38,6 +38,7 @@ class LineScan(Optimiser):
     each: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (self.rate > 0.0 and self.factor > 1.0 and self.trials >= 1):
             raise InputError(
                 f"line_scan: got rate={self.rate:g}, factor={self.factor:g} and trials={self.trials}; expected rate "

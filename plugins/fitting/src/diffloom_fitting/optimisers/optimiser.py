@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
+from diffloom.interfaces.setting_types import check_settings
 from diffloom_fitting.objective import Objective
 
 RETRIES = 12
@@ -51,6 +52,10 @@ class Optimiser(ABC):
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
     stop_window: ClassVar[int] = 5
+
+    def __post_init__(self) -> None:
+        if is_dataclass(self):
+            check_settings(self)
 
     @abstractmethod
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from diffloom_fitting.accepting import real
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
@@ -22,6 +23,10 @@ class Sgd(Optimiser):
     rate: float = 0.1
     momentum: float = 0.0
     longest: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("sgd.rate", self.rate, above=0.0)
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
         return first_evaluation(objective, z)

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Material, Surface
+from diffloom.interfaces.setting_types import check_settings
+from diffloom_fitting.accepting import numbers
 
 Pattern = Literal["uniform", "position", "stripes"]
 
@@ -33,6 +35,10 @@ class Appearance:
     def __post_init__(self) -> None:
         if self.pattern not in ("uniform", "position", "stripes"):
             raise InputError(f"appearance.pattern: got {self.pattern!r}; expected one of uniform, position, stripes")
+        colour = (0.0,) if self.colour is None else numbers("appearance.colour", self.colour, 3)
+        if not all(0.0 <= part <= 1.0 for part in colour):
+            raise InputError(f"appearance.colour: got {self.colour}; expected red, green and blue in 0..1")
+        check_settings(self)
 
     def apply(self, surface: Surface, rest: Tensor, colour: Tensor | None = None) -> Surface:
         """``surface`` with this look. rest: (vertices, 3), where the pattern is laid on. colour: (3,), when sought."""

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from diffloom.interfaces import InputError, Integrator, Light, Model, Params, Renderer
 from diffloom.plugins import get_renderer
-from diffloom_fitting.accepting import images, instance, real, shown, whole
+from diffloom_fitting.accepting import images, instance, known, real, shown, whole
 from diffloom_fitting.scene.appearance import Appearance
+from diffloom_fitting.scene.viewpoint import viewpoints_of
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -32,19 +34,31 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
         "renderer": renderer,
         "params": params,
         "dt": _step(model, params, scene.dt),
-        "steps": whole("scene.steps", scene.steps, 1),
+        "steps": whole("scene.steps", scene.steps, 1, 2**31 - 1),
         "lights": _lights(scene.lights),
         "appearance": instance("scene.appearance", scene.appearance, Appearance),
     }
     if scene.background is not None:
-        found["background"] = images("scene.background", scene.background, (1, 3))[0].to(params.dtype)
+        found["background"] = _background(scene, params.dtype)
     if scene.integrator is not None and not isinstance(scene.integrator, str):
         instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
     return found
 
 
+def _background(scene: Scene, dtype: torch.dtype) -> Tensor:
+    image = images("scene.background", scene.background, (1, 3))[0].to(dtype)
+    for viewpoint in viewpoints_of(scene.camera).values():
+        if image.dim() == 3 and tuple(image.shape[:2]) != viewpoint.size:
+            raise InputError(
+                f"scene.background: got {image.shape[1]}x{image.shape[0]} pixels; the camera has "
+                f"{viewpoint.size[1]}x{viewpoint.size[0]}: resize one of them"
+            )
+    return image
+
+
 def _params(model: Model, given: object) -> Params:
     if isinstance(given, Params):
+        known("scene.params", list(given), [spec.name for spec in model.specs])
         return given
     if isinstance(given, Mapping):
         return model.params(torch.float32, **given)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
+from diffloom.interfaces.setting_types import check_settings
 
 #: How far a frame may be from the time of its pose, relative to the time between two poses.
 CLOSE = 1e-3
@@ -24,6 +25,9 @@ class Waypoint:
     elevation: float | None = None
     azimuth: float | None = None
     target: tuple[float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.accepting import place as given_place
 from diffloom_fitting.targets.limits import ReadingLimits
 from diffloom_fitting.targets.readers import Frame, VideoReader, reader_for
 from diffloom_fitting.targets.resize import cut_out, scale_frame
@@ -32,7 +33,7 @@ def read_video(
     width) [px] of the turned video, before it is scaled. gamma: power of a video's numbers that light is proportional
     to, about 2.2: with it, frames are shrunk by averaging light, as a coarser sensor would.
     """
-    place = Path(path)
+    place = given_place("read_video", path)
     if not place.exists():
         raise InputError(f"video {str(path)!r}: no such file or folder")
     if every < 1:

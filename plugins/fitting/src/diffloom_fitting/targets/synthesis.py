@@ -17,6 +17,9 @@ from diffloom_fitting.targets.target import Target
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
 
+MOST_LEVELS = 65535  # of 16 bits
+MOST_FRAMES = 1e6
+
 
 def synthesise(
     scene: Scene, truth: Mapping[str, object], times: Tensor | None = None, *, rate: float | None = None,
@@ -31,9 +34,11 @@ def synthesise(
     """
     truth = mapping("synthesise: truth", truth, '{"density": 2.0}')
     rate = None if rate is None else real("synthesise: rate [frames/s]", rate, above=0.0)
-    levels = None if levels is None else whole("synthesise: levels", levels, 1)
+    levels = None if levels is None else whole("synthesise: levels", levels, 1, MOST_LEVELS)
     if times is not None:
-        times = torch.as_tensor(times, dtype=torch.float64).reshape(-1)
+        if rate is not None:
+            raise InputError("synthesise: got both times and rate; expected one of them")
+        times = Target(times).times
     scene.known(truth, "truth")
     if len(scene.viewpoints) > 1:
         raise InputError(
@@ -76,6 +81,11 @@ def synthesise_views(
 
 def video_times(span: float, offset: float, rate: float) -> Tensor:
     """(frames,) [s]: all frames at ``rate``, counted from the video's time 0, that the simulation covers."""
+    if rate * span > MOST_FRAMES:
+        raise InputError(
+            f"rate: got {rate:g} frames/s, which is {rate * span:.3g} frames in {span:g} s; expected at most "
+            f"{MOST_FRAMES:g} frames"
+        )
     first, last = max(0, math.ceil(-offset * rate - 1e-9)), math.floor((span - offset) * rate * (1.0 + 1e-12) + 1e-9)
     frames = torch.arange(first, max(first, last + 1), dtype=torch.float64)
     if len(frames) == 0:

@@ -68,6 +68,10 @@ class Target:
                 object.__setattr__(self, name, tensor)
                 if name == "frames" and step > 0.0 and self.step == 0.0:
                     object.__setattr__(self, "step", step)
+        sizes = {tuple(v.shape[1:3]) for v in (self.frames, self.masks) if v is not None}
+        if len(sizes) > 1 or any(0 in size for size in sizes):
+            told = " and ".join(f"{width}x{height}" for height, width in sorted(sizes))
+            raise InputError(f"target: got images of {told} pixels; expected frames and masks of one size, not empty")
         if self.frames is not None and self.frames.shape[-1] not in (3, 4):
             raise InputError(
                 f"target.frames: got shape {tuple(self.frames.shape)}; expected (frames, height, width, 3 or 4)"

@@ -112,7 +112,8 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
     except RuntimeError:
         fits = False
     if not fits:
-        raise InputError(f"{what}: got a start of shape {tuple(start.shape)}; expected a number or shape {full}")
+        one = "" if full[-1:] == (3,) else "a number or "
+        raise InputError(f"{what}: got a start of shape {tuple(start.shape)}; expected {one}shape {full}")
     own = bounds if unknown.bounds is None else unknown.bounds
     space = space_for(own, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, shape, space, start.detach().clone(), unknown.only, base)

@@ -14,6 +14,7 @@ PLANES = {"xz": ((1, 0, 0), (0, 0, -1)), "xy": ((1, 0, 0), (0, 1, 0)), "zy": ((0
 """Directions of a sheet's two sides; its front looks along their cross product: +y, +z and +x."""
 
 PATTERNS = ("alternating", "uniform")
+MOST_CELLS = 10**7
 
 
 def grid(
@@ -78,6 +79,8 @@ def check_cells(cells: Sequence[int]) -> tuple[int, int]:
     """The two cell counts, or InputError."""
     if len(cells) != 2 or any(int(c) != c or c < 1 for c in cells):
         raise InputError(f"grid: got cells={list(cells)}; expected two whole numbers of 1 or more")
+    if cells[0] * cells[1] > MOST_CELLS:
+        raise InputError(f"grid: got cells={list(cells)}; expected at most {MOST_CELLS} in all")
     return int(cells[0]), int(cells[1])
 
 
