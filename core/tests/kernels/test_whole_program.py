@@ -2,9 +2,9 @@
 
 If a test of names or fields fails after an upgrade of numba: everything private is used in backends/whole_program.py,
 backends/device_lowering.py, backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of
-compile/program.py. Compare them with numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`),
-numba/core/compiler.py (how a pipeline finds its library, how results are taken apart), numba/core/typed_passes.py
-(NativeLowering), numba/core/callconv.py and numba/core/dispatcher.py.
+compile/program.py. Compare them with numba/core/codegen.py (what code libraries do in `finalize` and
+`serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its library, how results are taken apart),
+numba/core/typed_passes.py (NativeLowering), numba/core/callconv.py and numba/core/dispatcher.py.
 Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in cli/doctor/runtime.py and raise the bound in
 core/pyproject.toml.
 """
@@ -175,8 +175,8 @@ def test_functions_that_cannot_raise_take_and_return_values_as_they_are():
         conventions.assembly("straight", a, out)  # it may have been loaded from disk
     for function in (scaled, counted):
         (result,) = function.overloads.values()
-        text = str(result.library.own_module())
-        (head,) = [line for line in text.splitlines() if line.startswith("define") and result.fndesc.mangled_name in line]
+        lines = str(result.library.own_module()).splitlines()
+        (head,) = [line for line in lines if line.startswith("define") and result.fndesc.mangled_name in line]
         assert "excinfo" not in head
         assert " i32 @" not in head
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import itanium_mangler, types
+from numba.core import itanium_mangler
 from numba.core.callconv import CPUCallConv
 from numba.core.compiler import _LowerResult
 from numba.core.compiler_machinery import LoweringPass, register_pass
@@ -21,6 +21,7 @@ from numba.core.cpu import CPUContext
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.imputils import user_function
 from numba.core.lowering import Lower
+from numba.core.types.iterators import RangeType
 
 #: What numba says of a range whose step is zero.
 _NO_STEP = ("range() arg 3 must not be zero",)
@@ -130,7 +131,7 @@ class DeviceLowering(LoweringPass):  # type: ignore[misc]
 def _has_steps(fndesc: Any) -> bool:
     """Whether a function has a range with steps."""
     made = [signature for signature in fndesc.calltypes.values() if signature is not None]
-    return any(isinstance(s.return_type, types.RangeType) and len(s.args) == 3 for s in made)
+    return any(isinstance(s.return_type, RangeType) and len(s.args) == 3 for s in made)
 
 
 def _short_name(name: str, types: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
