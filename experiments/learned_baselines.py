@@ -232,16 +232,20 @@ def table(learnt: list[dict[str, Any]], fits: list[dict[str, Any]]) -> str:
     for name in dict.fromkeys(r["experiment"] for r in learnt):
         own, tried = [r for r in learnt if r["experiment"] == name], [f for f in fits if f["experiment"] == name]
         lines.append(f"| {name} | always the middle of the training set | {own[-1]['blind']:.2g} | |")
-        lines += [
-            f"| | regressor, {r['videos']} videos | {r['error']:.2g} ({r['on_training']:.2g} on its own) | "
-            f"drawing {r['drawing']:.0f} s, training {r['training']:.0f} s, {r['batches']} batches |"
-            for r in own
-        ]
+        for r in own:
+            known = f" ({r['on_training']:.2g} on its own)" if "on_training" in r else ""
+            cost = [f"{what} {r[what]:.0f} s" for what in ("drawing", "training") if what in r]
+            cost += [f"{r['batches']} batches"] if "batches" in r else []
+            lines.append(f"| | regressor, {r['videos']} videos | {r['error']:.2g}{known} | {', '.join(cost)} |")
         rows = (("REINFORCE", "reinforce"), ("ours, on the regressor's images", "coarse"), ("ours", "ours"))
         for label, key in rows:
-            errors = statistics.median(f[key]["error"] for f in tried)
-            spent = statistics.mean(f[key]["seconds"] for f in tried)
-            lines.append(f"| | {label}, {len(tried)} videos | {errors:.2g} | {spent:.1f} s a video |")
+            there = [f[key] for f in tried if key in f]
+            if not there:
+                continue
+            errors = statistics.median(f["error"] for f in there)
+            spent = [f["seconds"] for f in there if "seconds" in f]
+            cost = [f"{statistics.mean(spent):.1f} s a video"] if spent else []
+            lines.append(f"| | {label}, {len(there)} videos | {errors:.2g} | {''.join(cost)} |")
         lines += [f"| | *extrapolated*: {told} | | |" for told in extrapolated(own, tried)]
     return "\n".join(lines) + "\n"
 
@@ -250,7 +254,10 @@ def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list
     """How many videos would bring the regressor within ten times ours."""
     found = []
     for label, key in (("ours on its images", "coarse"), ("ours", "ours")):
-        goal = 10 * max(1e-16, statistics.median(f[key]["error"] for f in tried))
+        there = [f[key]["error"] for f in tried if key in f]
+        if not there:
+            continue
+        goal = 10 * max(1e-16, statistics.median(there))
         slope, count = needed(own, goal)
         within = f"within ten times {label} ({goal:.1g})"
         met = [r["videos"] for r in own if r["error"] <= goal]
@@ -260,6 +267,8 @@ def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list
             found.append(f"errors hardly fall with more videos (videos^{slope:.2f}); nothing is said of {within}")
         else:
             found.append(f"errors fall as videos^{slope:.2f}: {within} at about 1e{math.log10(count):.0f} videos")
+    if own[-1].get("on_training", 0.0) > 0.8 * own[-1]["error"]:
+        found.append("with the most videos it errs as much on its own: more training would tell more than more videos")
     return found
 
 

@@ -118,6 +118,11 @@ class Objective:
 
     def sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
         """The steps that the frames of all views need, and the frames of each view between them."""
+        if any(name.startswith("camera.") for name in values):  # among them may be when it looks
+            return self._sampling(values)
+        return self.rollouts.once((self.scene, self.target), lambda: self._sampling(values))
+
+    def _sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
         scene, targets = self.scene, self.target.by_view()
         times = [
             scene.seen_from(label).exposed(target.times + scene.viewpoints[label].time_offset, values)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +14,8 @@ from diffloom_fitting.scene.scene import Rollout, Scene
 
 #: How many are kept beside the last one with gradient: those of the start and the end of a fit, and of what came last.
 KEPT = 4
+KEPT_MADE = 32
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,17 @@ class Rollouts:
     also: tuple[int, ...] = ()
     _kept: list[_Kept] = field(default_factory=list)
     _last: _Kept | None = None
+    _made: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = field(default_factory=dict)
+
+    def once(self, of: tuple[object, ...], make: Callable[[], Made]) -> Made:
+        """What ``make`` finds out of these very objects, found once."""
+        key = tuple(id(one) for one in of)
+        if key not in self._made:
+            if len(self._made) >= KEPT_MADE:
+                self._made.pop(next(iter(self._made)))
+            self._made[key] = (of, make())  # holding them keeps their identities taken
+        made: Made = self._made[key][1]
+        return made
 
     def without_gradient(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...]) -> Rollout:
         """``Scene.rollout`` without gradient, simulated or remembered."""
