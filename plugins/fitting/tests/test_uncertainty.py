@@ -12,6 +12,7 @@ from diffloom_fitting.fits import fit
 from diffloom_fitting.losses import MultiScale
 from diffloom_fitting.scene import Appearance, Orbit, Scene
 from diffloom_fitting.targets import synthesise
+from diffloom_fitting.trust.blocks import student
 
 TRUTH = {"gravity": 6.0, "drag": 0.8}
 BLUR, MEMORY = 5, 0.7
@@ -111,3 +112,8 @@ def test_a_fit_that_has_not_come_to_rest_is_told():
     assert "converged: no: a further step would move an unknown" in str(hasty)
     assert "±" not in str(hasty).replace("(± withheld)", "")
     assert [e.caveat for e in hasty.estimates] == ["± withheld", "± withheld"]
+
+
+@pytest.mark.parametrize(("frames", "quantile"), [(6, 4.303), (8, 3.182), (16, 2.365), (60, 2.365)])
+def test_few_windows_widen_as_students_law_says(frames, quantile):
+    assert student([torch.zeros(frames, 2, 2)]) == pytest.approx(quantile / 1.96, rel=1e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -29,10 +29,11 @@ def check_setting(what: str, value: object, hint: Any) -> None:
 
 
 def check_settings(owner: object) -> None:
-    """Raise unless every field of a dataclass's instance is what its annotation says."""
-    hints = settings_of(type(owner))
-    for each in fields(owner):  # type: ignore[arg-type]
-        check_setting(f"{type(owner).__name__}.{each.name}", getattr(owner, each.name), hints.get(each.name, Any))
+    """Raise unless every field of a dataclass's instance is what its annotation says; of others nothing is known."""
+    kind: Any = type(owner)
+    for each in fields(kind) if is_dataclass(kind) else ():
+        hint = settings_of(kind).get(each.name, Any)
+        check_setting(f"{kind.__name__}.{each.name}", getattr(owner, each.name), hint)
 
 
 def check_arguments(what: str, factory: Callable[..., Any], given: Mapping[str, object]) -> None:
@@ -64,9 +65,9 @@ def _fits(value: object, hint: Any) -> bool:
     if get_origin(hint) is Sequence:
         return _fits_each(value, (*get_args(hint), Ellipsis))
     if hint is float:
-        return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+        return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
     if hint is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
+        return not isinstance(value, bool) and isinstance(value, Integral)
     if hint is NoneType:
         return value is None
     return hint not in (bool, str) or isinstance(value, hint)

@@ -134,7 +134,7 @@ def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float
     """
     if not isinstance(value, Tensor | np.ndarray):
         raise InputError(f"{what}: got {shown(value)}; expected an array or tensor of images")
-    tensor = torch.from_numpy(np.require(value, requirements="CW")) if isinstance(value, np.ndarray) else value
+    tensor = torch.from_numpy(np.require(value, requirements=["C", "W"])) if isinstance(value, np.ndarray) else value
     if tensor.dim() not in dims:
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected {' or '.join(str(d) for d in dims)} axes")
     if tensor.dtype == torch.uint8:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import is_dataclass
 from typing import ClassVar
 
 from torch import Tensor
@@ -25,8 +24,7 @@ class Loss(ABC):
     expected_failures: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
-        if is_dataclass(self):
-            check_settings(self)
+        check_settings(self)
 
     @property
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -54,8 +54,7 @@ class Optimiser(ABC):
     stop_window: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
-        if is_dataclass(self):
-            check_settings(self)
+        check_settings(self)
 
     @abstractmethod
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
