@@ -187,10 +187,10 @@ def test_the_reduced_reach_comes_near_its_goal():
     assert found["return"] > 0.1 * found["curve"][0][1]
 
 
-def test_the_reduced_crawler_comes_nearer_its_mark(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
-    found = script("crawler_study").run(1, quick=True)
-    assert found["return"] > 0.5 * found["curve"][0][1]
+def test_the_reduced_crawler_lowers_its_loss():
+    # Half a second is a hop and no gait: the image comes nearer the goal's, the middle need not.
+    result = run_fit(build_experiment(load_file(FOLDER / "soft-crawler.toml", quick=True)), sure=False)
+    assert result.loss < 0.9 * result.start_loss
 
 
 @pytest.mark.slow
