@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import cartpole_from_pixels as cartpole
+import crawler_study
 import gymnasium
 import numpy as np
 import reach_study
@@ -20,6 +21,7 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
+from diffloom_fitting.control.networks import spread
 from diffloom_fitting.files import build_experiment, load_file
 
 
@@ -105,7 +107,64 @@ class Arms:
         return self.seen(), -off.float().numpy(), self.k == self.decisions
 
 
-SCENES = {"cartpole": Carts, "reach": Arms}
+class Crawlers:
+    """``count`` beams of ``soft-crawler.toml`` with the goal of one seed. PPO is told at every step how far the middle
+    is from the goal's, and the beat of the clock, where ours sees the goal's image at the end alone."""
+
+    decisions, limit, numbers = 72, 0.6, 10
+    size = 4 * numbers + 4
+
+    def __init__(self, count, seed=0):
+        self.experiment = build_experiment(
+            load_file(crawler_study.FOLDER / "soft-crawler.toml", changes={"seed": seed})
+        )
+        self.count, self.scene = count, self.experiment.scene
+        self.goal = self.experiment.target.q[-1].mean(dim=0)
+        model = self.scene.model
+        self.start = model.initial_state(self.scene.params)
+        self.groups = self.scene.policy.module[-1].only
+        self.tets = torch.from_numpy(model.mesh.tets)
+
+    def begin(self):
+        self.q, self.u = (t.expand(self.count, *t.shape) for t in (self.start.q, self.start.u))
+        self.k = 0
+        return self.seen()
+
+    def seen(self):
+        middle = self.q.mean(dim=1)
+        parts = [(middle - self.goal)[:, :2]]
+        for group in self.groups:
+            nodes = self.tets[list(group)].flatten()
+            parts += [5.0 * (self.q[:, nodes].mean(dim=1) - middle)[:, :2], self.u[:, nodes].mean(dim=1)[:, :2]]
+        beat = 4.0 * np.pi * self.k * crawler_study.EVERY * self.scene.dt
+        clock = torch.tensor([np.sin(beat), np.cos(beat)]).expand(self.count, 2)
+        return torch.cat([*parts, clock], dim=1).float().numpy()
+
+    def share(self):
+        """What of the step's reward counts when a policy is judged: the last."""
+        return 1.0 if self.k == self.decisions else 0.0
+
+    def step(self, actions):
+        """(observations, rewards, whether it is over) after actions (count, 10) within -1..1."""
+        told = self.limit * torch.as_tensor(np.clip(actions, -1.0, 1.0), dtype=torch.float64)
+        rows = spread(told, (len(self.tets),), self.groups)
+        params = self.scene.params
+        moved = []
+        with torch.no_grad():
+            for q, u, row in zip(self.q, self.u, rows, strict=True):
+                path = simulate(
+                    self.scene.model, params, dt=self.scene.dt, steps=crawler_study.EVERY, save=[crawler_study.EVERY],
+                    integrator=self.scene.integrator, state=State(q, u),
+                    control=Control({"activation": row.expand(crawler_study.EVERY, -1)}),
+                )  # fmt: skip
+                moved.append((path.q[-1], path.u[-1]))
+        self.q, self.u = (torch.stack(part) for part in zip(*moved, strict=True))
+        self.k += 1
+        off = (self.q.mean(dim=1) - self.goal).square().sum(dim=1)
+        return self.seen(), -off.float().numpy(), self.k == self.decisions
+
+
+SCENES = {"cartpole": Carts, "reach": Arms, "crawler": Crawlers}
 
 
 def vector_env(scenes):

@@ -12,10 +12,11 @@ from PIL import Image
 from test_fit import toy_scene
 
 from diffloom.interfaces import Checkpointed, Control, InputError, NoGradient, StoreAll
+from diffloom.plugins import get_model
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.control.features import Splines
 from diffloom_fitting.control.goals import Goal, goal_target, pose_goal
-from diffloom_fitting.control.networks import Network, network_policy
+from diffloom_fitting.control.networks import Network, driven_numbers, network_policy, spread
 from diffloom_fitting.control.observations import SeesImage, SeesState
 from diffloom_fitting.control.outcome import Reached, reached
 from diffloom_fitting.control.weights_file import load_policy, save_policy
@@ -24,6 +25,7 @@ from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import CentreError, Moments, PixelError, Region
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan
+from diffloom_fitting.optimisers.line_scan import shortest_step
 from diffloom_fitting.report import write_report
 from diffloom_fitting.scene import Policy, Scene, View
 from diffloom_fitting.stages import Stage, Stop
@@ -224,6 +226,46 @@ def test_a_scan_along_the_gradient_never_rises():
     assert losses[-1] < 0.1 * losses[0]
     with pytest.raises(InputError, match="line_scan: got rate=0"):
         LineScan(rate=0.0)
+
+
+def test_each_residual_is_mended_by_a_gradient_of_its_own():
+    scene = policy_scene(Network("push", scale=30.0))
+    layout = resolve([Unknown("policy"), Unknown("velocity", [1.0, 1.0, 0.0])], scene)
+    objective = Objective(scene, aim(), Moments(), layout)
+    z = layout.start()
+    residuals, rows = objective.residual_slopes(z)
+    assert rows.shape == (3, layout.size)
+    generator = torch.Generator().manual_seed(0)
+    along = torch.randn(z.numel(), generator=generator, dtype=z.dtype)
+    wanted = (objective.residuals(z + 1e-6 * along) - objective.residuals(z - 1e-6 * along)) / 2e-6
+    assert float((rows @ along - wanted).abs().max()) < 1e-6 * float(wanted.abs().max())
+    # The shortest of all steps that mend what can be mended: what is left is what the images hardly show.
+    step = shortest_step(residuals, rows)
+    left = residuals + rows @ step
+    assert float(left.norm()) < 0.1 * float(residuals.norm())
+    with pytest.raises(InputError, match="each would take a gradient"):
+        replace(objective, loss=PixelError()).residual_slopes(z)
+    stage = Stage(LineScan(rate=0.05, trials=10, each=True), 6, stop=Stop())
+    goal = aim()
+    result = run_fit(Experiment(scene, goal, [Unknown("policy")], loss=Moments(), stages=(stage,)), sure=False)
+    losses = [record.loss for record in result.history]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.1 * losses[0]
+
+
+def test_groups_of_numbers_are_driven_as_one():
+    driven = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
+    assert spread(driven, (2, 2), ((0, 3), (1,))).tolist() == [[[1.0, 2.0], [0.0, 1.0]]]
+    beam = get_model("fem")("beam", cells=(4, 1, 1), regions={"half": {"box": [[0, -1, -1], [0.5, 1, 1]]}})
+    (half,) = driven_numbers("policy.only", beam, "activation", ["half"])
+    assert list(half) == [k for k, inside in enumerate(beam.regions["half"].tets) if inside] and len(half) == 10
+    assert driven_numbers("policy.only", beam, "activation", [3, (4, 5)]) == ((3,), (4, 5))
+    for wrong, told in (
+        (["hal"], "there is no region 'hal'"), ([half[0], "half"], f"{half[0]} is driven twice"),
+        ([99], "expected different numbers of a row, 0 to 19"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=told):
+            driven_numbers("policy.only", beam, "activation", wrong)
 
 
 def test_weights_are_kept_and_are_nothing_but_weights(tmp_path):

@@ -153,7 +153,7 @@ def test_some_numbers_of_a_row_can_be_the_action():
     driven = scene.rollout({}, [10]).control["push"]
     assert driven.shape == (10, 2) and not driven[:, 0].any() and driven[:, 1].all()
     env = SceneEnv(Task(scene, goal_target([pose_goal(scene, {}, 0.4)], scene)))
-    assert env.only == (1,) and env.action_space.shape == (1,)
+    assert env.only == ((1,),) and env.action_space.shape == (1,)
     speeds = []
     for push in (0.0, 1.5):
         env.reset()

@@ -25,7 +25,6 @@ from diffloom_fitting.unknowns import Layout, Tie
 
 __all__ = ["Evaluation", "Objective", "Trial"]
 
-
 FEW = 64  # residuals of which each may have a gradient of its own
 
 
@@ -218,7 +217,7 @@ class Objective:
         return self.joined(z, self.residual_fields(z))
 
     def residual_slopes(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """(residuals (n,), their gradients (n, unknowns)) by the adjoint, one backward pass for each residual: for losses
+        """(residuals (n,), their gradients (n, unknowns)) by the adjoint, a backward pass for each: for losses
         with few residuals and any number of unknowns. Priors and costs have none here."""
         point = z.detach().clone().requires_grad_(True)
         found = torch.cat([field.reshape(-1) for field in self.fields_of(self.views(point))])

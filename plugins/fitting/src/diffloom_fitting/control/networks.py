@@ -16,7 +16,6 @@ from diffloom_fitting.control.features import Splines
 from diffloom_fitting.control.observations import SeesImage, SeesState
 from diffloom_fitting.scene.policy import Policy, Sinusoids, driven_shape
 
-
 Groups = tuple[tuple[int, ...], ...]
 """Numbers of a control's row that are driven together, as one."""
 

@@ -272,8 +272,8 @@ class PolicyTable(Table):
     scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
     only: list[int | str] | None = Field(
         None,
-        description="which numbers of the control's row it drives, counted from 0, or regions of the model, each as one "
-        "(a muscle); the others stay 0",
+        description="which numbers of the control's row it drives, counted from 0, or regions of the model, each as "
+        "one (a muscle); the others stay 0",
     )
     weights: str | None = Field(None, description="file of weights to begin with, such as a run's policy.pt")
 

@@ -31,8 +31,9 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     task: a ``Task``, or a function seed -> Task, called anew at every reset with the seed that was given there, or else
     with one that is drawn. observe: "state" (float32), "image" (uint8, RGB), or any ``Observation``; what the scene's
     policy sees unless given. every: physics steps of one action. drives: the control that is the action. limit: largest
-    action, in the control's unit. only: which numbers of the control's row are actions, or names of regions, each one
-    action; the others stay 0. What is not given is that of the scene's policy. failure: taken from the reward when the simulation breaks down, which ends the
+    action, in the control's unit. only: which numbers of the control's row are actions, or names of regions, each of
+    which is one action; the others stay 0. What is not given is that of the scene's policy. failure: taken from the
+    reward when the simulation breaks down, which ends the
     episode.
 
     ``reset(options={"values": {"position": [0, 1, 0]}})`` starts an episode with other parameters.
