@@ -1,7 +1,7 @@
 """Hysteresis: pushing in takes more force than pushing out gives back, at any speed, and the adjoint.
 
-f = k_e phi(d) (1 - c w) for the depth d = -gap, with phi as in toe_depth and the direction w = vn / sqrt(vn^2 + s^2), which
-turns from -1 to 1 within the speed s. k[0] = k_e, k[1] = c, at most 1, k[2] = the toe, k[3] = s.
+f = k_e phi(d) (1 - c w) for the depth d = -gap, with phi as in toe_depth and the direction w = vn / sqrt(vn^2 + s^2),
+which turns from -1 to 1 within the speed s. k[0] = k_e, k[1] = c, at most 1, k[2] = the toe, k[3] = s.
 """
 
 from diffloom.contact.normal_kernels import toe_depth, toe_pair, toe_pair_adjoint
