@@ -80,7 +80,7 @@ class Offering:
 
 def test_a_plugin_brings_a_law(hermetic_registry):
     hermetic_registry.install(Offering(), "offering")
-    assert contact_laws() == ("hunt_crossley", "linear", "mine")
+    assert contact_laws() == ("hunt_crossley", "hysteresis", "linear", "mine")
     assert contact_law("mine") == Mine()
 
 

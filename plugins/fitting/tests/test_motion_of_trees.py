@@ -102,6 +102,19 @@ def test_the_elbow_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
         load_motion(file)
 
 
+def test_windows_stand_on_the_ground_of_their_clip(tosses: list[Clip], tmp_path: Path) -> None:
+    clips = [(c.position, c.orientation, c.joint_position) for c in tosses[:3]]
+    rows = [np.concatenate([turn, place, joint], axis=1) for place, turn, joint in clips]  # type: ignore[list-item]
+    np.savez(tmp_path / "tosses.npz", rows=np.concatenate(rows), lengths=[len(piece) for piece in rows])
+    file = Path(__file__).parents[3] / "experiments" / "real" / "real-elbow.toml"
+    given = {"recording.file": tmp_path / "tosses.npz", "recording.level": [0.0, 0.0, 1.0], "clips.windows": [6, 6]}
+    settings = [f"{key}={value}" for key, value in given.items()]
+    windows = load_motion(file, (*settings, "clips.fit=0:1", "clips.holdout=1:3")).problem.clips
+    moved = [w.position - rows[0][(at := int(w.name.split("@")[1])) : at + len(w), 4:7] for w in windows]
+    assert len(windows) > 2
+    assert np.ptp(np.concatenate(moved), axis=0).max() < 1e-12
+
+
 @pytest.mark.slow
 @pytest.mark.skipif("DIFFLOOM_REAL_DATA" not in os.environ, reason="set DIFFLOOM_REAL_DATA to the folder of the data")
 def test_real_elbow_flies_as_simulated() -> None:

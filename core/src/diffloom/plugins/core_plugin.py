@@ -57,6 +57,9 @@ def diffloom_register_contact_laws(register: Register) -> None:
         "hunt_crossley", f"{home}:HuntCrossley", summary="Damping in proportion to depth: gradients survive impacts"
     )
     register("linear", f"{home}:Linear", summary="Damping in proportion to speed, as in the gradSim paper")
+    register(
+        "hysteresis", "diffloom.contact.hysteresis:Hysteresis", summary="One restitution at all speeds, smooth at touch"
+    )
 
 
 @hookimpl

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -95,11 +95,14 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     twice = {clip.name for clip in fit} & {clip.name for clip in holdout}
     if twice:
         raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
+    problem = MotionProblem(model, fit, rules)
     if content.clips.windows is not None:
+        # The ground is that of the whole clip: windows are cut from what has been moved onto it.
         frames, stride = content.clips.windows
-        fit = [window for clip in fit for window in clip.windows(frames, stride)]
+        cut = [window for clip in problem.clips for window in clip.windows(frames, stride)]
+        problem = MotionProblem(model, cut, replace(rules, grounded=False))
     return MotionExperiment(
-        content, MotionProblem(model, fit, rules), MotionProblem(model, holdout, rules) if holdout else None,
+        content, problem, MotionProblem(model, holdout, rules) if holdout else None,
         tuple(Shared(name, **table.model_dump()) for name, table in content.unknowns.items()),
         tuple(MotionStage(**stage.model_dump()) for stage in content.stages),
     )  # fmt: skip
