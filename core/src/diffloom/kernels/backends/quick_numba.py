@@ -20,6 +20,7 @@ from numba.core.errors import NumbaError
 from numba.core.targetconfig import TargetConfig
 from numba.core.typeinfer import TypeInferer
 from numba.core.types.functions import BaseFunction, Dispatcher
+from numba.core.types.misc import unliteral
 from numba.core.typing.context import Context
 
 #: What no variable hides in.
@@ -93,7 +94,7 @@ def _device_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         return _dispatched(self, context, args, kws)
     known = self.dispatcher.__dict__.setdefault("_known_calls", {})
     if args not in known:
-        any_number = tuple(map(types.unliteral, args))
+        any_number = tuple(map(unliteral, args))
         try:
             known[args] = _dispatched(self, context, any_number, kws)
         except NumbaError:

@@ -90,4 +90,5 @@ def shortest_step(residuals: Tensor, rows: Tensor) -> Tensor:
     unknowns); those that hardly move are mended as far as little steps do."""
     gram = rows @ rows.T
     damping = SOFT * float(gram.diagonal().max()) * torch.eye(len(gram), dtype=gram.dtype)
-    return -rows.T @ torch.linalg.solve(gram + damping, residuals)
+    step: Tensor = -rows.T @ torch.linalg.solve(gram + damping, residuals)
+    return step
