@@ -187,9 +187,7 @@ def test_the_reduced_reach_comes_near_its_goal():
     assert found["return"] > 0.1 * found["curve"][0][1]
 
 
-@pytest.mark.xfail(strict=True, reason="the reduced scene's first gait is a local minimum: it needs a better reduction")
 def test_the_reduced_crawler_lowers_its_loss():
-    # Half a second is a hop and no gait: the image comes nearer the goal's, the middle need not.
     result = run_fit(build_experiment(load_file(FOLDER / "soft-crawler.toml", quick=True)), sure=False)
     assert result.loss < 0.9 * result.start_loss
 

@@ -16,7 +16,7 @@ from diffloom.plugins import get_model
 from diffloom_fitting.control.costs import ControlCosts
 from diffloom_fitting.control.features import Splines
 from diffloom_fitting.control.goals import Goal, goal_target, pose_goal
-from diffloom_fitting.control.networks import Network, driven_numbers, network_policy, spread
+from diffloom_fitting.control.networks import Network, control_rows, driven_numbers, network_policy
 from diffloom_fitting.control.observations import SeesImage, SeesState
 from diffloom_fitting.control.outcome import Reached, reached
 from diffloom_fitting.control.weights_file import load_policy, save_policy
@@ -255,7 +255,7 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
 
 def test_groups_of_numbers_are_driven_as_one():
     driven = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
-    assert spread(driven, (2, 2), ((0, 3), (1,))).tolist() == [[[1.0, 2.0], [0.0, 1.0]]]
+    assert control_rows(driven, (2, 2), ((0, 3), (1,))).tolist() == [[[1.0, 2.0], [0.0, 1.0]]]
     beam = get_model("fem")("beam", cells=(4, 1, 1), regions={"half": {"box": [[0, -1, -1], [0.5, 1, 1]]}})
     (half,) = driven_numbers("policy.only", beam, "activation", ["half"])
     assert list(half) == [k for k, inside in enumerate(beam.regions["half"].tets) if inside] and len(half) == 10

@@ -170,7 +170,8 @@ def test_a_body_follows_its_path():
     place = torch.stack([way, torch.zeros_like(way) - 0.05, torch.zeros_like(way) + 0.02], dim=1)
     params = world.params(DOUBLE, **{"gravity": [0.0, 0.0, 0.0], "hand.stiffness": 3000.0, "hand.damping": 30.0})
     path = simulate(world, params, dt=dt, steps=steps, save=(steps,), control=Control({"hand.place": place}))
-    held = world.attachments[0].ends[0].place(path[0])
+    sets = world.dynamics(params, Control({"hand.place": place})).sets
+    held = world.attachments[0].ends[0].place(path[0], sets)
     assert held.tolist() == pytest.approx(place[-1].tolist(), abs=2e-3)
 
 

@@ -30,7 +30,7 @@ def render(what, **options):
         ({"sigma_pixels": -1.0}, "sigma_pixels: got"),
         ({"least_probability": 0.5}, "least_probability: got 0.5"),
         ({"faces_per_pixel": 0}, "faces_per_pixel: got 0; expected 1 or more, or None"),
-        ({"background": (1.0, 2.0)}, "background: got .* three numbers"),
+        ({"background": (1.0, 2.0)}, "background: got .* expected 3 of them"),
         ({"backend": "pytorch"}, "did you mean 'pytorch3d'"),
         ({"target": "gpu"}, "target: got 'gpu'"),
     ],

@@ -17,6 +17,7 @@ from typing import Any
 
 import numba
 
+from ..language import BOUNDS
 from .cuda_compilers import chosen, cuda_module, is_mlir
 
 
@@ -42,6 +43,8 @@ def find_ptxas() -> Path | None:
 
 def why_unavailable() -> str | None:
     """What is missing for compiling to PTX and machine code here, or None."""
+    if BOUNDS:
+        return "CUDA's compilers cannot check bounds; unset DIFFLOOM_BOUNDS"
     if chosen() is None:
         return "neither numba-cuda-mlir nor numba-cuda is installed"
     if find_ptxas() is None:

@@ -30,10 +30,10 @@ class Rows(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(rows, numbers) -> (rows, *shape)."""
-        return spread(self.scale * torch.tanh(x), self.shape, self.only)
+        return control_rows(self.scale * torch.tanh(x), self.shape, self.only)
 
 
-def spread(driven: Tensor, shape: tuple[int, ...], only: Groups | None) -> Tensor:
+def control_rows(driven: Tensor, shape: tuple[int, ...], only: Groups | None) -> Tensor:
     """(rows, *shape) of what is driven, (rows, numbers): each group takes its number, and the others are 0."""
     if only is not None:
         whole = driven.new_zeros(len(driven), int(torch.Size(shape).numel()))

@@ -13,7 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import Control, InputError, NoGradient, SimulationError, State
 from diffloom.interfaces.errors import check_choice
 from diffloom.simulation import simulate
-from diffloom_fitting.control.networks import Rows, driven_numbers, spread
+from diffloom_fitting.control.networks import Rows, control_rows, driven_numbers
 from diffloom_fitting.control.observations import SeesImage, SeesState, remembered
 from diffloom_fitting.gym.extra import gymnasium
 from diffloom_fitting.gym.rewards import Rewards
@@ -122,7 +122,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         """The controls of some steps, with the action among them."""
         scene = self.task.scene
         given = torch.as_tensor(np.clip(action, -self.limit, self.limit), dtype=scene.dtype).reshape(1, -1)
-        row = spread(given, self._shape, self.only)[0]
+        row = control_rows(given, self._shape, self.only)[0]
         control = {name: value[first:last] for name, value in self._given.items()}
         return {**control, self.drives: row.expand(last - first, *self._shape)}
 
