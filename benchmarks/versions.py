@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,18 +35,21 @@ FAMILIES: dict[str, list[list[Any]]] = {
 
 
 def rollout(family: str, size: int) -> Callable[[], Seconds]:
-    """A block or a sheet: whole calls of simulate, 240 steps."""
-    run = __import__(family).ours(size, "serial")
-    return lambda: (run(False, 240)[0], run(True, 240)[0])
+    """A block or a sheet: whole calls of simulate, as long as the benchmark has them."""
+    benchmark = __import__(family)
+    run, steps = benchmark.ours(size, "serial"), benchmark.steps_for(size)
+    return lambda: (run(False, steps)[0], run(True, steps)[0])
 
 
 def bodies(shape: str, count: int) -> Callable[[], Seconds]:
     """Rigid bodies dropped on the ground."""
     rigid = __import__("rigid")
-    case = rigid.case_of(shape, count, False) | {"steps": 240}
+    case = rigid.case_of(shape, count, False)
 
     def measure() -> Seconds:
-        rates = rigid.ours(case, 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rates = rigid.ours(case, 2)
         return 1.0 / rates["forward"], 1.0 / rates["both"]
 
     return measure
