@@ -74,7 +74,7 @@ def contact_forces(world, params, state):
     return alone.forces(state, dt=1e-3)
 
 
-def check_pair(world, params, state, names):
+def check_pair(world, params, state, names, step=1e-6):
     """Gradients by both states and the named parameters, while the bodies touch."""
     found = contact_forces(world, params, state)
     assert all(float(f.abs().max()) > 0.1 for f in found.values())
@@ -88,7 +88,7 @@ def check_pair(world, params, state, names):
     inputs = {f"q_{n}": q for n, (q, _) in state.sets.items()} | {f"u_{n}": u for n, (_, u) in state.sets.items()}
     values = {n: params.get(n, torch.tensor(0.8, dtype=DOUBLE)) for n in names}
     inputs |= {name.replace(".", "__"): value.clone() for name, value in values.items()}
-    return check_gradient(forces, inputs, tolerance=1e-6, step=1e-6)
+    return check_gradient(forces, inputs, tolerance=1e-6, step=step)
 
 
 @pytest.mark.parametrize("bodies, settings", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
@@ -110,7 +110,8 @@ def test_gradients_of_smooth_friction_are_exact(bodies, settings, smoothing):
     """Of the smoothing too; sticking and sliding both say something of friction and its stiffness."""
     world, params, state = touching(bodies, {**settings, "law": SMOOTH})
     params = params.replace(**{"a_b.friction_smoothing": torch.tensor(smoothing, dtype=DOUBLE)})
-    check_pair(world, params, state, NAMES[:2])
+    # Shorter differences are rounding for two skins, whose forces nearly cancel along the direction that is tried.
+    check_pair(world, params, state, NAMES[:2], step=3e-6)
 
     def forces(**given):
         values = {f"a_b.{name}": value for name, value in given.items()}
