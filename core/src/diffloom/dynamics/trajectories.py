@@ -21,7 +21,7 @@ from diffloom.dynamics.stepper import MakeStepper, Stepper
 from diffloom.dynamics.system import Mechanics
 from diffloom.dynamics.terms import ElementTerm, NodeTerm
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
-from diffloom.interfaces.errors import whole_number
+from diffloom.interfaces.errors import check_real, whole_number
 from diffloom.transforms import needs_gradient, refuse_tangents, transformed
 
 
@@ -171,6 +171,8 @@ def check_state(system: Mechanics, state: State) -> None:
                 f"state: q {tuple(q.shape)} and u {tuple(u.shape)} were given; "
                 f"{nodes.name} expect {wanted_q} and {wanted_u}"
             )
+        check_real("q of the state", q)
+        check_real("u of the state", u)
         dtype = nodes.arrays[0][1].dtype
         if q.dtype != dtype:
             raise InputError(f"state is {q.dtype} but the parameters are {dtype}; make both with the same dtype")
