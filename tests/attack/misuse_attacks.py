@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from tape import Tape
@@ -17,12 +19,15 @@ from diffloom.plugins import get_model
 
 D = torch.float64
 SIZES = (4, 0, 1, 2, 3, 5, 64, 4000)
+#: Most numbers that a drawn tensor holds: an attack that exhausts memory by itself shows nothing.
+LARGEST = 10**7
 
 
 def tensor(tape: Tape, *shape: int) -> torch.Tensor:
     """A tensor of this shape or another, of this kind or another, laid out as nobody expects."""
     if tape.unit() > 0.7:
-        shape = tuple(tape.choice(SIZES) for _ in range(tape.whole(0, 4)))
+        drawn = tuple(tape.choice(SIZES) for _ in range(tape.whole(0, 4)))
+        shape = drawn if math.prod(drawn) <= LARGEST else drawn[:1]
     made = torch.rand(shape, dtype=D, generator=torch.Generator().manual_seed(tape.seed()))
     kind = tape.choice(["plain"] * 12 + ["strided", "expanded", "float32", "int", "nan", "bool", "complex", "sparse"])
     if kind == "strided" and made.dim():
