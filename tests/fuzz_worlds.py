@@ -1,4 +1,4 @@
-"""Random worlds of two bodies: no NaN, no crash, no energy from nowhere.
+"""Random worlds of two bodies, rigid, soft, of cloth or of links: no NaN, no crash, no energy from nowhere.
 
     python tests/fuzz_worlds.py --count 500 --seed 0
 
@@ -11,6 +11,7 @@ the way, with the step that the world suggests.
 
 import argparse
 import sys
+from pathlib import Path
 
 import torch
 
@@ -18,9 +19,13 @@ from diffloom import get_model, simulate
 from diffloom.interfaces import Control, NoGradient, Params, SimulationError
 from diffloom.namespaces import below
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins" / "physics_articulated" / "tests"))
+from energies import totals  # noqa: E402
+
 TOLERANCE = 0.05
 GRAVITY = 9.81
 STEPS = 300
+KINDS = ("cloth", "fem", "rigid", "drape", "links")
 
 
 class Draw:
@@ -57,6 +62,43 @@ def rigid(draw, place, ground):
     return get_model("rigid")([body], ground=ground)
 
 
+def creature(draw, height):
+    """A floating box with an arm on a hinge and a hand in a ball joint or fixed, its lowest point above ``height``."""
+    radius, reach = draw.number(0.03, 0.06), draw.number(0.12, 0.25)
+    size = [draw.number(0.06, 0.15) for _ in range(3)]
+    body = {
+        "name": "body", "joint": "free", "start": [draw.number(-0.05, 0.05), height + reach + 0.25, 0.02],
+        "start_orientation": [1.0, *draw.vector(0.2)], "mass": draw.scale(0.1, 2.0),
+        "velocity": [*draw.vector(0.5), *draw.vector(2.0)],
+        "shapes": [{"shape": "box", "size": size, "rounding": 0.01}],
+    }  # fmt: skip
+    arm = {
+        "name": "arm", "parent": "body", "axis": draw.vector(1.0), "position": [0.02, 0.0, 0.0],
+        "mass": draw.scale(0.05, 1.0), "velocity": draw.number(-4.0, 4.0), "damping": draw.number(0.0, 0.01),
+        "shapes": [{"shape": "capsule", "radius": 0.03, "length": 0.5 * reach, "position": [0.0, -0.5 * reach, 0.0]}],
+    }  # fmt: skip
+    hand = {
+        "name": "hand", "parent": "arm", "joint": draw.choice(["ball", "fixed"]), "position": [0.0, -reach, 0.0],
+        "mass": draw.scale(0.05, 1.0), "shapes": [{"shape": "sphere", "radius": radius, "subdivisions": 1}],
+    }  # fmt: skip
+    return get_model("articulated")([{"links": [body, arm, hand]}], touches=True)
+
+
+def partner(draw):
+    """What links fall on: its name, itself, and values of its parameters."""
+    name = draw.choice(["ball", "sheet", "jelly"])
+    if name == "ball":
+        return name, rigid(draw, [0.02, 0.0, 0.0], False), {}
+    if name == "sheet":
+        mesh = {"shape": "grid", "cells": [6, 6], "size": [0.6, 0.6]}
+        moduli = {f"sheet.{key}": draw.scale(100.0, 3000.0) for key in ("shear_modulus", "lame_modulus")}
+        sheet = get_model("cloth")(mesh, pins=["left", "right", "top", "bottom"])
+        return name, sheet, moduli | {"sheet.density": draw.scale(0.1, 1.0), "sheet.damping": draw.scale(0.01, 1.0)}
+    jelly = get_model("fem")("box", size=(0.4, 0.3, 0.4), cells=(3, 3, 3))
+    moduli = {f"jelly.{key}": draw.scale(1e3, 5e4) for key in ("shear_modulus", "lame_modulus")}
+    return name, jelly, moduli | {"jelly.position": [0.0, 0.16, 0.0], "jelly.damping": draw.scale(0.1, 10.0)}
+
+
 def make(kind, draw):
     """A world of one kind, and values of its parameters."""
     restitution = {"restitution": draw.number(0.1, 0.95), "friction": draw.number(0.0, 1.0)}
@@ -83,6 +125,10 @@ def make(kind, draw):
         values |= {"sheet.density": draw.scale(0.05, 1.0), "sheet.damping": draw.scale(0.01, 1.0)}
         values |= {"sheet.velocity": [draw.number(-1.0, 1.0), draw.number(-2.0, 0.0), draw.number(-1.0, 1.0)]}
         name = "jelly_sheet"
+    elif kind == "links":
+        other, body, values = partner(draw)
+        bodies = {"creature": creature(draw, 0.32 if other == "jelly" else 0.16), other: body}
+        name = f"creature_{other}"
     else:
         bodies = {"cue": rigid(draw, [-0.3, 0.3, 0.0], True), "rack": rigid(draw, [0.1, 0.3, 0.05], True)}
         values = {"cue.velocity": [draw.number(1.0, 4.0), 0.0, 0.0]}
@@ -90,11 +136,21 @@ def make(kind, draw):
     return get_model("world")(bodies), values | {f"{name}.{key}": value for key, value in restitution.items()}
 
 
+def moving(world, path, gravity):
+    """Kinetic energy of a tree, with that of gravity where this is not 0, (frames,) [J]."""
+    pull = torch.tensor([0.0, -gravity, 0.0], dtype=torch.float64)
+    tree, (q, u) = world.body("creature"), path.sets["creature"]
+    return torch.stack([totals(tree, q[k], u[k], pull)[0].sum() for k in range(len(path))])
+
+
 def energies(world, params, path):
     """Kinetic energy and that with gravity's and the elastic energy of solids, (frames,) [J]."""
     kinetic = torch.zeros(len(path), dtype=torch.float64)
     total = kinetic.clone()
     for name, nodes in world.dynamics(params, Control()).sets.items():
+        if name == "creature":
+            kinetic, total = kinetic + moving(world, path, 0.0), total + moving(world, path, GRAVITY)
+            continue
         arrays, (q, u) = dict(nodes.arrays), path.sets[name]
         inverse = arrays["inverse_mass"]
         mass = torch.where(inverse > 0, 1.0 / torch.where(inverse > 0, inverse, 1.0), 0.0)
@@ -113,10 +169,10 @@ def energies(world, params, path):
     return kinetic, total
 
 
-def run(seed):
+def run(seed, kinds=KINDS):
     """One world; a sentence when something is wrong, else None, and whether its bodies touched."""
     draw = Draw(seed)
-    kind = draw.choice(["cloth", "fem", "rigid", "drape"])
+    kind = kinds[0] if len(kinds) == 1 else draw.choice(kinds)
     world, values = make(kind, draw)
     params = world.params(torch.float64, **values)
     dt = world.suggested_dt(params)
@@ -138,10 +194,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="of this kind alone; may be given again")
     given = parser.parse_args()
     wrong = 0
     for seed in range(given.seed, given.seed + given.count):
-        said = run(seed)
+        said = run(seed, tuple(given.kind or KINDS))
         if said is not None:
             wrong += 1
             print(f"seed {seed}: {said}", flush=True)

@@ -58,6 +58,13 @@ class Layout:
         return blank.index_copy(len(lead), torch.from_numpy(self.dofs), values).view(*lead, self.trees, self.du)
 
 
+def _places(kind: int, ball: int, q: int, u: int) -> tuple[int, int]:
+    """Where a simple joint's coordinates and velocities begin; what is fixed has none, and names the first."""
+    if kind == FIXED:
+        return 0, 0
+    return (4 * ball, 3 * ball) if kind == BALL else (q, u)
+
+
 def layout_of(trees: Sequence[Tree]) -> Layout:
     """The layout of some trees."""
     chains = [[(link, link.simple_joints) for link in tree.links] for tree in trees]
@@ -76,7 +83,7 @@ def layout_of(trees: Sequence[Tree]) -> Layout:
             parent = last[link.parent]
             places["frame"].append(t * rows + row)
             for kind, axis in joints:
-                q, u = (4 * ball, 3 * ball) if kind == BALL else (4 * balls + scalar, 3 * balls + scalar)
+                q, u = _places(kind, ball, 4 * balls + scalar, 3 * balls + scalar)
                 table[t, 1 + 7 * row : 8 + 7 * row] = (parent, kind, q, u, *axis)
                 if kind == BALL:
                     places["turn"].append(t * dq + q)

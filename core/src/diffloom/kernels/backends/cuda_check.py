@@ -15,7 +15,7 @@ import os
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points, version
@@ -29,6 +29,7 @@ from . import cuda, ptx
 from .cuda_compilers import chosen, installed
 
 CAPABILITIES = ((8, 0), (9, 0))
+DTYPES: dict[str, type] = {"float32": np.float32, "float64": np.float64}
 
 
 @dataclass(frozen=True)
@@ -84,24 +85,34 @@ def check(
     dtypes: tuple[type, ...] = (np.float32, np.float64),
     capabilities: tuple[tuple[int, int], ...] = CAPABILITIES,
 ) -> Iterator[Finding]:
-    """Compile every kernel of the programs for every float type and architecture."""
+    """Compile every kernel of the programs for every float type and architecture.
+
+    PTX is made for the oldest architecture, which all later ones take, and assembled for each.
+    """
     for program in programs:
         for dtype in dtypes:
             for name, kernel, args in kernels_of(program, dtype):
+                finding = partial(Finding, program.name, name, dtype.__name__)
+                try:
+                    text = ptx.to_ptx(kernel, args, min(capabilities))
+                except Exception as error:
+                    yield finding(min(capabilities), ptx.Usage(0, 0, 0), 0, _refusal(error))
+                    continue
                 for capability in capabilities:
-                    yield _compiled(partial(Finding, program.name, name, dtype.__name__, capability), kernel, args)
+                    yield _assembled(partial(finding, capability), text, capability)
 
 
-def _compiled(finding: partial[Finding], kernel: Any, args: tuple[Any, ...]) -> Finding:
-    """The finding of one kernel; that a compiler fails is one, not the end of the check."""
-    capability = finding.args[-1]
+def _assembled(finding: Callable[..., Finding], text: str, capability: tuple[int, int]) -> Finding:
+    """The finding of one kernel; that it is refused is one, not the end of the check."""
     try:
-        text = ptx.to_ptx(kernel, args, capability)
-        usage = ptx.assemble(text, capability)
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [""]
-        return finding(ptx.Usage(0, 0, 0), 0, f"refused: {type(error).__name__}: {lines[0]}")
-    return finding(usage, ptx.doubles(text))
+        return finding(ptx.assemble(text, capability), ptx.doubles(text))
+    except RuntimeError as error:
+        return finding(ptx.Usage(0, 0, 0), 0, _refusal(error))
+
+
+def _refusal(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"refused: {type(error).__name__}: {lines[0]}"
 
 
 def collect(modules: list[str]) -> dict[str, Program]:
@@ -126,9 +137,9 @@ def _program_modules(package: str) -> list[str]:
     return [f"{package}.{name}" for name in names if name == "kernels" or name.endswith("_kernels")]
 
 
-def _with(compiler: str, modules: list[str]) -> int:
+def _with(compiler: str, arguments: list[str]) -> int:
     """Check with one of several compilers, in a process of its own: kernels are made by one in a process."""
-    command = [sys.executable, "-m", "diffloom.kernels.backends.cuda_check", *modules]
+    command = [sys.executable, "-m", "diffloom.kernels.backends.cuda_check", *arguments]
     return subprocess.run(command, env={**os.environ, "DIFFLOOM_CUDA_COMPILER": compiler}, check=False).returncode
 
 
@@ -138,16 +149,22 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0]
     )
     parser.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
+    parser.add_argument("--program", action="append", help="check this program alone; may be given again")
+    parser.add_argument("--dtype", action="append", choices=tuple(DTYPES), help="and these numbers alone")
     options = parser.parse_args(arguments)
     if missing := ptx.why_unavailable():
         print(f"cannot check: {missing}", file=sys.stderr)
         return 2
     if "DIFFLOOM_CUDA_COMPILER" not in os.environ and len(installed()) > 1:
-        return max(_with(compiler, options.modules) for compiler in installed())
+        return max(_with(compiler, sys.argv[1:] if arguments is None else arguments) for compiler in installed())
     print(f"kernels by {chosen()} {version(str(chosen()))}")
     programs = collect(options.modules)
+    if unknown := sorted(set(options.program or ()) - programs.keys()):
+        parser.error(f"no program {', '.join(unknown)}; there are {', '.join(sorted(programs))}")
+    programs = {name: program for name, program in programs.items() if name in (options.program or programs)}
+    dtypes = tuple(DTYPES[name] for name in options.dtype or DTYPES)
     findings, faults = 0, 0
-    for finding in check(program for program in programs.values() if program.samples):
+    for finding in check((program for program in programs.values() if program.samples), dtypes):
         print(finding, flush=True)
         findings += 1
         faults += finding.fault is not None
