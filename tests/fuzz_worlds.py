@@ -136,11 +136,11 @@ def make(kind, draw):
     return get_model("world")(bodies), values | {f"{name}.{key}": value for key, value in restitution.items()}
 
 
-def moving(world, path, gravity):
-    """Kinetic energy of a tree, with that of gravity where this is not 0, (frames,) [J]."""
-    pull = torch.tensor([0.0, -gravity, 0.0], dtype=torch.float64)
+def of_tree(world, path):
+    """Kinetic energy of a tree, and that with gravity's, (frames,) [J]."""
     tree, (q, u) = world.body("creature"), path.sets["creature"]
-    return torch.stack([totals(tree, q[k], u[k], pull)[0].sum() for k in range(len(path))])
+    pulls = torch.tensor([[0.0, 0.0, 0.0], [0.0, -GRAVITY, 0.0]], dtype=torch.float64)
+    return tuple(totals(tree, q, u, pull)[0].sum(dim=1) for pull in pulls)
 
 
 def energies(world, params, path):
@@ -149,7 +149,8 @@ def energies(world, params, path):
     total = kinetic.clone()
     for name, nodes in world.dynamics(params, Control()).sets.items():
         if name == "creature":
-            kinetic, total = kinetic + moving(world, path, 0.0), total + moving(world, path, GRAVITY)
+            moving, with_gravity = of_tree(world, path)
+            kinetic, total = kinetic + moving, total + with_gravity
             continue
         arrays, (q, u) = dict(nodes.arrays), path.sets[name]
         inverse = arrays["inverse_mass"]
