@@ -20,7 +20,7 @@ from diffloom.interfaces import Control, NoGradient, Params, SimulationError
 from diffloom.namespaces import below
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins" / "physics_articulated" / "tests"))
-from energies import totals  # noqa: E402
+from energies import totals
 
 TOLERANCE = 0.05
 GRAVITY = 9.81
