@@ -31,14 +31,13 @@ class Usage:
 
 
 def find_ptxas() -> Path | None:
-    """ptxas from PATH, else from the nvidia-cuda-nvcc wheel."""
-    if found := shutil.which("ptxas"):
-        return Path(found)
+    """ptxas of the nvidia-cuda-nvcc wheel, which takes what the compilers beside it write, else that of PATH."""
     package = importlib.util.find_spec("nvidia")
     for folder in package.submodule_search_locations or [] if package else []:
         for candidate in sorted(Path(folder).glob("**/bin/ptxas*")):
             return candidate
-    return None
+    found = shutil.which("ptxas")
+    return Path(found) if found else None
 
 
 def why_unavailable() -> str | None:
@@ -48,7 +47,7 @@ def why_unavailable() -> str | None:
     if chosen() is None:
         return "neither numba-cuda-mlir nor numba-cuda is installed"
     if find_ptxas() is None:
-        return "ptxas was not found on PATH nor in the nvidia-cuda-nvcc wheel"
+        return "ptxas was found neither in the nvidia-cuda-nvcc wheel nor on PATH"
     package = importlib.util.find_spec("nvidia")
     folders = [Path(folder) for folder in package.submodule_search_locations or []] if package else []
     for library in ("libnvvm", "libnvrtc"):
