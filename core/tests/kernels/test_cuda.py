@@ -171,6 +171,11 @@ def test_check_from_the_command_line(capsys, monkeypatch):
     monkeypatch.setattr(cuda_check, "collect", lambda modules: {"test_cuda": program})
     assert cuda_check.main([]) == 0
     assert "8 compilations, 0 faults" in capsys.readouterr().out
+    assert cuda_check.main(["--program", "test_cuda", "--dtype", "float32"]) == 0
+    assert "4 compilations, 0 faults" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cuda_check.main(["--program", "nobody"])
+    assert "no program nobody; there are test_cuda" in capsys.readouterr().err
 
 
 def test_spills_are_a_fault():
