@@ -1,6 +1,7 @@
 """CUDA without a GPU: kernels run in numba's simulator, and compile to machine code."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,7 @@ from diffloom.kernels import (
     where,
 )
 from diffloom.kernels.backends import cuda_check, ptx
+from diffloom.kernels.compile import arguments, write
 
 needs_ptxas = pytest.mark.skipif(bool(ptx.why_unavailable()), reason=str(ptx.why_unavailable()))
 
@@ -101,17 +103,19 @@ def test_simulator_agrees_with_the_cpu():
     """In a process of its own: the simulator replaces CUDA for good. There everything is plain Python."""
     script = f"""
 import importlib.util, numpy as np
+from diffloom.kernels.compile import write
 spec = importlib.util.spec_from_file_location("cases", {__file__!r})
 cases = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(cases)
 for real in (np.float32, np.float64):
     results = []
-    for target in ("serial", "parallel", "cuda"):
+    for target, write.MOST_PARAMETERS in (("serial", 310), ("parallel", 310), ("cuda", 310), ("cuda", 3)):
+        cases.program.entries.clear()
         args = cases.samples(real)["rollout"]
         cases.program.run("rollout", *args, target=target)
         results.append((args[2].tobytes(), args[-1].tobytes()))
         assert args[2].dtype == real and (args[-1] == 3).all()
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1] == results[2] == results[3]
     print(real.__name__, np.abs(args[2][-1] - args[2][0]).max())
 """
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
@@ -149,6 +153,14 @@ def functions(a, b, out):
 
 def function_samples(real):
     return {"functions": (np.ones(2, real), np.ones(2, real), np.ones((2, 3), real))}
+
+
+def test_launches_share_a_kernel_while_its_parameters_have_room(monkeypatch):
+    monkeypatch.setattr(write, "MOST_PARAMETERS", 3)
+    args = samples(np.float32)["rollout"]
+    text, _, _ = program.generated("rollout", "cuda", args, tuple(map(arguments.device_key, args)))
+    assert re.findall(r"def _dl_kernel_(\w+)", text) == ["0_spring", "1_count", "2_move"]
+    assert text.index("_dl_start(_dl_kernel_0_spring") < text.index("_dl_start(_dl_kernel_1_count")
 
 
 @needs_ptxas

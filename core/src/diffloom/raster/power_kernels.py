@@ -87,7 +87,7 @@ def _is_float(kind) -> bool:
 
 def _portable_two_to(n):
     kind = n
-    return lambda n: kind(math.ldexp(1.0, int(n)))
+    return lambda n: kind(math.ldexp(kind(1.0), int(n)))
 
 
 def _portable_split_power(x):

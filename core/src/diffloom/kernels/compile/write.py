@@ -19,6 +19,9 @@ from .read import Launch, Source, copied, launches_in, local_paths
 #: Arguments that pipelines and passes hand on besides their own.
 _CARRIED = {"cuda": ("_dl_stream",), "cpu": ("_dl_team", "_dl_member")}
 
+#: Most arrays and numbers that a CUDA kernel takes: it has 32,764 bytes for them, and an array of four axes takes 104.
+MOST_PARAMETERS = 310
+
 HEADER = '''"""{title}
 
 Generated from the pipelines and device functions of the modules named below; edit those, not this.
@@ -38,6 +41,14 @@ class Chunk(NamedTuple):
     heads: list[str]
     lanes: bool
     rest: bool
+
+
+class Taken(NamedTuple):
+    """One launch of a CUDA kernel: the arguments of its body, and what the kernel takes for them, names by text."""
+
+    launch: Launch
+    args: list[str]
+    texts: dict[str, str]
 
 
 def generate(source: Source, entry: str, target: str, title: str) -> str:
@@ -69,10 +80,10 @@ class _Writer(ast.NodeTransformer):
             return ast.unparse(tree)
         return f"@{'_dl_entry' if name == self.entry else '_dl_inner'}\n{ast.unparse(tree)}"
 
-    def visit_With(self, node: ast.With) -> ast.stmt:
+    def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
         return self._replace(node)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         return self._replace(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
@@ -91,7 +102,7 @@ class _Writer(ast.NodeTransformer):
             node.args[:0] = [ast.Name(extra, ast.Load()) for extra in _CARRIED[self.target]]
         return node
 
-    def _replace(self, node: ast.stmt) -> ast.stmt:
+    def _replace(self, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
         launches = launches_in(node)
         if launches is None:
             self.generic_visit(node)
@@ -99,7 +110,7 @@ class _Writer(ast.NodeTransformer):
         if not launches:
             return ast.Pass()
         call = self._cuda(launches) if self.target == "cuda" else self._loops(launches)
-        return ast.parse(call).body[0]
+        return ast.parse(call).body
 
     def _name(self, kind: str, launches: list[Launch]) -> str:
         """A name for a pass that profilers and reports can show."""
@@ -137,25 +148,34 @@ class _Writer(ast.NodeTransformer):
         return f"{name}({', '.join([*carried, *given])})"
 
     def _cuda(self, launches: list[Launch]) -> str:
-        """Write a kernel for the launches; the statement that launches it.
+        """Write kernels for the launches, as many in one as its parameters have room for; what launches them."""
+        groups: list[list[Taken]] = []
+        for launch in launches:
+            made = [self._cuda_argument(argument) for argument in launch.args]
+            texts = {text: name for _, taken in made for text, name in taken.items()}
+            last = {text for taken in groups[-1] for text in taken.texts} if groups else set()
+            if not groups or len(last | texts.keys()) > MOST_PARAMETERS:
+                groups.append([])
+            groups[-1].append(Taken(launch, [text for text, _ in made], texts))
+        return "\n".join(map(self._kernel, groups))
+
+    def _kernel(self, group: list[Taken]) -> str:
+        """Write a kernel for the launches of a group; the statement that launches it.
 
         Slices such as X[j] are taken inside the kernel: slicing device arrays on the host is slow.
         """
-        name = self._name("kernel", launches)
+        name = self._name("kernel", [taken.launch for taken in group])
         texts: dict[str, str] = {}
         lines = ["_dl_i = _dl_cuda.grid(1)"]
-        for k, launch in enumerate(launches):
+        for k, taken in enumerate(group):
             start = "_dl_i" if k == 0 else f"_dl_i - _dl_end{k - 1}"
             condition = f"_dl_i < _dl_end{k}" if k == 0 else f"_dl_i >= _dl_end{k - 1} and _dl_i < _dl_end{k}"
-            args = [start]
-            for argument in launch.args:
-                text, taken = self._cuda_argument(argument)
-                args.append(text)
-                texts |= taken
-            lines += [f"if {condition}:", f"    {ast.unparse(launch.body)}({', '.join(args)})"]
-        ends = [f"_dl_end{k}" for k in range(len(launches))]
+            texts |= taken.texts
+            body = ast.unparse(taken.launch.body)
+            lines += [f"if {condition}:", f"    {body}({', '.join([start, *taken.args])})"]
+        ends = [f"_dl_end{k}" for k in range(len(group))]
         self.passes.append(_indented(f"@_dl_kernel\ndef {name}({', '.join([*ends, *texts.values()])}):", lines))
-        counts = ", ".join(ast.unparse(launch.count) for launch in launches)
+        counts = ", ".join(ast.unparse(taken.launch.count) for taken in group)
         return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(text + ', ' for text in texts)}))"
 
     def _cuda_argument(self, argument: ast.expr) -> tuple[str, dict[str, str]]:
