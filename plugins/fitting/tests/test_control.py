@@ -97,6 +97,25 @@ def test_a_closed_loop_is_the_same_whichever_way_it_is_kept(network):
             torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
 
 
+def test_checkpoints_keep_little_for_the_way_back():
+    kept = {}
+    for name, gradient in {"stored": StoreAll(), "segments": Checkpointed()}.items():
+        scene = policy_scene(STATE, 300, gradient)
+        weights = {k: v.clone().requires_grad_() for k, v in scene.policy.weights(torch.float64).items()}
+        sizes = {}
+
+        def keep(value, sizes=sizes):
+            sizes[value.data_ptr()] = value.numel()
+            return value
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
+            made = scene.rollout(weights, [300])
+        kept[name] = sum(sizes.values())
+        made.trajectory.q.square().sum().backward()
+        assert all(bool(w.grad.any()) for w in weights.values())
+    assert kept["segments"] < 0.1 * kept["stored"]
+
+
 def test_a_policy_acts_on_what_it_sees_and_holds_until_it_sees_again():
     class Brake(torch.nn.Module):
         def __init__(self):

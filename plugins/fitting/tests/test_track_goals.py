@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from test_control_files import DRIVEN, GOAL
@@ -163,3 +166,16 @@ def test_effort_and_smoothness_cost_what_a_file_says(toy):
     efforts = {name: float(value.square().mean()) for name, value in rows.items()}
     assert efforts["effort"] < 0.9 * efforts["free"]
     assert rates["smooth"] < 0.5 * rates["free"]
+
+
+def test_the_tables_of_the_page_on_control_build(toy, tmp_path):
+    """Of docs/control.md, on the toy: three seconds long, and pushed where the page's cart has a torque."""
+    (tmp_path / "track.csv").write_text("time,column,row\n0.5,9.0,6.5\n1.0,10.0,6.5\n")
+    page = (Path(__file__).parents[3] / "docs" / "control.md").read_text()
+    blocks = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert [block.split("\n", 1)[0] for block in blocks] == ["[target]", "[target]", "[policy]"]
+    for block in blocks:
+        text = block.replace('"torque"', '"push"')
+        text = text + DRIVEN if "[target]" in block else GOAL + text + '[[stages]]\noptimiser = "adam"\n'
+        experiment = build(toy, text, **{"time.steps": 75})
+        assert experiment.target.goal and experiment.layout.size > 0
