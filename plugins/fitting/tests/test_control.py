@@ -23,8 +23,8 @@ from diffloom_fitting.control.weights_file import load_policy, save_policy
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import CentreError, Moments, PixelError, Region
-from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan
+from diffloom_fitting.objective import Evaluation, Objective
+from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
 from diffloom_fitting.optimisers.line_scan import shortest_step
 from diffloom_fitting.report import write_report
 from diffloom_fitting.scene import Policy, Scene, View
@@ -245,6 +245,36 @@ def test_a_scan_along_the_gradient_never_rises():
     assert losses[-1] < 0.1 * losses[0]
     with pytest.raises(InputError, match="line_scan: got rate=0"):
         LineScan(rate=0.0)
+
+
+class Misleading:
+    """z^2, with a gradient that points uphill, as that of a ripple may."""
+
+    def evaluate(self, z):
+        return Evaluation(float(z.square().sum()), -z)
+
+    def values_at(self, places):
+        return [Evaluation(float(z.square().sum())) for z in places]
+
+
+def test_a_scan_that_is_stuck_tries_random_directions():
+    start = torch.full((5,), 1.0, dtype=torch.float64)
+    ends = {}
+    for scan in (LineScan(), LineScan(scatter=True)):
+        progress = Progress(start, 5.0, -start, {"seed": 3, "draws": 0})
+        path = []
+        for _ in range(12):
+            progress = scan.step(Misleading(), progress, 1.0) if progress.done is None else progress
+            path.append(progress)
+        assert [p.value for p in path] == sorted((p.value for p in path), reverse=True)
+        ends[scan.scatter] = path
+    assert ends[False][-1].value == 5.0 and ends[False][-1].done == "no lower loss along the gradient"
+    assert ends[True][-1].value < 2.0
+    # From what a run keeps it goes on to the same bits.
+    again = ends[True][5]
+    for wanted in ends[True][6:]:
+        again = LineScan(scatter=True).step(Misleading(), again, 1.0)
+        assert torch.equal(again.z, wanted.z) and again.evaluations == wanted.evaluations
 
 
 def test_each_residual_is_mended_by_a_gradient_of_its_own():
