@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from diffloom_fitting.control.costs import ControlCosts
     from diffloom_fitting.control.features import Splines
     from diffloom_fitting.control.goals import Goal, goal_target, pose_goal
-    from diffloom_fitting.control.tracks import track_target
     from diffloom_fitting.control.networks import Network, network_policy
     from diffloom_fitting.control.observations import SeesImage, SeesState
     from diffloom_fitting.control.outcome import Reached
+    from diffloom_fitting.control.tracks import track_target
     from diffloom_fitting.control.weights_file import load_policy, save_policy
     from diffloom_fitting.datasets import VideoDataset
     from diffloom_fitting.experiment import Experiment

@@ -175,8 +175,8 @@ class TargetTable(GoalTable):
     goals: list[GoalTable] = Field([], description="several goals, at times of their own")
     track: str | list[list[Number]] | None = Field(
         None,
-        description="a way to go: rows of time, column and row [s, px], or of time, x, y and z [s, m], or a CSV file of "
-        "them with a line of these names",
+        description="a way to go: rows of time, column and row [s, px], or of time, x, y and z [s, m], or a CSV file "
+        "of them with a line of these names",
     )
     goal: bool = Field(False, description="a synthesised or recorded target shows what is wanted, not what was seen")
     region: tuple[Number, Number, Number, Number] | None = Field(

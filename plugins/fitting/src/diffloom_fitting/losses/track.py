@@ -30,8 +30,9 @@ class TrackError(Loss):
 
     It sees an object that is far from where it should be, or out of the image, so it begins a fit that pixels end.
     radius: weight of the radii beside centroids; 0 leaves them out, and so does a track without radii (NaN). vertices:
-    numbers of drawn vertices whose middle is to follow the track in place of the outline's centroid. scale: distance [px] at which a frame begins to
-    count less, as one that shows something else (Cauchy's robust loss); None counts all alike.
+    numbers of drawn vertices whose middle is to follow the track in place of the outline's centroid. scale: distance
+    [px] at which a frame begins to count less, as one that shows something else (Cauchy's robust loss); None counts
+    all alike.
     """
 
     radius: float = 0.5
