@@ -67,7 +67,9 @@ class TrackError(Loss):
     def distances(self, view: View, target: Target) -> Tensor:
         """(frames,) [px]: how far what follows the target's track is from it."""
         assert view.outline is not None
-        return self._followed(view.outline, tracked(target).to(view.outline.dtype))[:, :2].norm(dim=1)
+        apart = self._followed(view.outline, tracked(target).to(view.outline.dtype))
+        found: Tensor = torch.linalg.vector_norm(apart[:, :2], dim=1)
+        return found
 
     def _followed(self, points: Tensor, tracks: Tensor) -> Tensor:
         """How far what follows the track is from it, of drawn vertices at points (frames, n, 2)."""
