@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 from test_control_files import DRIVEN, GOAL
 
+from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
 from diffloom_fitting.control.outcome import Reached
 from diffloom_fitting.control.tracks import track_target
@@ -181,3 +183,11 @@ def test_the_tables_of_the_page_on_control_build(toy, tmp_path):
         text = text + DRIVEN if "[target]" in block else GOAL + text + '[[stages]]\noptimiser = "adam"\n'
         experiment = build(toy, text, **{"time.steps": 75})
         assert experiment.target.goal and experiment.layout.size > 0
+
+
+def test_a_run_along_a_track_has_a_report(toy, tmp_path):
+    file = toy(f"[target]\ntrack = {ROWS}\n{DRIVEN}")
+    done = CliRunner().invoke(diffloom, ["run", str(file), "--out", "run", "--no-check"])
+    assert done.exit_code == 0, done.output
+    assert "off its track" in done.output
+    assert (tmp_path / "run" / "report.html").exists()
