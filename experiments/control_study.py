@@ -108,8 +108,9 @@ def sizes(out, chosen):
         record = run("control-cloth", seed, "pixels", "softras", more={"model.mesh.cells": cells})
         found = [*(r for r in found if r["seed"] != seed), {"triangles": 2 * cells[0] * cells[1], **record}]
         place.write_text("[\n" + ",\n".join(map(json.dumps, sorted(found, key=lambda r: r["seed"]))) + "\n]\n")
-        print(f"{found[-1]['triangles']} triangles: {record['errors'][0]:.3g} -> {record['errors'][-1]:.2g} m^2, "
-              f"{record['processor_seconds']:.1f} s, {record['peak_memory_bytes'] / 2**20:.0f} MB", flush=True)  # fmt: skip
+        ends = f"{record['errors'][0]:.3g} -> {record['errors'][-1]:.2g} m^2"
+        spent = f"{record['processor_seconds']:.1f} s, {record['peak_memory_bytes'] / 2**20:.0f} MB"
+        print(f"{found[-1]['triangles']} triangles: {ends}, {spent}", flush=True)
 
 
 def at(record, iteration):
@@ -165,7 +166,8 @@ def plot(name, records, place):
     starts = [r["errors"][0] for r in records if r["experiment"] == name and r["way"] == "pixels"]
     axes.axhline(statistics.mean(starts), color="#777777", linestyle=":", label="random")
     axes.axhline(GOALS[name], color="#777777", linestyle="--", label="goal")
-    axes.set(xlabel="iteration (CMA-ES: generation)", ylabel="squared distance of the centre [m$^2$]", title=f"{name}: mean and range")
+    axes.set(xlabel="iteration (CMA-ES: generation)", ylabel="squared distance of the centre [m$^2$]")
+    axes.set_title(f"{name}: mean and range")
     axes.set_yscale("log")
     axes.legend(fontsize=8)
     figure.tight_layout()
