@@ -1,6 +1,7 @@
 """The control experiments over seeds, beside a random policy, state supervision and CMA-ES.
 
 python experiments/control_study.py run control-fem --seeds 0:6    # keeps what is finished in runs/control
+python experiments/control_study.py sizes                          # control-cloth from 128 to 2048 triangles
 python experiments/control_study.py write                          # results/control.md, .json and the plots
 """
 
@@ -30,6 +31,8 @@ PAPER = {"control-walker": "solved in 3", "control-fem": ".107 after 40", "contr
 GOALS = {"control-walker": 0.09, "control-fem": 0.08, "control-cloth": 0.1}
 WAYS = {"pixels": "ours, from one image", "state": "3D states", "cma": "CMA-ES", "random": "random"}
 MOST = 200  # unknowns that CMA-ES searches all of
+SIZES = {20: 8, 21: 12, 22: 16, 23: 24, 24: 32}  # cells of a cloth's side, by seed
+FLOOR = 1e-8  # [m^2]: a tenth of a millimetre, below which plots do not go
 
 
 def error(experiment, z):
@@ -49,13 +52,13 @@ def changed(experiment, way, budget):
         search = CmaEs(sigma=0.3 if size > MOST else 1.0, separable=size > MOST)
         population = 4 + int(3.0 * math.log(size))
         loss = experiment.stages[0].loss
-        return replace(experiment, stages=(Stage(search, max(1, budget // population), loss=loss),))
+        return replace(experiment, stages=(Stage(search, max(1, budget // population), loss=loss),), starts=())
     return experiment
 
 
-def run(name, seed, way, renderer, budget=0, quick=False):
-    """One fit: the error by iteration of what it would hand over, and what it took."""
-    changes = {"seed": seed, "renderer.name": renderer}
+def run(name, seed, way, renderer, budget=0, quick=False, more=None):
+    """One fit: the error by iteration of what it would hand over, and what it took. more: further changes."""
+    changes = {"seed": seed, "renderer.name": renderer, **(more or {})}
     experiment = changed(
         build_experiment(load_file(FOLDER / f"{name}.toml", changes=changes, quick=quick)), way, budget
     )
@@ -96,6 +99,20 @@ def keep(work, name, seed, way, renderer):
     print(f"{name} seed {seed} {way} {renderer}: {told}, {found['processor_seconds']:.0f} s", flush=True)
 
 
+def sizes(out, chosen):
+    """control-cloth, each seed with a cloth of its own size: one row each."""
+    place = out / "control-cloth-sizes.json"
+    found = json.loads(place.read_text()) if place.exists() else []
+    for seed in chosen:
+        cells = [SIZES[seed]] * 2
+        record = run("control-cloth", seed, "pixels", "softras", more={"model.mesh.cells": cells})
+        found = [*(r for r in found if r["seed"] != seed), {"triangles": 2 * cells[0] * cells[1], **record}]
+        place.write_text("[\n" + ",\n".join(map(json.dumps, sorted(found, key=lambda r: r["seed"]))) + "\n]\n")
+        ends = f"{record['errors'][0]:.3g} -> {record['errors'][-1]:.2g} m^2"
+        spent = f"{record['processor_seconds']:.1f} s, {record['peak_memory_bytes'] / 2**20:.0f} MB"
+        print(f"{found[-1]['triangles']} triangles: {ends}, {spent}", flush=True)
+
+
 def at(record, iteration):
     """The error after so many iterations, or at the end of a run that stopped before."""
     return record["errors"][min(iteration, len(record["errors"]) - 1)]
@@ -129,7 +146,7 @@ def table(records):
 
 
 def plot(name, records, place):
-    """Mean and standard deviation of the error by iteration, for each way."""
+    """Mean and range of the error over the seeds by iteration, for each way."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -143,13 +160,14 @@ def plot(name, records, place):
             continue
         length = max(len(r["errors"]) for r in found)
         rows = torch.tensor([[at(r, k) for k in range(length)] for r in found], dtype=torch.float64)
-        middle, wide = rows.mean(dim=0), rows.std(dim=0, correction=0)
-        axes.plot(range(length), middle, color=colour, label=WAYS[way])
-        axes.fill_between(range(length), (middle - wide).clamp(min=1e-6), middle + wide, color=colour, alpha=0.15)
+        rows = rows.clamp(min=FLOOR)
+        axes.plot(range(length), rows.mean(dim=0), color=colour, label=WAYS[way])
+        axes.fill_between(range(length), rows.amin(dim=0), rows.amax(dim=0), color=colour, alpha=0.15)
     starts = [r["errors"][0] for r in records if r["experiment"] == name and r["way"] == "pixels"]
     axes.axhline(statistics.mean(starts), color="#777777", linestyle=":", label="random")
     axes.axhline(GOALS[name], color="#777777", linestyle="--", label="goal")
-    axes.set(xlabel="iteration (CMA-ES: generation)", ylabel="squared distance of the centre [m$^2$]", title=name)
+    axes.set(xlabel="iteration (CMA-ES: generation)", ylabel="squared distance of the centre [m$^2$]")
+    axes.set_title(f"{name}: mean and range")
     axes.set_yscale("log")
     axes.legend(fontsize=8)
     figure.tight_layout()
@@ -170,9 +188,9 @@ def write(work, out):
 def main():
     """Run or write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "write"])
+    parser.add_argument("what", choices=["run", "sizes", "write"])
     parser.add_argument("name", nargs="?", choices=NAMES)
-    parser.add_argument("--seeds", default="0:6")
+    parser.add_argument("--seeds", help="first:end; absent: 0:6, and 20:25 for sizes")
     parser.add_argument("--ways", default="pixels,state,cma")
     parser.add_argument("--renderer", default="softras")
     parser.add_argument("--work", type=Path, default=Path("runs/control"))
@@ -181,7 +199,10 @@ def main():
     if given.what == "write":
         write(given.work, given.out)
         return
-    first, end = map(int, given.seeds.split(":"))
+    first, end = map(int, (given.seeds or ("20:25" if given.what == "sizes" else "0:6")).split(":"))
+    if given.what == "sizes":
+        sizes(given.out, [seed for seed in SIZES if first <= seed < end])
+        return
     for way in given.ways.split(","):
         for seed in range(first, end):
             keep(given.work, given.name, seed, way, given.renderer)

@@ -21,7 +21,7 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
-from diffloom_fitting.control.networks import spread
+from diffloom_fitting.control.networks import control_rows
 from diffloom_fitting.files import build_experiment, load_file
 
 
@@ -147,7 +147,7 @@ class Crawlers:
     def step(self, actions):
         """(observations, rewards, whether it is over) after actions (count, 10) within -1..1."""
         told = self.limit * torch.as_tensor(np.clip(actions, -1.0, 1.0), dtype=torch.float64)
-        rows = spread(told, (len(self.tets),), self.groups)
+        rows = control_rows(told, (len(self.tets),), self.groups)
         params = self.scene.params
         moved = []
         with torch.no_grad():
@@ -226,7 +226,7 @@ def learn(kind, steps, seed, out, enough):
         model.learn(16 * 128 * 2, reset_num_timesteps=False)
         curve.append([model.num_timesteps, judged(model, alone)])
         spent = time.process_time() - clock
-        print(f"{curve[-1][0]} steps: return {curve[-1][1]:.3f}, {spent:.0f} s", flush=True)
+        print(f"{curve[-1][0]} steps: return {curve[-1][1]:.4g}, {spent:.0f} s", flush=True)
         out.write_text(json.dumps({"seed": seed, "enough": enough, "curve": curve, "processor_seconds": spent}) + "\n")
 
 

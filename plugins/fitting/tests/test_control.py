@@ -23,8 +23,8 @@ from diffloom_fitting.control.weights_file import load_policy, save_policy
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import CentreError, Moments, PixelError, Region
-from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan
+from diffloom_fitting.objective import Evaluation, Objective
+from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
 from diffloom_fitting.optimisers.line_scan import shortest_step
 from diffloom_fitting.report import write_report
 from diffloom_fitting.scene import Policy, Scene, View
@@ -95,6 +95,25 @@ def test_a_closed_loop_is_the_same_whichever_way_it_is_kept(network):
         assert torch.equal(runs[name][1], runs["stored"][1])
         for one, other in zip(runs[name][2], runs["stored"][2], strict=True):
             torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_checkpoints_keep_little_for_the_way_back():
+    kept = {}
+    for name, gradient in {"stored": StoreAll(), "segments": Checkpointed()}.items():
+        scene = policy_scene(STATE, 300, gradient)
+        weights = {k: v.clone().requires_grad_() for k, v in scene.policy.weights(torch.float64).items()}
+        sizes = {}
+
+        def keep(value, sizes=sizes):
+            sizes[value.data_ptr()] = value.numel()
+            return value
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
+            made = scene.rollout(weights, [300])
+        kept[name] = sum(sizes.values())
+        made.trajectory.q.square().sum().backward()
+        assert all(bool(w.grad.any()) for w in weights.values())
+    assert kept["segments"] < 0.1 * kept["stored"]
 
 
 def test_a_policy_acts_on_what_it_sees_and_holds_until_it_sees_again():
@@ -226,6 +245,36 @@ def test_a_scan_along_the_gradient_never_rises():
     assert losses[-1] < 0.1 * losses[0]
     with pytest.raises(InputError, match="line_scan: got rate=0"):
         LineScan(rate=0.0)
+
+
+class Misleading:
+    """z^2, with a gradient that points uphill, as that of a ripple may."""
+
+    def evaluate(self, z):
+        return Evaluation(float(z.square().sum()), -z)
+
+    def values_at(self, places):
+        return [Evaluation(float(z.square().sum())) for z in places]
+
+
+def test_a_scan_that_is_stuck_tries_random_directions():
+    start = torch.full((5,), 1.0, dtype=torch.float64)
+    ends = {}
+    for scan in (LineScan(), LineScan(scatter=True)):
+        progress = Progress(start, 5.0, -start, {"seed": 3, "draws": 0})
+        path = []
+        for _ in range(12):
+            progress = scan.step(Misleading(), progress, 1.0) if progress.done is None else progress
+            path.append(progress)
+        assert [p.value for p in path] == sorted((p.value for p in path), reverse=True)
+        ends[scan.scatter] = path
+    assert ends[False][-1].value == 5.0 and ends[False][-1].done == "no lower loss along the gradient"
+    assert ends[True][-1].value < 2.0
+    # From what a run keeps it goes on to the same bits.
+    again = ends[True][5]
+    for wanted in ends[True][6:]:
+        again = LineScan(scatter=True).step(Misleading(), again, 1.0)
+        assert torch.equal(again.z, wanted.z) and again.evaluations == wanted.evaluations
 
 
 def test_each_residual_is_mended_by_a_gradient_of_its_own():

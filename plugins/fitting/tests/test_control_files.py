@@ -130,8 +130,12 @@ def test_a_run_keeps_its_policy_and_begins_there_again(toy):
     torch.testing.assert_close(found.start(), torch.cat([value.reshape(-1) for value in kept.values()]))
 
 
-def test_a_killed_run_of_a_closed_loop_goes_on_to_the_same_bits(toy):
-    file = toy(GOAL + DRIVEN)
+SCATTER = '{ name = "line_scan", rate = 0.5, trials = 2, scatter = true }'
+
+
+@pytest.mark.parametrize("optimiser", ['{ name = "adam", rate = 0.1 }', SCATTER], ids=["adam", "line_scan"])
+def test_a_killed_run_of_a_closed_loop_goes_on_to_the_same_bits(toy, optimiser):
+    file = toy(GOAL + DRIVEN.replace('{ name = "adam", rate = 0.1 }', optimiser))
     whole = run_fit(build_experiment(load_file(file)), sure=False)
     folder = RunFolder.create(file.parent / "run", load_file(file))
     child = os.fork()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from diffloom_fitting.control.networks import Network, network_policy
     from diffloom_fitting.control.observations import SeesImage, SeesState
     from diffloom_fitting.control.outcome import Reached
+    from diffloom_fitting.control.tracks import track_target
     from diffloom_fitting.control.weights_file import load_policy, save_policy
     from diffloom_fitting.datasets import VideoDataset
     from diffloom_fitting.experiment import Experiment
@@ -97,6 +98,7 @@ _HOMES = {
     "control.costs": ("ControlCosts",),
     "control.features": ("Splines",),
     "control.goals": ("Goal", "goal_target", "pose_goal"),
+    "control.tracks": ("track_target",),
     "control.networks": ("Network", "network_policy"),
     "control.observations": ("SeesImage", "SeesState"),
     "control.outcome": ("Reached",),
@@ -257,6 +259,7 @@ __all__ = [
     "synthesise",
     "synthesise_views",
     "take_step",
+    "track_target",
     "write_frames",
     "write_report",
 ]

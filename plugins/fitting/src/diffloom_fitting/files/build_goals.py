@@ -10,7 +10,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.control.goals import Goal, goal_target, pose_goal
+from diffloom_fitting.control.tracks import track_target
 from diffloom_fitting.files.build import build_renderer, known_value
+from diffloom_fitting.files.data_files import data_path
 from diffloom_fitting.files.load import Loaded
 from diffloom_fitting.files.schema import GoalTable, TargetTable
 from diffloom_fitting.scene import Scene
@@ -22,7 +24,7 @@ OF_VIDEOS = ("video", "masks", "background", "reader", "levels")
 
 def is_goal(table: TargetTable) -> bool:
     """Whether a target says what is wanted."""
-    return bool(table.goals) or any(getattr(table, kind) is not None for kind in KINDS)
+    return bool(table.goals) or table.track is not None or any(getattr(table, kind) is not None for kind in KINDS)
 
 
 def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
@@ -30,6 +32,8 @@ def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: T
     for key in OF_VIDEOS:
         if getattr(table, key) is not None:
             raise InputError(f"target.{key}: this belongs to a video, and the target is a goal; leave one of them out")
+    if table.track is not None:
+        return replace(_track(loaded, scene, table), truth=truth)
     drawn = scene if table.renderer is None else scene.with_renderer(build_renderer(loaded, table.renderer))
     listed = [(f"target.goals.{n}", goal) for n, goal in enumerate(table.goals)]
     if any(getattr(table, kind) is not None for kind in KINDS):
@@ -41,6 +45,20 @@ def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: T
         made = _goal(loaded, drawn, goal, place)
         goals += [replace(made, at=at) for at in _times(goal, table, scene, place)]
     return replace(goal_target(goals, scene), truth=truth)
+
+
+def _track(loaded: Loaded, scene: Scene, table: TargetTable) -> Target:
+    """The goal to go along a track, which has times of its own."""
+    beside = [key for key in (*KINDS, "goals") if getattr(table, key)]
+    beside += [key for key in ("at", "rate", "region") if key in table.model_fields_set]
+    if beside:
+        raise InputError(f"target.{beside[0]}: a track has times and places of its own; leave one of the two out")
+    given = table.track
+    assert given is not None
+    try:
+        return track_target(data_path(loaded.folder, given) if isinstance(given, str) else given, scene)
+    except InputError as error:
+        raise InputError(f"target.track: {error}") from error
 
 
 def _goal(loaded: Loaded, scene: Scene, table: GoalTable, place: str) -> Goal:

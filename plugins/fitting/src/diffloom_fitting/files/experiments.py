@@ -196,10 +196,13 @@ def _costly(content: ExperimentFile) -> bool:
 
 
 def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
-    """The loss that a file names, or the one that suits its goal: a mask has no colours, and a place no pixels."""
+    """The loss that a file names, or the one that suits its goal: a mask has no colours, a track
+    no pixels, and a place neither."""
     goal = next(iter(target.by_view().values()))
     if "loss" in content.model_fields_set or goal.frames is not None:
         return content.loss
+    if goal.tracks is not None and goal.masks is None:
+        return Named(name="track")
     return Named(name="centre" if goal.masks is None else "silhouette")
 
 

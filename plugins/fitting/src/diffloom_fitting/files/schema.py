@@ -173,6 +173,11 @@ class TargetTable(GoalTable):
     """What is to be matched: a video, one synthesised with the values in [truth], or a goal."""
 
     goals: list[GoalTable] = Field([], description="several goals, at times of their own")
+    track: str | list[list[Number]] | None = Field(
+        None,
+        description="a way to go: rows of time, column and row [s, px], or of time, x, y and z [s, m], or a CSV file "
+        "of them with a line of these names",
+    )
     goal: bool = Field(False, description="a synthesised or recorded target shows what is wanted, not what was seen")
     region: tuple[Number, Number, Number, Number] | None = Field(
         None, description="only this part of the image counts: left, top, right, bottom, 0..1"

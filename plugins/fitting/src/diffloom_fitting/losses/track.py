@@ -29,12 +29,15 @@ class TrackError(Loss):
     vertices, and the target's track, and between the radii of discs of the same areas.
 
     It sees an object that is far from where it should be, or out of the image, so it begins a fit that pixels end.
-    radius: weight of the radii beside centroids; 0 leaves them out. scale: distance [px] at which a frame begins to
-    count less, as one that shows something else (Cauchy's robust loss); None counts all alike.
+    radius: weight of the radii beside centroids; 0 leaves them out, and so does a track without radii (NaN). vertices:
+    numbers of drawn vertices whose middle is to follow the track in place of the outline's centroid. scale: distance
+    [px] at which a frame begins to count less, as one that shows something else (Cauchy's robust loss); None counts
+    all alike.
     """
 
     radius: float = 0.5
     scale: float | None = None
+    vertices: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,17 +52,34 @@ class TrackError(Loss):
         return ("outline",)
 
     def residuals(self, view: View, target: Target) -> Tensor:
-        """(frames, 3): column, row and radius [px]."""
+        """(frames, 3): column, row and radius [px]; without the radius where single vertices are followed."""
         assert view.outline is not None
         tracks = tracked(target).to(view.outline.dtype)
-        wanted, weight = tracks[:, :3], tracks[:, 3:]
-        apart = outline_tracks(view.outline) - wanted
+        weight = tracks[:, 3:]
+        apart = self._followed(view.outline, tracks)
         if self.scale is not None:
             apart = tamed(apart, self.scale)
-        each = torch.tensor([1.0, 1.0, self.radius], dtype=apart.dtype)
+        each = torch.tensor([1.0, 1.0, self.radius][: apart.shape[1]], dtype=apart.dtype)
         # Frames that are not seen count nothing, and the mean is over those that are.
         usual = weight.mean().clamp(min=1e-12)
         return apart * (each * weight / usual).sqrt()
+
+    def distances(self, view: View, target: Target) -> Tensor:
+        """(frames,) [px]: how far what follows the target's track is from it."""
+        assert view.outline is not None
+        apart = self._followed(view.outline, tracked(target).to(view.outline.dtype))
+        found: Tensor = torch.linalg.vector_norm(apart[:, :2], dim=1)
+        return found
+
+    def _followed(self, points: Tensor, tracks: Tensor) -> Tensor:
+        """How far what follows the track is from it, of drawn vertices at points (frames, n, 2)."""
+        if not self.vertices:
+            return torch.where(tracks[:, :3].isnan(), 0.0, outline_tracks(points) - tracks[:, :3])
+        if not 0 <= min(self.vertices) <= max(self.vertices) < points.shape[1]:
+            raise InputError(
+                f"loss 'track': got vertices {list(self.vertices)}; the drawn surface has 0 to {points.shape[1] - 1}"
+            )
+        return points[:, list(self.vertices)].mean(dim=1) - tracks[:, :2]
 
 
 def outline_tracks(points: Tensor) -> Tensor:

@@ -24,6 +24,10 @@ class LineScan(Optimiser):
     at the first lower loss, as that of L-BFGS does, stops at the first ripple. When no trial is lower the next
     iteration's are shorter, down to a millionth.
 
+    scatter: when no trial is lower, the next iteration's are as long, each along a random direction of its own, until
+    one is. Where many small contacts decide, the slope of a place tells nothing of the way, but hardly a place near it
+    ends where it does, and with few residuals to mend some end better.
+
     each: a gradient for each residual of the loss, for losses with few of them, such as ``moments``. The line is then
     that of the shortest step that would mend all of them at once (Gauss-Newton's of least norm), and its longest trial
     reaches at most ``factor`` times that step. The gradient of their sum follows the largest alone, and lets the others
@@ -36,6 +40,7 @@ class LineScan(Optimiser):
     factor: float = 2.0
     trials: int = 8
     each: bool = False
+    scatter: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,13 +51,15 @@ class LineScan(Optimiser):
             )
 
     def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return first_evaluation(objective, z)
+        return replace(first_evaluation(objective, z), memory={"seed": seed, "draws": 0})
 
     def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
         gradient = progress.gradient
         assert gradient is not None
         if not bool(gradient.any()):
-            return replace(progress, memory={}, done="the gradient is zero")
+            return replace(progress, done="the gradient is zero")
+        if progress.memory.get("stuck"):
+            return self._best_of(objective, progress, self._scattered(progress, rate))
         line, longest = -gradient, float("inf")
         if self.each:
             try:
@@ -68,8 +75,24 @@ class LineScan(Optimiser):
         """The lowest loss along a line of length 1."""
         shrunk = float(progress.memory.get("shrunk", 1.0))
         first = min(self.rate * rate * shrunk, longest / self.factor ** (self.trials - 1))
-        places = [progress.z + line * (first * self.factor**k) for k in range(self.trials)]
-        seen = objective.values_at(places)
+        return self._best_of(objective, progress, [progress.z + line * length for length in self._lengths(first)])
+
+    def _lengths(self, first: float) -> list[float]:
+        return [first * self.factor**k for k in range(self.trials)]
+
+    def _scattered(self, progress: Progress, rate: float) -> list[Tensor]:
+        """One place a trial, each along a random direction; of a generator of their own, so that a resumed search tries
+        the same."""
+        seed, draws = (int(progress.memory.get(key, 0)) for key in ("seed", "draws"))
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + draws)
+        ways = torch.randn(self.trials, progress.z.numel(), generator=generator, dtype=torch.float64)
+        ways = (ways / ways.norm(dim=1, keepdim=True)).to(progress.z.dtype)
+        return [progress.z + way * length for way, length in zip(ways, self._lengths(self.rate * rate), strict=True)]
+
+    def _best_of(self, objective: Objective, progress: Progress, places: list[Tensor]) -> Progress:
+        """The lowest of these places, or where it was when none is lower."""
+        seen, memory = objective.values_at(places), progress.memory
+        shrunk, draws = float(memory.get("shrunk", 1.0)), int(memory.get("draws", 0)) + bool(memory.get("stuck"))
         rejected = progress.rejected + sum(not one.finite for one in seen)
         spent = progress.evaluations + self.trials
         ranked = sorted((one.value, k) for k, one in enumerate(seen) if one.finite and one.value < progress.value)
@@ -77,12 +100,13 @@ class LineScan(Optimiser):
             here = objective.evaluate(places[k])
             spent += 1
             if here.finite:
-                memory = {"shrunk": min(1.0, shrunk * self.factor)}
+                memory = {**memory, "shrunk": min(1.0, shrunk * self.factor), "stuck": False, "draws": draws}
                 return Progress(places[k], here.value, here.gradient, memory, spent, rejected)
             rejected += 1
-        shrunk /= self.factor**self.trials
+        shrunk /= 1.0 if self.scatter else self.factor**self.trials
+        memory = {**memory, "shrunk": shrunk, "stuck": self.scatter, "draws": draws}
         done = "no lower loss along the gradient" if shrunk < 1e-6 else None
-        return Progress(progress.z, progress.value, progress.gradient, {"shrunk": shrunk}, spent, rejected, done)
+        return replace(progress, memory=memory, evaluations=spent, rejected=rejected, done=done)
 
 
 def shortest_step(residuals: Tensor, rows: Tensor) -> Tensor:
