@@ -118,7 +118,7 @@ class Experiment:
         for target in (self.target, self.holdout):
             for label, one in {} if target is None else target.by_view().items():
                 times = (one.times + scene.viewpoints[label].time_offset).clamp(0.0, scene.steps * scene.dt)
-                steps |= set(sample_times(times, scene.dt, scene.steps, scene.breaks).save) if len(times) else set()
+                steps |= set(sample_times(times, scene.dt, scene.steps).save) if len(times) else set()
         return Rollouts(tuple(sorted(steps)))
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:

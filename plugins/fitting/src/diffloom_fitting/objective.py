@@ -127,7 +127,7 @@ class Objective:
             scene.seen_from(label).exposed(target.times + scene.viewpoints[label].time_offset, values)
             for label, target in targets.items()
         ]
-        whole = sample_times(torch.cat(times), scene.dt, scene.steps, scene.breaks)
+        whole = sample_times(torch.cat(times), scene.dt, scene.steps)
         ends = [0, *accumulate(len(part) for part in times)]
         return whole, {label: whole.part(*ends[i : i + 2]) for i, label in enumerate(targets)}
 

@@ -43,7 +43,7 @@ def simulate(
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
     times = video_times(scene.steps * scene.dt, 0.0, rate)
     exposed = [scene.seen_from(label).exposed(times, values) for label in scene.viewpoints]
-    whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps, scene.breaks)
+    whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps)
     ends = [0, *accumulate(len(part) for part in (times, *exposed))]
     parts = {label: whole.part(*ends[n + 1 : n + 3]) for n, label in enumerate(scene.viewpoints)}
     refuse_long_steps(scene, values)

@@ -56,7 +56,7 @@ class TimeTable(Table):
     integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
     windows: list[Number] = Field(
         [],
-        description="times [s] at which the scene begins anew, from values of its own (unknowns with windows = true); "
+        description="times [s] from which on unknowns with windows = true are others, such as each bounce's restitution; "
         "the guess bounces finds them",
     )
     gradient: GradientPolicy = Field("store_all", description="keep every state, or recompute segments to save memory")

@@ -13,11 +13,12 @@ from diffloom_fitting.guesses.throw import first_bounce
 #: The name under which a guess hands over when windows after the first begin [s].
 WINDOWS = "windows"
 LEAST = 3  # frames of an arc
+BEFORE = 1  # whole frames between a window's begin and its bounce
 
 
 def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> dict[str, float | list[float]]:
-    """Starts for one ball of the model "rigid" that bounces ``count`` times on its ground, moving across the view: a
-    window from each apex to the next, with one bounce in it, and values of its own for each.
+    """Starts for one ball of the model "rigid" that bounces on its ground, moving across the view, and windows that
+    begin shortly before each of its first ``count`` bounces but the first: each bounce may have a restitution of its own.
 
     radius: of the ball [m], which is the ruler. The camera aims at a point above the origin, which lies on the ground.
     """
@@ -28,15 +29,15 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
     arcs = _arcs(seen.times, x, y, [-1, *ends[: count + 1], len(x)][: count + 2])
     meet = [_meeting(before, after) for before, after in pairwise(arcs)]
     ground = float(np.median([np.polyval(arc[1], at) for arc, at in zip(arcs[:count], meet, strict=True)])) - radius
-    begins = [_between_frames(seen.times, 0.5 * (one + two)) for one, two in pairwise(meet)]
-    starts = list(zip(arcs[:count], [0.0, *begins], strict=True))
+    begins = [_between_frames(seen.times, at, BEFORE) for at in meet[1:]]
+    (along, height), first = arcs[0], 0.0
     fall = [(_speed(before, at), _speed(after, at)) for (before, after), at in zip(pairwise(arcs), meet, strict=True)]
     return {
         WINDOWS: begins,
-        "position.x": [float(np.polyval(along, at)) for (along, _), at in starts],
-        "position.y": [float(np.polyval(height, at)) - ground for (_, height), at in starts],
-        "velocity.x": [float(along[0]) for (along, _), _ in starts],
-        "velocity.y": [_speed(arc, at) for arc, at in starts],
+        "position.x": float(np.polyval(along, first)),
+        "position.y": float(np.polyval(height, first)) - ground,
+        "velocity.x": float(along[0]),
+        "velocity.y": _speed(arcs[0], first),
         "restitution": [min(-after / before, 0.98) for before, after in fall],
         "gravity.y": 2.0 * float(np.median([height[0] for _, height in arcs])),
         "camera.distance": distance,
@@ -81,7 +82,7 @@ def _meeting(before: tuple[Row, Row], after: tuple[Row, Row]) -> float:
     raise InputError("guess 'bounces': two arcs of the track do not meet; look at the masks, or lower count")
 
 
-def _between_frames(t: Row, at: float) -> float:
-    """The middle between the two frames around a time: an exposure there would belong to two windows."""
-    k = int(np.clip(np.searchsorted(t, at), 1, len(t) - 1))
+def _between_frames(t: Row, at: float, before: int) -> float:
+    """The middle between two frames, so many frames before a time."""
+    k = int(np.clip(np.searchsorted(t, at) - before, 1, len(t) - 1))
     return float(0.5 * (t[k - 1] + t[k]))

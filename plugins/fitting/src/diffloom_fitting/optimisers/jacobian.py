@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers.window_columns import columns_together, windows_of
 
 JUMP = 100.0  # a slope this many times the steepest of 99 % of all was not a slope: a pixel was switched, not moved
 BLOCK = 4096  # residuals multiplied at once
@@ -30,15 +29,11 @@ def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False,
     slopes = torch.empty(z.numel(), at.numel(), dtype=kept)
     h = width or step_size(z.dtype)
     ways = (h, -h) if central else (h,)
-    groups = columns_together(objective, z.numel())
-    owner = windows_of(objective, objective.residual_fields(z)) if objective.scene.windows else None
-    seen = objective.residuals_at([_moved(z, list(group.values()), way) for group in groups for way in ways])
-    for group in groups:
+    seen = objective.residuals_at([_moved(z, i, way) for i in range(z.numel()) for way in ways])
+    for i in range(z.numel()):
         there = next(seen)
         change = 0.5 * (there - next(seen)) if central else there - at
-        slope = (without_jumps(change, objective.prior_numbers) if width is None else change) / h
-        for window, i in group.items():
-            slopes[i] = slope if window is None else torch.where(owner == window, slope, torch.zeros_like(slope))
+        slopes[i] = (without_jumps(change, objective.prior_numbers) if width is None else change) / h
     return slopes
 
 
@@ -52,10 +47,10 @@ def curvature(slopes: Tensor, dtype: torch.dtype) -> Tensor:
     return total / slopes.shape[1]
 
 
-def _moved(z: Tensor, entries: list[int], h: float) -> Tensor:
-    """``z`` with some entries farther on by h."""
+def _moved(z: Tensor, i: int, h: float) -> Tensor:
+    """``z`` with its entry i farther on by h."""
     there = z.clone()
-    there[entries] += h
+    there[i] += h
     return there
 
 

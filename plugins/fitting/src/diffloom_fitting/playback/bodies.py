@@ -36,7 +36,7 @@ class Body:
 
 def play(name: str, scene: Scene, values: Mapping[str, Tensor], times: Tensor) -> Body:
     """Simulate ``scene`` with ``values`` and keep its surface at ``times`` [s]."""
-    sampling = sample_times(times, scene.dt, scene.steps, scene.breaks)
+    sampling = sample_times(times, scene.dt, scene.steps)
     with torch.no_grad():
         made = scene.rollout(values, sampling.save, NoGradient())
         surface = scene.model.surface(made.trajectory, made.params)

@@ -59,7 +59,7 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
 def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Body]:
     """Images as the camera records them, over its exposure and row by row, and the body in the middle of each."""
     seen = scene.exposed(moments, values).clamp(0.0, scene.steps * scene.dt)
-    sampling = sample_times(seen, scene.dt, scene.steps, scene.breaks)
+    sampling = sample_times(seen, scene.dt, scene.steps)
     made = scene.rollout(values, sampling.save, NoGradient())
     image, _ = scene.draw(made.trajectory, made.params, values, ("rgba",), sampling)
     frames: Frames = image.bytes()[..., :3].numpy()

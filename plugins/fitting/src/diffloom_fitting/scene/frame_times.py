@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -44,12 +43,11 @@ class Sampling:
         return first + weight * (saved[self.high] - first)
 
 
-def sample_times(times: Tensor, dt: float, steps: int, breaks: Sequence[int] = ()) -> Sampling:
+def sample_times(times: Tensor, dt: float, steps: int) -> Sampling:
     """The sampling for frames at ``times`` [s], physics steps of ``dt`` [s] and at most ``steps`` of them.
 
     Times that are sought, such as those of an unknown offset, always lie between two steps, so that what is drawn has a
-    slope; those beyond an end of the simulation stay there. breaks: steps at which the scene begins anew; a frame just
-    before one shows the step before it.
+    slope; those beyond an end of the simulation stay there.
     """
     if times.dim() != 1 or times.numel() == 0:
         raise InputError(f"frame times: got shape {tuple(times.shape)}; expected one time per frame, at least one")
@@ -57,7 +55,7 @@ def sample_times(times: Tensor, dt: float, steps: int, breaks: Sequence[int] = (
     if times.requires_grad:
         exact = exact.clamp(0.0, steps)
         low = exact.detach().floor().long().clamp(max=steps - 1)
-        return _between(low, low + 1, exact - low, breaks)
+        return _between(low, low + 1, exact - low)
     nearest = exact.round()
     exact = torch.where((exact - nearest).abs() < ON_A_STEP * nearest.abs().clamp(min=1.0), nearest, exact)
     if float(exact.min()) < 0.0 or float(exact.max()) > steps:
@@ -66,13 +64,10 @@ def sample_times(times: Tensor, dt: float, steps: int, breaks: Sequence[int] = (
             f"0 s to {steps * dt:g} s ({steps} steps of {dt:g} s); simulate longer or use fewer frames"
         )
     low = exact.floor().long()
-    return _between(low, exact.ceil().long(), exact - low, breaks)
+    return _between(low, exact.ceil().long(), exact - low)
 
 
-def _between(low: Tensor, high: Tensor, weight: Tensor, breaks: Sequence[int]) -> Sampling:
+def _between(low: Tensor, high: Tensor, weight: Tensor) -> Sampling:
     """The sampling for frames between the steps ``low`` and ``high``."""
-    if breaks:
-        torn = (high > low) & torch.isin(high, torch.tensor(breaks))
-        high, weight = torch.where(torn, low, high), torch.where(torn, torch.zeros_like(weight), weight)
     save = torch.tensor(sorted({*low.tolist(), *high.tolist()}))
     return Sampling(tuple(int(k) for k in save), torch.searchsorted(save, low), torch.searchsorted(save, high), weight)

@@ -21,6 +21,7 @@ from diffloom.interfaces import (
     Model,
     Params,
     Renderer,
+    State,
     StoreAll,
     Surface,
     Trajectory,
@@ -37,7 +38,7 @@ from diffloom_fitting.scene.response import averaged, over, responded
 from diffloom_fitting.scene.sensor import SENSED, shutter_times
 from diffloom_fitting.scene.sizes import sized
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
-from diffloom_fitting.scene.windows import in_windows, plain_name, values_of_window, window_number
+from diffloom_fitting.scene.windows import begun, in_windows, own_values, plain_name, window_number
 
 CONTROL = "control."
 #: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
@@ -82,8 +83,9 @@ class Scene:
     gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
     label: of the one camera of
     ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
-    the CPU. windows: times [s] at which it begins anew, from values of their own: "velocity@2" is that of the second
-    window, "velocity" that of all others. What is drawn has the shape of the first.
+    the CPU. windows: times [s] from which on parameters may be others: "restitution@2" is that of the second window,
+    "restitution" that of all others; "velocity@2" is what the velocity then becomes. What is drawn has the shape of the
+    first.
     """
 
     model: Model
@@ -251,15 +253,17 @@ class Scene:
 
         control = self.control_with(values, save[-1])
 
-        def window(number: int, first: int, steps: tuple[int, ...]) -> Trajectory:
+        def window(number: int, state: State | None, steps: tuple[int, ...]) -> Trajectory:
+            own, first = own_values(values, number), (0, *self.breaks)[number - 1]
+            params = self.params_with({**values, **own})
             rows = Control({name: value[first : first + steps[-1]] for name, value in control.items()})
             return simulate(
-                self.model, self.params_with(values_of_window(values, number)), dt=self.dt, steps=steps[-1], save=steps,
-                integrator=self.integrator, gradient=gradient, control=rows,
+                self.model, params, dt=self.dt, steps=steps[-1], save=steps, integrator=self.integrator,
+                gradient=gradient, control=rows, state=None if state is None else begun(self.model, params, own, state),
             )  # fmt: skip
 
         trajectory = in_windows(self.breaks, save, window, self.dt)
-        return Rollout(trajectory, self.params_with(values_of_window(values, 1)), control)
+        return Rollout(trajectory, self.params_with({**values, **own_values(values, 1)}), control)
 
     def given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
@@ -364,7 +368,7 @@ class Scene:
         gradient: Gradient | None = None,
     ) -> View:  # fmt: skip
         """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
-        sampling = sample_times(self.exposed(times, values), self.dt, self.steps, self.breaks)
+        sampling = sample_times(self.exposed(times, values), self.dt, self.steps)
         made = self.rollout(values, sampling.save, gradient)
         q = self.states(made.trajectory, sampling, len(times))
         if not outputs:

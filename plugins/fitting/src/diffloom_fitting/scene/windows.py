@@ -1,20 +1,19 @@
-"""Windows of time (multiple shooting): a scene that begins anew several times, each time from values of its own.
+"""Windows of time: parameters that are others from some moment on, such as the restitution of each bounce.
 
-A motion that a small change at its start makes another one, such as that of a ball after its third bounce, is not found
-by simulating it as a whole. Cut into windows, each is short; what they share, such as gravity and the camera, is
-found from all. "velocity@2" is the velocity of the second window, "velocity" that of all that have none of their own.
+"restitution@2" is that of the second window, "restitution" that of all that have none of their own. The motion goes on
+from window to window; what a window has of its own of the start, such as "velocity@2", is put in the state's place at its
+begin. With all of the start of its own a window begins anew: multiple shooting.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, Trajectory
+from diffloom.interfaces import InputError, Model, Params, State, Trajectory
 from diffloom_fitting.accepting import numbers
 
 OF_WINDOW = "@"
@@ -45,21 +44,47 @@ def window_number(name: str, windows: Sequence[float]) -> int | None:
     return int(number)
 
 
-def values_of_window(values: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
-    """What a window is simulated with: the values that are shared, and its own in their place."""
-    shared = {name: value for name, value in values.items() if OF_WINDOW not in name}
+def own_values(values: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
+    """What a window has of its own, by plain names."""
     end = f"{OF_WINDOW}{number}"
-    return shared | {plain_name(name): value for name, value in values.items() if name.endswith(end)}
+    return {plain_name(name): value for name, value in values.items() if name.endswith(end)}
 
 
 def in_windows(
-    breaks: Sequence[int], save: Sequence[int], simulate: Callable[[int, int, tuple[int, ...]], Trajectory], dt: float
-) -> Trajectory:
-    """The states at the steps ``save``, each of its window. breaks: first steps of windows after the first; simulate:
-    from a window's number and first step, and the steps to save after that, to its states."""
-    parts = []
-    for number, steps in groupby(save, lambda step: bisect_right(breaks, step)):
-        first = breaks[number - 1] if number else 0
-        parts.append(simulate(number + 1, first, tuple(step - first for step in steps)))
+    breaks: Sequence[int], save: Sequence[int],
+    simulate: Callable[[int, State | None, tuple[int, ...]], Trajectory], dt: float,
+) -> Trajectory:  # fmt: skip
+    """The states at the steps ``save``. breaks: first steps of windows after the first. simulate: from a window's number,
+    the state at its begin (None: the start) and the steps to save after that, to its states."""
+    parts, state = [], None
+    for number, (first, end) in enumerate(pairwise((0, *breaks, save[-1] + 1)), start=1):
+        if first > save[-1]:
+            break
+        kept = [step - first for step in save if first <= step < end]
+        goes_on = end <= save[-1]
+        path = simulate(number, state, (*kept, end - first) if goes_on else tuple(kept))
+        state = path.last if goes_on else None
+        parts.append(path.select(list(range(len(kept)))))
     q, u = ({n: torch.cat([p.sets[n][k] for p in parts]) for n in parts[0].sets} for k in (0, 1))
     return Trajectory(q, u, torch.tensor(save, dtype=parts[0].times.dtype) * dt)
+
+
+def begun(model: Model, params: Params, own: Iterable[str], state: State) -> State:
+    """``state`` with those of its numbers that the parameters ``own`` set at a start as ``params`` set them."""
+    fresh, q, u = model.initial_state(params), {}, {}
+    told = [_set_by(model, params, name) for name in own]
+    for name, (x, v) in state.sets.items():
+        q[name], u[name] = x, v
+        for which in told:
+            q[name] = torch.where(which[name][0], fresh.sets[name][0], q[name])
+            u[name] = torch.where(which[name][1], fresh.sets[name][1], u[name])
+    return State(q, u, state.time)
+
+
+def _set_by(model: Model, params: Params, name: str) -> dict[str, tuple[Tensor, Tensor]]:
+    """Which numbers of a start a parameter sets: those that change with it."""
+    with torch.no_grad():
+        here = model.initial_state(params)
+        shift = torch.linspace(0.3, 0.7, params[name].numel(), dtype=params.dtype).reshape(params[name].shape)
+        there = model.initial_state(params.replace(**{name: params[name] + shift}))
+    return {key: tuple(a != b for a, b in zip(here.sets[key], there.sets[key], strict=True)) for key in here.sets}  # type: ignore[misc]

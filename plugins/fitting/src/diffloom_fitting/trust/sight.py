@@ -72,7 +72,7 @@ def _image(
     objective: Objective, scene: Scene, target: Target, values: dict[str, Tensor], outputs: tuple[str, ...]
 ) -> Image:
     times = scene.exposed(target.times + scene.viewpoint.time_offset, values)
-    sampling = sample_times(times, scene.dt, scene.steps, scene.breaks)
+    sampling = sample_times(times, scene.dt, scene.steps)
     made = objective.rollouts.without_gradient(scene, values, sampling.save)
     return scene.draw(made.trajectory, made.params, values, outputs, sampling)[0]
 
