@@ -1,4 +1,4 @@
-"""Windows of time: a scene that begins anew, each time from values of its own."""
+"""Windows of time: parameters that are others from some moment on."""
 
 import fitting_toys
 import numpy as np
@@ -13,7 +13,6 @@ from diffloom_fitting.files.windows import of_windows
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.guesses.bounces import guess_bounces
 from diffloom_fitting.guesses.sight import Sighting
-from diffloom_fitting.optimisers import jacobian as columns
 
 SIZE = (24, 28)
 TIMES = torch.tensor([0.05, 0.11, 0.19, 0.25, 0.31, 0.38], dtype=torch.float64)
@@ -37,21 +36,20 @@ def values(given):
     return {name: torch.tensor(value, dtype=torch.float64) for name, value in given.items()}
 
 
-def test_each_window_is_a_scene_of_its_own():
-    whole, alone = scene(), scene(windows=())
-    seen = whole.render(values(TRUTH), TIMES).image.rgba
-    for number, (first, last, begin) in {1: (0, 3, 0.0), 2: (3, 6, BEGIN)}.items():
-        own = values({"velocity": TRUTH[f"velocity@{number}"], "gravity": 8.0})
-        assert torch.allclose(seen[first:last], alone.render(own, TIMES[first:last] - begin).image.rgba, atol=1e-12)
+def test_the_motion_goes_on_with_what_a_window_has_of_its_own():
+    states = scene().render(values(TRUTH), torch.tensor([BEGIN, 0.35], dtype=torch.float64), ()).q
+    alone = scene(windows=())
+    before = alone.render(values({"velocity": TRUTH["velocity@1"], "gravity": 8.0}), torch.tensor([BEGIN]).double(), ())
+    assert torch.allclose(states[0], before.q[0], atol=1e-15)
+    after = alone.render(values({"velocity": TRUTH["velocity@2"], "gravity": 8.0}), torch.tensor([0.13]).double(), ())
+    assert torch.allclose(states[1], before.q[0] + after.q[0], atol=1e-12), "the toy's start is the origin"
 
 
-def test_a_frame_at_a_break_belongs_to_one_window():
-    states = scene().render(values(TRUTH), torch.tensor([0.217, BEGIN], dtype=torch.float64), ()).q
-    before = scene(windows=()).render(
-        values({"velocity": TRUTH["velocity@1"], "gravity": 8.0}), torch.tensor([0.21], dtype=torch.float64), ()
-    )
-    assert torch.equal(states[0], before.q[0])
-    assert torch.equal(states[1], torch.zeros_like(states[1])), "the toy begins in the origin"
+def test_a_parameter_is_another_from_a_moment_on():
+    with_drag = scene().render(values({"drag@1": 0.0, "drag@2": 3.0, "velocity": [1.0, 2.0, 0.0]}), TIMES, ()).q
+    without = scene(windows=()).render(values({"drag": 0.0, "velocity": [1.0, 2.0, 0.0]}), TIMES, ()).q
+    assert torch.equal(with_drag[:3], without[:3])
+    assert float((with_drag[-1] - without[-1]).norm()) > 0.03
 
 
 def experiment(**more):
@@ -66,15 +64,6 @@ def test_gradients_of_what_is_shared_and_of_what_is_not():
     found = check_gradient(made.objective(), made.start(), tolerance=1e-6)
     assert found.passed, found
     assert all(abs(row.adjoint) > 1e-7 for row in found.rows), "a gradient of nothing is no test"
-
-
-def test_columns_of_windows_are_found_together(monkeypatch):
-    made = experiment(gaussian=fitting.Gaussian({"velocity.x@2": -0.6}, {"velocity.x@2": 0.2}))
-    objective, z = made.objective(), made.start()
-    here = objective.residuals(z)
-    together = columns.jacobian(objective, z, here)
-    monkeypatch.setattr(columns, "columns_together", lambda _, count: [{None: i} for i in range(count)])
-    assert torch.allclose(together, columns.jacobian(objective, z, here), atol=1e-12)
 
 
 def test_a_fit_finds_both_windows():
@@ -122,7 +111,7 @@ def test_bounces_are_guessed_from_a_track():
     assert found["gravity.y"] == pytest.approx(-g, rel=0.02)
     assert found["camera.distance"] == pytest.approx(distance, rel=0.01)
     assert found["camera.target.y"] == pytest.approx(0.4, abs=0.01)
-    assert found["position.y"][0] == pytest.approx(0.6, abs=0.02)
-    assert len(found["windows"]) == 1
+    assert found["position.y"] == pytest.approx(0.6, abs=0.02)
+    assert len(found["windows"]) == 1, "the first bounce needs none"
     with pytest.raises(InputError, match="the track shows"):
         guess_bounces(Sighting(t, tracks, focal, 400, 240, tilt), radius=radius, count=9)
