@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
 from diffloom_fitting.motion.files import load_motion
 from diffloom_fitting.motion.fits import settled
 from diffloom_fitting.motion.scoring import score

@@ -68,7 +68,9 @@ def test_gradients_of_what_is_shared_and_of_what_is_not():
 
 def test_a_fit_finds_both_windows():
     target = fitting.synthesise(scene(), TRUTH, TIMES)
-    found = fitting.fit(scene(), target, {"gravity": 9.0, "velocity@1": [0.7, 1.4, 0.0], "velocity@2": [-0.5, 1.0, 0.0]})
+    found = fitting.fit(
+        scene(), target, {"gravity": 9.0, "velocity@1": [0.7, 1.4, 0.0], "velocity@2": [-0.5, 1.0, 0.0]}
+    )
     assert found["velocity@2"].tolist() == pytest.approx(TRUTH["velocity@2"], abs=1e-5)
     assert float(found["gravity"]) == pytest.approx(8.0, abs=1e-5)
 

@@ -56,8 +56,8 @@ class TimeTable(Table):
     integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
     windows: list[Number] = Field(
         [],
-        description="times [s] from which on unknowns with windows = true are others, such as each bounce's restitution; "
-        "the guess bounces finds them",
+        description="times [s] from which on unknowns with windows = true are others, such as the restitution of each "
+        "bounce; the guess bounces finds them",
     )
     gradient: GradientPolicy = Field("store_all", description="keep every state, or recompute segments to save memory")
 

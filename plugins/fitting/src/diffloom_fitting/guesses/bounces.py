@@ -18,13 +18,15 @@ BEFORE = 1  # whole frames between a window's begin and its bounce
 
 def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> dict[str, float | list[float]]:
     """Starts for one ball of the model "rigid" that bounces on its ground, moving across the view, and windows that
-    begin shortly before each of its first ``count`` bounces but the first: each bounce may have a restitution of its own.
+    begin shortly before each of its first ``count`` bounces but the first: each may have a restitution of its own.
 
     radius: of the ball [m], which is the ruler. The camera aims at a point above the origin, which lies on the ground.
     """
     ends = bounces(seen.times, seen.tracks[1])
     if len(ends) < count:
-        raise InputError(f"guess 'bounces': got count = {count}; the track shows {len(ends)} bounces; use a longer part")
+        raise InputError(
+            f"guess 'bounces': got count = {count}; the track shows {len(ends)} bounces; use a longer part"
+        )
     x, y, distance = seen.upright(radius)
     arcs = _arcs(seen.times, x, y, [-1, *ends[: count + 1], len(x)][: count + 2])
     meet = [_meeting(before, after) for before, after in pairwise(arcs)]

@@ -31,7 +31,7 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
     model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
     renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
-    found = {
+    found: dict[str, Any] = {
         "renderer": renderer,
         "params": params,
         "dt": _step(model, params, scene.dt),

@@ -1,7 +1,7 @@
 """Windows of time: parameters that are others from some moment on, such as the restitution of each bounce.
 
 "restitution@2" is that of the second window, "restitution" that of all that have none of their own. The motion goes on
-from window to window; what a window has of its own of the start, such as "velocity@2", is put in the state's place at its
+from window to window; what a window has of its own of the start, such as "velocity@2", is put into the state at its
 begin. With all of the start of its own a window begins anew: multiple shooting.
 """
 
@@ -54,8 +54,8 @@ def in_windows(
     breaks: Sequence[int], save: Sequence[int],
     simulate: Callable[[int, State | None, tuple[int, ...]], Trajectory], dt: float,
 ) -> Trajectory:  # fmt: skip
-    """The states at the steps ``save``. breaks: first steps of windows after the first. simulate: from a window's number,
-    the state at its begin (None: the start) and the steps to save after that, to its states."""
+    """The states at the steps ``save``. breaks: first steps of windows after the first. simulate: from the number of a
+    window, the state at its begin (None: the start) and the steps to save after that, to its states."""
     parts, state = [], None
     for number, (first, end) in enumerate(pairwise((0, *breaks, save[-1] + 1)), start=1):
         if first > save[-1]:
