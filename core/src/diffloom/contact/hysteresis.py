@@ -22,7 +22,7 @@ class Hysteresis(ContactLaw):
     """f_n = k_e phi(d) (1 - c w) for the depth d and normal velocity v_n, with w = v_n / sqrt(v_n^2 + s^2).
 
     The share c is lost to the material whatever the speed is, as in foam and rubber: restitution is
-    sqrt((1 - c) / (1 + c)) for impacts that are fast beside s, and can be given instead of c. phi is d^2 / (2 toe) up to
+    sqrt((1 - c) / (1 + c)) for impacts fast beside s, and can be given instead of c. phi is d^2 / (2 toe) up to
     the toe and d - toe / 2 beyond: force and slope are continuous at touch, so gradients survive impacts.
     """
 
