@@ -10,7 +10,7 @@ from diffloom_fitting.commands.run import run
 from diffloom_fitting.files import build_experiment, load_file
 
 REAL = Path(__file__).resolve().parents[1] / "experiments" / "real"
-FILES = ("real-pendulum", "real-ball", "real-bounce", "real-throw")
+FILES = ("real-pendulum", "real-ball", "real-bounces", "real-throw")
 DATA = os.environ.get("DIFFLOOM_REAL_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="set DIFFLOOM_REAL_DATA to the folder of the real clips")
 

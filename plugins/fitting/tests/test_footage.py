@@ -7,11 +7,14 @@ import torch
 from PIL import Image
 
 import diffloom_fitting as fitting
+from diffloom import interfaces
 from diffloom.interfaces import InputError
 from diffloom_fitting.guesses.pendulum import guess_pendulum
 from diffloom_fitting.guesses.sight import Sighting
 from diffloom_fitting.guesses.throw import guess_throw
+from diffloom_fitting.losses.silhouette import SilhouetteError
 from diffloom_fitting.report.video import write_video
+from diffloom_fitting.scene import View
 from diffloom_fitting.segmentation import BackgroundPlate, ColourKey, Motion, segment
 from diffloom_fitting.segmentation.confidence import without_repeats
 from diffloom_fitting.targets import Target, read_masks, read_video
@@ -171,6 +174,15 @@ def test_lost_frames_are_found_by_the_leap_and_nothing_else_is():
     whole = np.concatenate([swing(stamps) + 0.15 * random.standard_normal((len(true), 2)), np.ones((len(true), 2))], 1)
     same = with_lost_frames(Target(torch.from_numpy(stamps), tracks=torch.from_numpy(whole)))
     assert torch.equal(same.times, torch.from_numpy(stamps))
+
+
+def test_frames_that_are_poorly_cut_out_can_be_left_out():
+    masks = torch.zeros(3, 4, 4)
+    target = Target(torch.arange(3.0), masks=masks, confidence=torch.tensor([1.0, 0.5, 0.8]))
+    seen = View(interfaces.Image(silhouette=torch.ones(3, 4, 4)), torch.zeros(3, 1, 3), None, target.times)
+    weighed = SilhouetteError(least_confidence=0.7).residuals(seen, target).square().mean(dim=(1, 2))
+    assert weighed.tolist() == pytest.approx([1.0 / 0.6, 0.0, 0.8 / 0.6])
+    assert float(SilhouetteError().residuals(seen, target).square().mean()) == pytest.approx(1.0)
 
 
 def test_guesses_are_near():

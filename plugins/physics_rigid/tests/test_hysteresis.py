@@ -43,6 +43,18 @@ def test_gradients_through_two_bounces():
     assert all(abs(each.autograd) > 0.0 for each in found)
 
 
+def test_a_restitution_may_be_given_instead():
+    model, kept = ball(velocity=[0.3, -0.4, 0.1], restitution=0.7)
+    _, lost = ball(velocity=[0.3, -0.4, 0.1], contact_hysteresis=(1.0 - 0.49) / (1.0 + 0.49))
+
+    def end(restitution):
+        return simulate(model, kept.replace(restitution=restitution), dt=5e-4, steps=500, save=(500,)).q
+
+    assert torch.equal(end(kept["restitution"]), simulate(model, lost, dt=5e-4, steps=500, save=(500,)).q)
+    found = check_gradient(end, {"restitution": kept["restitution"]}, tolerance=1e-6, step=1e-5)
+    assert all(abs(each.autograd) > 0.0 for each in found), "it bounced, or this tests little"
+
+
 def test_a_share_beyond_one_is_refused():
     with pytest.raises(InputError, match="contact_hysteresis"):
         ball(contact_hysteresis=1.2)

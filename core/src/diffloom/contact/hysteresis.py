@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 from diffloom.contact.friction_laws import Coulomb, friction_law
 from diffloom.contact.law import ContactLaw, FrictionLaw, NormalFunctions, stiffness_spec
@@ -22,8 +22,8 @@ class Hysteresis(ContactLaw):
     """f_n = k_e phi(d) (1 - c w) for the depth d and normal velocity v_n, with w = v_n / sqrt(v_n^2 + s^2).
 
     The share c is lost to the material whatever the speed is, as in foam and rubber: restitution is
-    sqrt((1 - c) / (1 + c)) for impacts that are fast beside s. phi is d^2 / (2 toe) up to the toe and d - toe / 2
-    beyond: force and slope are continuous at touch, so gradients survive impacts.
+    sqrt((1 - c) / (1 + c)) for impacts fast beside s, and can be given instead of c. phi is d^2 / (2 toe) up to
+    the toe and d - toe / 2 beyond: force and slope are continuous at touch, so gradients survive impacts.
     """
 
     friction: FrictionLaw = field(default_factory=Coulomb)
@@ -41,6 +41,17 @@ class Hysteresis(ContactLaw):
             ParamSpec("contact_toe", 1e-3, "m", "depth up to which stiffness sets in", bounds=(1e-9, None)),
             ParamSpec("hysteresis_speed", 0.05, "m/s", turning, bounds=(1e-6, None)),
         )
+
+    @property
+    def extra_specs(self) -> tuple[ParamSpec, ...]:
+        doc = "instead of contact_hysteresis: speed after a bounce over speed before, at any speed"
+        return (ParamSpec("restitution", None, "", doc, bounds=(1e-2, 1.0), replaces="contact_hysteresis"),)
+
+    def resolve(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        restitution = params.get("restitution")
+        if restitution is None:
+            return params
+        return {**params, "contact_hysteresis": (1.0 - restitution**2) / (1.0 + restitution**2)}
 
     def normal(self) -> NormalFunctions:
         from diffloom.contact import hysteresis_kernels as kernels

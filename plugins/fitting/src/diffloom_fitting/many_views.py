@@ -99,7 +99,7 @@ def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | N
     own = {spec.name for spec in scene.model.specs}
     if type(scene.model) in _ALONE:
         return None
-    if scene.device != "cpu" or scene.policy is not None or not values[0] or not set(values[0]) <= own:
+    if scene.device != "cpu" or scene.policy is not None or scene.windows or not values[0] or not set(values[0]) <= own:
         return None
     rows = {name: torch.stack([value[name] for value in values]) for name in values[0]}
     known = {name: value for name, value in scene.params.items() if name not in rows}

@@ -89,6 +89,7 @@ def _scene(loaded: Loaded) -> Scene:
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
         tuple(_light(light) for light in content.lights), Appearance(**appearance.model_dump()),
         policy=None if policy is None else _policy(loaded, policy, model, params, dt * steps), device=content.device,
+        windows=tuple(content.time.windows),
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from diffloom_fitting.files.load import Loaded, load_file
 from diffloom_fitting.files.make import make_registered
 from diffloom_fitting.files.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_fitting.files.values import Named, ScheduleTable
+from diffloom_fitting.files.windows import of_windows
 from diffloom_fitting.guesses import with_guess
 from diffloom_fitting.losses import Loss, Region
 from diffloom_fitting.optimisers import Optimiser
@@ -89,7 +90,8 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
     target, holdout, scene = build_targets(loaded, scene, truth)
-    content = with_guess(content, scene, target)
+    content, scene = with_guess(content, scene, target)
+    content = of_windows(content, len(scene.windows) + 1)
     truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [

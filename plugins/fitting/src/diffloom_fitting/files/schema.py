@@ -54,6 +54,11 @@ class TimeTable(Table):
     steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
     integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
+    windows: list[Number] = Field(
+        [],
+        description="times [s] from which on unknowns with windows = true are others, such as the restitution of each "
+        "bounce; the guess bounces finds them",
+    )
     gradient: GradientPolicy = Field("store_all", description="keep every state, or recompute segments to save memory")
 
 
@@ -252,6 +257,9 @@ class UnknownTable(Table):
     space: Literal["free", "log", "bounded"] | None = Field(None, description="absent: by the parameter's bounds")
     bounds: tuple[Number | None, Number | None] | None = Field(None, description="narrower bounds")
     scale: float = Field(1.0, gt=0.0, description="size of a natural change, in the free space")
+    windows: bool = Field(
+        False, description="one value for each window of time.windows, called <name>@1 and so on; start may be a list"
+    )
 
 
 class PolicyTable(Table):
@@ -371,7 +379,7 @@ class ExperimentFile(Table):
     unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
     guess: Named | None = Field(
-        None, description="starts of unknowns that give none, from the video's tracks: pendulum or throw"
+        None, description="starts of unknowns that give none, from the video's tracks: pendulum, throw or bounces"
     )
     control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")

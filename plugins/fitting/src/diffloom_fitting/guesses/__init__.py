@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_choice
 from diffloom_fitting.files.make import make
 from diffloom_fitting.files.schema import ExperimentFile
+from diffloom_fitting.guesses.bounces import WINDOWS, guess_bounces
 from diffloom_fitting.guesses.pendulum import guess_pendulum
 from diffloom_fitting.guesses.sight import Sighting
 from diffloom_fitting.guesses.throw import guess_throw
@@ -19,7 +21,10 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.targets.target import tracked
 
-GUESSES: Mapping[str, Callable[..., dict[str, float]]] = {"pendulum": guess_pendulum, "throw": guess_throw}
+Guess = dict[str, float] | dict[str, float | list[float]]
+GUESSES: Mapping[str, Callable[..., Guess]] = {
+    "bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
+}  # fmt: skip
 
 
 def sighting(scene: Scene, target: Target) -> Sighting:
@@ -34,7 +39,9 @@ def sighting(scene: Scene, target: Target) -> Sighting:
     if fov is None:
         raise InputError("guess: the camera must be an orbit, whose field of view is known")
     height, width = scene.size
-    return Sighting(times[seen], tracks[seen, :3].T, 0.5 * height / float(np.tan(np.radians(0.5 * fov))), height, width)
+    focal = 0.5 * height / float(np.tan(np.radians(0.5 * fov)))
+    elevation = float(np.radians(getattr(view, "elevation", 0.0)))
+    return Sighting(times[seen], tracks[seen, :3].T, focal, height, width, elevation)
 
 
 def _colour(target: Target) -> dict[str, list[float]]:
@@ -48,10 +55,11 @@ def _colour(target: Target) -> dict[str, list[float]]:
     return {"appearance.colour": colour.clamp(0.01, 0.99).tolist()}
 
 
-def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> ExperimentFile:
-    """The file with starts for those unknowns that have none and can be guessed."""
+def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tuple[ExperimentFile, Scene]:
+    """The file with starts for those unknowns that have none and can be guessed, and the scene with the windows that
+    were found."""
     if content.guess is None:
-        return content
+        return content, scene
     if not isinstance(target, Target):
         raise InputError("guess: this is for one camera; give starts where there are several")
     kind = check_choice("guess", content.guess.name, GUESSES)
@@ -61,4 +69,7 @@ def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> Expe
         name: table if table.start is not None or name not in found else table.model_copy(update={"start": found[name]})
         for name, table in content.unknowns.items()
     }
-    return content.model_copy(update={"unknowns": starts})
+    windows = found.get(WINDOWS)
+    if isinstance(windows, list) and not scene.windows:
+        scene = replace(scene, windows=tuple(windows))
+    return content.model_copy(update={"unknowns": starts}), scene

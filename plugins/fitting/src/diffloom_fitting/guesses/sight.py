@@ -13,13 +13,24 @@ Row = NDArray[np.float64]
 @dataclass(frozen=True)
 class Sighting:
     """Tracks of the frames that show the object. times: (n,) [s] of the simulation; tracks: (3, n) column, row and
-    radius [px]; focal: of the camera [px]; height, width: of its images [px]."""
+    radius [px]; focal: of the camera [px]; height, width: of its images [px]; elevation: of the camera [rad]."""
 
     times: Row
     tracks: Row
     focal: float
     height: int
     width: int
+    elevation: float = 0.0
+
+    def upright(self, radius: float) -> tuple[Row, Row, float]:
+        """(x, y) [m] of a ball of known radius [m] that moves in the upright plane across the view, from the point that
+        the camera aims at; and the camera's distance from it [m]."""
+        column, row, wide = self.tracks
+        right, up = (column - 0.5 * self.width) / self.focal, (0.5 * self.height - row) / self.focal
+        sine, cosine = float(np.sin(self.elevation)), float(np.cos(self.elevation))
+        y = up / (cosine + up * sine)  # in units of the distance, as long as that is not known
+        distance = float(np.median(self.focal * radius / wide / (1.0 - y * sine)))
+        return right * (1.0 - y * sine) * distance, y * distance, distance
 
     def place(self, scale: float, column: float, row: float) -> dict[str, float]:
         """Where an orbit's camera must stand and aim so that the world's origin is seen in a pixel and a metre has

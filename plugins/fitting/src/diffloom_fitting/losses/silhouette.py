@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from diffloom_fitting.losses.loss import Loss
@@ -14,7 +15,12 @@ from diffloom_fitting.targets import Target
 @dataclass(frozen=True)
 class SilhouetteError(Loss):
     """Mean over frames and pixels of the squared difference of coverage; blind to colour and light. Frames count as far
-    as the target's confidence goes."""
+    as the target's confidence goes.
+
+    least_confidence: frames below it do not count, such as those in which an object that moves fast is poorly cut out.
+    """
+
+    least_confidence: float = 0.0
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -25,5 +31,6 @@ class SilhouetteError(Loss):
         apart = view.image.alpha - target.coverage()
         if target.confidence is None:
             return apart
-        share = target.confidence / target.confidence.mean().clamp(min=1e-12)
+        belief = torch.where(target.confidence < self.least_confidence, 0.0, target.confidence)
+        share = belief / belief.mean().clamp(min=1e-12)
         return apart * share.sqrt()[:, None, None]

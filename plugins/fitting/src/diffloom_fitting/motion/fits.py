@@ -108,7 +108,10 @@ def fit_motion(
         z, y, taken = descend(problem, setting, z, y, stage, told)
         steps += taken
         free = ~stage.waiting(shared)
-        deviation[free] = deviations(problem, setting, z, y, free)
+        # What a later stage frees again gets its deviation there.
+        later = [~after.waiting(shared) for after in stages[number + 1 :]]
+        if bool((free & ~np.logical_or.reduce(later, axis=0, initial=False)).any()):
+            deviation[free] = deviations(problem, setting, z, y, free)
     values = values_at(shared, torch.tensor(z))
     return MotionResult(
         start_loss, loss_at(problem, whole, z, y), estimates(shared, z, deviation),

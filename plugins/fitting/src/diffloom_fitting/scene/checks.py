@@ -13,6 +13,7 @@ from diffloom.plugins import get_renderer
 from diffloom_fitting.accepting import images, instance, known, real, shown, whole
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.viewpoint import viewpoints_of
+from diffloom_fitting.scene.windows import checked_windows
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -30,7 +31,7 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
     model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
     renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
-    found = {
+    found: dict[str, Any] = {
         "renderer": renderer,
         "params": params,
         "dt": _step(model, params, scene.dt),
@@ -38,6 +39,10 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
         "lights": _lights(scene.lights),
         "appearance": instance("scene.appearance", scene.appearance, Appearance),
     }
+    if len(scene.windows):
+        if scene.policy is not None:
+            raise InputError("scene.windows: a policy sees one motion from its start; give a policy or windows")
+        found["windows"] = checked_windows(scene.windows, found["steps"] * found["dt"])
     if scene.background is not None:
         found["background"] = _background(scene, params.dtype)
     if scene.integrator is not None and not isinstance(scene.integrator, str):

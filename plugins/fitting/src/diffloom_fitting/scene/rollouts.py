@@ -32,7 +32,8 @@ class _Kept:
         alike = own.model is scene.model and own.params is scene.params and own.control is scene.control
         return (
             alike
-            and (own.dt, own.integrator, own.device) == (scene.dt, scene.integrator, scene.device)
+            and (own.dt, own.integrator, own.device, own.windows)
+            == (scene.dt, scene.integrator, scene.device, scene.windows)
             and self.values.keys() == values.keys()
             and set(save) <= set(self.save)
             and all(torch.equal(self.values[name], value) for name, value in values.items())

@@ -21,6 +21,7 @@ from diffloom.interfaces import (
     Model,
     Params,
     Renderer,
+    State,
     StoreAll,
     Surface,
     Trajectory,
@@ -37,6 +38,7 @@ from diffloom_fitting.scene.response import averaged, over, responded
 from diffloom_fitting.scene.sensor import SENSED, shutter_times
 from diffloom_fitting.scene.sizes import sized
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
+from diffloom_fitting.scene.windows import begun, in_windows, own_values, plain_name, window_number
 
 CONTROL = "control."
 #: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
@@ -81,7 +83,9 @@ class Scene:
     gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
     label: of the one camera of
     ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
-    the CPU.
+    the CPU. windows: times [s] from which on parameters may be others: "restitution@2" is that of the second window,
+    "restitution" that of all others; "velocity@2" is what the velocity then becomes. What is drawn has the shape of the
+    first.
     """
 
     model: Model
@@ -99,6 +103,7 @@ class Scene:
     policy: Policy | None = None
     label: str = ""
     device: str = "cpu"
+    windows: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_device(self.device)
@@ -123,6 +128,11 @@ class Scene:
         """How many numbers its state has."""
         sets = _start(self.model, self.params).sets.values()
         return sum(q.numel() + u.numel() for q, u in sets)
+
+    @cached_property
+    def breaks(self) -> tuple[int, ...]:
+        """The first steps of its windows after the first."""
+        return tuple(round(begin / self.dt) for begin in self.windows)
 
     @cached_property
     def viewpoints(self) -> dict[str, Viewpoint]:
@@ -202,7 +212,8 @@ class Scene:
         from diffloom_fitting.unknowns import seekable
 
         own = [spec.name for spec in self.model.specs]
-        known(what, list(values), list(dict.fromkeys([*own, *seekable(self)])))
+        given = [name if window_number(name, self.windows) is None else plain_name(name) for name in values]
+        known(what, given, list(dict.fromkeys([*own, *seekable(self)])))
 
     def params_with(self, values: Mapping[str, Tensor]) -> Params:
         """The known parameters with the model's own among ``values`` put in, on the scene's device."""
@@ -222,6 +233,8 @@ class Scene:
         from diffloom.simulation import simulate
 
         params, chosen = self.params_with(values), self.gradient if gradient is None else gradient
+        if self.breaks:
+            return self._rollout_in_windows(values, save, chosen)
         if self.policy is not None and self.policy.observe is not None and save[-1] > 0:
             from diffloom_fitting.control.closed_loop import Loop
 
@@ -234,6 +247,23 @@ class Scene:
             gradient=chosen, control=control,
         )  # fmt: skip
         return Rollout(trajectory, params, control)
+
+    def _rollout_in_windows(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
+        from diffloom.simulation import simulate
+
+        control = self.control_with(values, save[-1])
+
+        def window(number: int, state: State | None, steps: tuple[int, ...]) -> Trajectory:
+            own, first = own_values(values, number), (0, *self.breaks)[number - 1]
+            params = self.params_with({**values, **own})
+            rows = Control({name: value[first : first + steps[-1]] for name, value in control.items()})
+            return simulate(
+                self.model, params, dt=self.dt, steps=steps[-1], save=steps, integrator=self.integrator,
+                gradient=gradient, control=rows, state=None if state is None else begun(self.model, params, own, state),
+            )  # fmt: skip
+
+        trajectory = in_windows(self.breaks, save, window, self.dt)
+        return Rollout(trajectory, self.params_with({**values, **own_values(values, 1)}), control)
 
     def given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.scene.windows import OF_WINDOW, plain_name
 from diffloom_fitting.unknowns.spaces import Space
 
 
@@ -78,13 +79,15 @@ class Layout:
     def decode(self, z: Tensor) -> dict[str, Tensor]:
         """The parameters by name, differentiable with respect to ``z``."""
         found: dict[str, Tensor] = {}
-        for slot, part in zip(self.slots, self.split(z), strict=True):
+        # What a window has of its own lies over what all share.
+        slots = sorted(zip(self.slots, self.split(z), strict=True), key=lambda pair: OF_WINDOW in pair[0].name)
+        for slot, part in slots:
             value = slot.value(part)
             if slot.of is None:
                 found[slot.name] = value
                 continue
             assert slot.base is not None
-            whole = found.get(slot.of, slot.base)
+            whole = found.get(slot.of, found.get(plain_name(slot.of), slot.base))
             here = torch.arange(whole.shape[-1]) == slot.part
             found[slot.of] = torch.where(here, value[..., None], whole)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,6 +13,7 @@ from diffloom.interfaces import InputError, ParamSpec
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.accepting import shown
 from diffloom_fitting.files.quantities import quantity
+from diffloom_fitting.scene.windows import plain_name, window_number
 from diffloom_fitting.unknowns.layout import Layout, Slot
 from diffloom_fitting.unknowns.spaces import Bounds, space_for
 from diffloom_fitting.unknowns.unknown import Unknown
@@ -59,6 +61,7 @@ def component(name: str, scene: Scene) -> tuple[str, int] | None:
 
 def can_be_sought(name: str, scene: Scene) -> bool:
     """Whether something in a scene, or a number of it, has this name."""
+    name = plain_name(name)
     return name in seekable(scene) or component(name, scene) is not None
 
 
@@ -88,6 +91,13 @@ def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Sl
 
 
 def _slot(unknown: Unknown, scene: Scene) -> Slot:
+    if window_number(unknown.name, scene.windows) is not None:
+        plain = plain_name(unknown.name)
+        if plain not in (spec.name for spec in scene.model.specs) and component(plain, scene) is None:
+            raise InputError(f"unknown {unknown.name!r}: a window has parameters of the model of its own, no camera")
+        found = _slot(replace(unknown, name=plain), scene)
+        of = None if found.of is None else found.of + unknown.name[len(plain) :]
+        return replace(found, name=unknown.name, of=of)
     inner = component(unknown.name, scene)
     if inner is not None:
         return _component_slot(unknown, scene, *inner)
