@@ -5,7 +5,7 @@ thread; copies are a batch, whose scenes run one a SIMD lane. Beside it, with th
 names: MuJoCo's C library by its own rollouts on one thread (forward: it has no gradient), MJX on the CPU (float32, its
 default) and Newton's SolverFeatherstone (float32), both forward and with gradient, MJX by masses and Newton by the
 angles at the start, for many copies alone. All take semi-implicit Euler steps of 1 ms of the same trees from the same
-start.
+start. Processor time counts all threads of a process, so PyTorch too is given one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from test_against_mujoco import SCENES  # noqa: E402
 
 DT = 1e-3
 TREES = ("pendulum", "double pendulum", "chain of 8", "cartpole")
+PEERS = ("MuJoCo", "MJX", "Newton")
 PRECISIONS = {"": torch.float64, " float32": torch.float32}
 MUJOCO = """
 import json, sys, time
@@ -95,8 +97,8 @@ def case_of(tree: Tree, count: int, steps: int = 200) -> dict[str, Any]:
     return {"xml": mjcf(tree), "links": links, "count": count, "steps": steps, "dt": DT, **start}
 
 
-def others(cases: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """What each of them took, by name; nothing for those that cannot be run."""
+def others(cases: list[dict[str, Any]], peers: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """What each of the peers took, by name; nothing for those that cannot be run."""
     python = os.environ.get("DIFFLOOM_MUJOCO_PYTHON")
     if not python:
         return {}
@@ -107,7 +109,7 @@ def others(cases: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     }
     quiet = {**os.environ, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
     found = {}
-    for name, words in runs.items():
+    for name, words in ((peer, runs[peer]) for peer in peers):
         asked = [k for k, case in enumerate(cases) if name == "MuJoCo" or case["count"] > 1]
         given = json.dumps([cases[k] for k in asked])
         done = subprocess.run([python, *words], input=given, capture_output=True, text=True, env=quiet)
@@ -125,8 +127,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--float32", action="store_true", help="ours in float32 too")
     parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES)
+    parser.add_argument("--peers", nargs="+", default=PEERS, choices=PEERS)
     given = parser.parse_args()
     set_num_threads(1)
+    torch.set_num_threads(1)
     precisions = list(PRECISIONS) if given.float32 else [""]
     cells = [(name, count) for name in given.trees for count in (1, 1000)]
     cases = [case_of(SCENES[name](), count, given.steps) for name, count in cells]
@@ -140,7 +144,7 @@ def main() -> None:
                 column = f"ours{precision} {'both' if gradient else 'forward'}"
                 best[k, column] = min(best.get((k, column), np.inf), seconds)
                 ends[k, f"ours{precision}"] = (end, slope)
-        for name, answers in others(cases).items():
+        for name, answers in others(cases, given.peers).items():
             for k, answer in enumerate(answers):
                 for way in ("forward", "both"):
                     if way in answer:

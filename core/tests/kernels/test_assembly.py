@@ -38,6 +38,7 @@ def test_loops_are_vector_code(real, suffix):
     assert len(packed) >= 12  # the arithmetic of the body, each operation once
     assert "call" not in loop
     assert "NRT_incref" not in text
+    assert re.search(r"and[lq]\s+\$-32, %[re]sp", text)  # registers kept on the stack lie in one line of the cache
     if real is np.float32:
         assert not re.findall(r"\bv?cvt(?:ss2sd|ps2pd)\b", text)
 

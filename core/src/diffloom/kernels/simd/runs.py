@@ -40,12 +40,23 @@ def _lane_count(args):
     return lambda args: count
 
 
+def align_stack(builder) -> None:
+    """Let a pass begin its stack at whole registers: of those that are kept there for want of registers, half might
+    else lie across two lines of the cache, by luck of the stack's size. That cost cloth's adjoint 8 %, fem's 25 %.
+
+    The pass stays a function of its own: where it is called once it would be written into its pipeline, whose stack is
+    as it is."""
+    builder.function.attributes.add("noinline")
+    builder.function.attributes.alignstack = LANE_BYTES
+
+
 @intrinsic
 def run_at(typingctx, start, args):
     """The run of elements that begins at ``start``."""
     sig = Run(_count_for(args))(types.int64, args)
 
     def codegen(context, builder, signature, values):
+        align_stack(builder)
         assume_columns(context, builder, args, values[1])
         return values[0]
 
