@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def export(problem: MotionProblem, path: str, steps: int) -> None:
     )  # fmt: skip
 
 
-def other(path: str) -> list[dict[str, float]]:
+def other(path: str) -> list[dict[str, Any]]:
     """The toolbox's losses over time, and what it found."""
     python = os.environ.get("DIFFLOOM_MUJOCO_PYTHON")
     if not python:
