@@ -28,6 +28,9 @@ Made = TypeVar("Made")
 
 #: What compiling may add to a process before children do it [MB]; ``DIFFLOOM_COMPILE_MEMORY`` says otherwise.
 MOST_KEPT = 600.0
+#: From here on each program's garbage is looked for at once: left for later it holds twice the memory that it fills
+#: [MB]. A first fit compiles less than that and does not take the time.
+FEW = 150.0
 #: A child that does nothing for so long hangs, or waits for another process as its parent can too [s].
 MOST_IDLE = 60
 
@@ -46,6 +49,8 @@ def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
         return compiled()
     before = _resident()
     made = compiled()
+    if _kept > FEW and gc.isenabled():
+        gc.collect()
     _kept += max(_resident() - before, 0.0)
     return made
 

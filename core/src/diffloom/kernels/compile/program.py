@@ -168,16 +168,14 @@ class Program:
 @contextlib.contextmanager
 def _few_collections() -> Iterator[None]:
     """Compiling makes very many small objects: looking through all that was there before (torch, numba) again and
-    again for garbage took a sixth of the time. What compiling left is looked through once at the end, as long as it is
-    apart: the pieces would hold on to twice as much memory as they fill."""
+    again for garbage took a sixth of the time."""
     thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
-    gc.freeze()
+    if not frozen:
+        gc.freeze()
     gc.set_threshold(max(thresholds[0], 20_000) if thresholds[0] else 0, *thresholds[1:])
     try:
         yield
     finally:
-        if gc.isenabled():
-            gc.collect()
         gc.set_threshold(*thresholds)
         if not frozen:
             gc.unfreeze()
