@@ -47,3 +47,25 @@ def test_listing_answers_in_half_a_second():
         # Processor time: on a busy machine the clock on the wall measures what the others do.
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(seconds) < 0.5, f"took {min(seconds):.2f} s"
+
+
+def test_what_a_command_imports_is_never_looked_through_for_garbage():
+    probe = """
+import gc
+from diffloom.cli.start import importing
+for trouble in (None, ImportError("no such thing")):
+    gc.unfreeze()
+    try:
+        with importing():
+            assert not gc.isenabled()
+            if trouble:
+                raise trouble
+    except ImportError:
+        pass
+    assert gc.isenabled() and gc.get_freeze_count() > 1000
+gc.disable()
+with importing():
+    pass
+assert not gc.isenabled()
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True)

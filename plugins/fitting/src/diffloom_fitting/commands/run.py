@@ -45,8 +45,9 @@ def run(
     Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
     found; --resume FOLDER goes on.
     """
-    from diffloom.cli.start import importing
+    from diffloom.cli.start import importing, keep_freed_memory
 
+    keep_freed_memory()
     with importing():
         from diffloom_fitting.run_folder import RunFolder
 
