@@ -159,6 +159,8 @@ def test_a_script_without_a_guard_compiles_in_children_and_counts_them(tmp_path)
         "print(*out, len(body.overloads))\n"
     )
     told = {"DIFFLOOM_CACHE_DIR": str(tmp_path / "cache"), "DIFFLOOM_COMPILE_MEMORY": "0", "DIFFLOOM_QUIET": ""}
-    ran = subprocess.run([sys.executable, script], env={**os.environ, **told}, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, script], env={**os.environ, **told}, capture_output=True, text=True, check=True
+    )
     assert ran.stdout == "begun\n0.0 2.0 4.0 0\n"
     assert "diffloom: compiling test_script" in ran.stderr and "compiled 2 programs" in ran.stderr

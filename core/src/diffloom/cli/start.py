@@ -38,4 +38,4 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return False
-    return all([mallopt(name, value) == 1 for name, value in _KEPT_MEMORY.values()])
+    return all(mallopt(name, value) == 1 for name, value in _KEPT_MEMORY.values())
