@@ -3,6 +3,7 @@
 import contextlib
 import os
 
+import pytest
 from hypothesis import settings
 
 # Known to pytest by itself where diffloom-core is installed; named here for environments that are older than it.
@@ -30,16 +31,10 @@ def pytest_sessionfinish(session):
             _PEAKS.append(peak)
 
 
-def pytest_configure(config):
-    """Listen to workers, where there are any."""
-    if config.pluginmanager.hasplugin("dsession"):
-        config.pluginmanager.register(_Workers())
-
-
-class _Workers:
-    def pytest_testnodedown(self, node):
-        """Keep what a worker told at its end; one that crashed told nothing."""
-        _PEAKS.append(getattr(node, "workeroutput", {}).get("peak", 0.0))
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Keep what a worker told at its end; one that crashed told nothing."""
+    _PEAKS.append(getattr(node, "workeroutput", {}).get("peak", 0.0))
 
 
 def pytest_terminal_summary(terminalreporter):

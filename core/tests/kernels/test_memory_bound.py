@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import TypingError
 
 from diffloom.kernels import Program, device, launch
@@ -125,6 +127,24 @@ def test_refused_forks_and_debuggers_do_no_harm(forks, monkeypatch):
     assert run(scaling(4.1))[0] == 0.1 * 4.1
     monkeypatch.setattr(sys, "gettrace", lambda: print)
     assert run(scaling(4.7))[0] == 0.1 * 4.7
+
+
+@linux
+def test_a_thread_that_compiles_something_else_is_waited_for(forks):
+    taken, done = threading.Event(), threading.Event()
+
+    def compile_for_a_while() -> None:
+        with global_compiler_lock:
+            taken.set()
+            done.wait(1.0)
+
+    other = threading.Thread(target=compile_for_a_while)
+    other.start()
+    taken.wait()
+    body = scaling(5.3)
+    assert run(body)[0] == 0.1 * 5.3
+    other.join()
+    assert len(forks) == 1 and not body.overloads
 
 
 @linux

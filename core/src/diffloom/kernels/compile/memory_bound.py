@@ -22,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from numba.core.compiler_lock import global_compiler_lock
+
 from .notices import compiling, counted
 
 Made = TypeVar("Made")
@@ -80,8 +82,9 @@ def _resident() -> float:
 def _in_child(work: Callable[[], object]) -> None:
     """Do ``work`` in a copy of this process, and wait for it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of threads: the child has none and asks for nothing that others hold
+        # With the compiler's lock, which the child would wait for in vain if another thread had it.
+        with global_compiler_lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other threads: the child asks for nothing else that they may hold
             child = os.fork()
     except OSError:  # no memory or no leave for another process
         return
