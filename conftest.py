@@ -1,7 +1,9 @@
 """Settings for the tests of all distributions."""
 
+import contextlib
 import os
 
+import pytest
 from hypothesis import settings
 
 # Known to pytest by itself where diffloom-core is installed; named here for environments that are older than it.
@@ -13,3 +15,30 @@ os.environ.setdefault("DIFFLOOM_PARALLEL_FROM", "1e9")
 # The same examples on every run, and no deadline: the first call of a kernel compiles it.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+#: Most memory that each process that ran tests has had [MB]; goal: 2,000 with an empty cache of kernels.
+_PEAKS: list[float] = []
+
+
+def pytest_sessionfinish(session):
+    """Tell the process that sums up how much memory this one took."""
+    with contextlib.suppress(ImportError):  # not on Windows
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        getattr(session.config, "workeroutput", {})["peak"] = peak
+        if not session.config.getoption("numprocesses", None):
+            _PEAKS.append(peak)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Keep what a worker told at its end; one that crashed told nothing."""
+    _PEAKS.append(getattr(node, "workeroutput", {}).get("peak", 0.0))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line on memory."""
+    if _PEAKS:
+        told = ", ".join(f"{peak:,.0f}" for peak in _PEAKS)
+        terminalreporter.write_line(f"most memory of each process that ran tests [MB]: {told}")

@@ -1,5 +1,6 @@
 """Listing plugins is light and quick, with everything that is installed."""
 
+import platform
 import resource
 import subprocess
 import sys
@@ -47,3 +48,46 @@ def test_listing_answers_in_half_a_second():
         # Processor time: on a busy machine the clock on the wall measures what the others do.
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(seconds) < 0.5, f"took {min(seconds):.2f} s"
+
+
+def test_what_a_command_imports_is_never_looked_through_for_garbage():
+    probe = """
+import gc
+from diffloom.cli.start import importing
+for trouble in (None, ImportError("no such thing")):
+    gc.unfreeze()
+    try:
+        with importing():
+            assert not gc.isenabled()
+            if trouble:
+                raise trouble
+    except ImportError:
+        pass
+    assert gc.isenabled() and gc.get_freeze_count() > 1000
+gc.disable()
+with importing():
+    pass
+assert not gc.isenabled()
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="settings of the GNU C library")
+def test_a_fit_uses_freed_memory_again():
+    probe = """
+import resource
+import numpy as np
+from diffloom.cli.start import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.ones(2_000_000)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+assert keep_freed_memory()
+faults()
+print(faults())
+"""
+    found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert int(found.stdout) < 4000  # 16 MB are 3,900 pages: asked for at most once, not twenty times

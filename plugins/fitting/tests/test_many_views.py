@@ -10,7 +10,10 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.plugins import get_loss, get_model, get_renderer
 from diffloom_fitting import many_views
+from diffloom_fitting.gradient_check import check_gradient
+from diffloom_fitting.objective import Evaluation
 from diffloom_fitting.optimisers.jacobian import jacobian
+from diffloom_fitting.wide_check import check_wide
 
 
 def objective(unknowns, loss="mse", cameras=None):
@@ -54,6 +57,17 @@ def test_values_and_residuals_are_the_same_bits(counted, loss, cameras):
     for row, place in zip(seen.residuals_at(places), places, strict=True):
         assert torch.equal(row, seen.residuals(place))
     assert counted == [5, 5]
+
+
+def test_gradients_are_checked_together_to_the_same_bits(counted, monkeypatch):
+    seen, z = objective({"stiffness": 100.0, "mass": 0.1})
+    for check in (check_gradient, check_wide):
+        assert check(seen, z, together=True) == check(seen, z)
+    assert set(counted) == {4}
+    failed = Evaluation(math.inf, None, "it fell apart")
+    monkeypatch.setattr(type(seen), "values_at", lambda self, places: [failed for _ in places])
+    with pytest.raises(fitting.FitError, match="fell apart"):
+        check_gradient(seen, z, together=True)
 
 
 def test_worlds_are_simulated_together(counted):

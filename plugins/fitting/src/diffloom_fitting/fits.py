@@ -141,7 +141,7 @@ def run_fit(
     starts = StartsTogether(experiment)
     try:
         if check:
-            badge, wide = _badge(experiment), _wide(experiment)
+            badge, wide = _badge(experiment, sure), _wide(experiment, sure)
             experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:
             here, record = starts.advance(here)
@@ -156,18 +156,21 @@ def run_fit(
     return replace(result, compiling=lap.compiling, wide=wide)
 
 
-def _wide(experiment: Experiment) -> WideComparison | None:
+def _wide(experiment: Experiment, together: bool) -> WideComparison | None:
     """Whether the gradient at the start says what a change of a few per cent does: through impacts it may not."""
     try:
-        return check_wide(experiment.objective(), experiment.start(), entries=6)
+        return check_wide(experiment.objective(), experiment.start(), entries=6, together=together)
     except FitError:
         return None
 
 
-def _badge(experiment: Experiment) -> GradientCheck | str:
+def _badge(experiment: Experiment, together: bool) -> GradientCheck | str:
     # A wrong component shows in every random direction: few of them do; `diffloom check-gradient` takes each unknown.
+    # together: uncertainties will need the program for batches anyway.
     try:
-        return check_gradient(experiment.objective(), experiment.start(), entries=3, seed=experiment.seed)
+        return check_gradient(
+            experiment.objective(), experiment.start(), entries=3, seed=experiment.seed, together=together
+        )
     except FitError as error:
         return str(error)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -51,7 +52,7 @@ class GradientCheck:
 
 def check_gradient(
     objective: Objective, z: Tensor, *, tolerance: float | None = None, step: float | None = None, entries: int = 12,
-    seed: int = 0,
+    seed: int = 0, together: bool = False,
 ) -> GradientCheck:  # fmt: skip
     """Compare d loss / d z at ``z`` with Richardson-extrapolated central differences.
 
@@ -59,7 +60,8 @@ def check_gradient(
     direction's error is relative to the gradient's norm, so that a direction in which nothing happens does not count.
     step: of the differences; without it several are tried and the one whose two differences agree best is believed:
     a narrow one fits between the jumps that contact and rasterisers make, a wide one does not drown in rounding.
-    tolerance: 1e-4 in double and 2e-2 in single precision unless given.
+    tolerance: 1e-4 in double and 2e-2 in single precision unless given. together: simulate the places of a difference
+    as a batch, to the same bits; whoever has no program for batches yet would compile one.
     """
     entries = whole("check_gradient: entries", entries, 1)
     step = None if step is None else real("check_gradient: step", step, above=0.0)
@@ -73,36 +75,35 @@ def check_gradient(
     scale = max(float(seen.gradient.norm()), 1e-300)
     rows = []
     for label, way in _directions(objective, z, entries, seed):
-        difference, roughness = _smoothest(objective, z, way, steps, SMOOTH * limit * scale)
+        difference, roughness = _smoothest(partial(losses, objective, together), z, way, steps, SMOOTH * limit * scale)
         adjoint = float(seen.gradient @ way)
         rows.append(Checked(label, adjoint, difference, abs(adjoint - difference) / scale, roughness / scale))
     return GradientCheck(tuple(rows), limit)
 
 
+def losses(objective: Objective, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
+    """The loss at places beside ``z``; FitError where one has none."""
+    seen = objective.values_at(places) if together else [objective.value(place) for place in places]
+    for side in seen:
+        if not side.finite:
+            raise not_finite("beside the place where the gradient is checked", z, side.trouble)
+    return [side.value for side in seen]
+
+
 def _smoothest(
-    objective: Objective, z: Tensor, way: Tensor, steps: Sequence[float], enough: float
-) -> tuple[float, float]:
-    """(difference, roughness) of the step whose two differences agree best, or of the first that is good enough."""
+    losses: Callable[[Tensor, Sequence[Tensor]], list[float]], z: Tensor, way: Tensor, steps: Sequence[float],
+    enough: float,
+) -> tuple[float, float]:  # fmt: skip
+    """(difference, roughness) of the step whose two differences agree best, or of the first that is good enough: the
+    difference extrapolated, the roughness how far the two it is made of are apart."""
     found: list[tuple[float, float]] = []
     for h in steps:
-        found.append(_richardson(objective, z, way, h))
+        ends = losses(z, [z + s * way for s in (h, -h, 0.5 * h, -0.5 * h)])
+        wide, narrow = (ends[0] - ends[1]) / (2.0 * h), (ends[2] - ends[3]) / h
+        found.append(((4.0 * narrow - wide) / 3.0, abs(narrow - wide)))
         if found[-1][1] <= enough:
             break
     return min(found, key=lambda pair: pair[1])
-
-
-def _richardson(objective: Objective, z: Tensor, way: Tensor, h: float) -> tuple[float, float]:
-    """The extrapolated difference, and how far the two it is made of are apart."""
-    wide, narrow = _central(objective, z, way, h), _central(objective, z, way, 0.5 * h)
-    return (4.0 * narrow - wide) / 3.0, abs(narrow - wide)
-
-
-def _central(objective: Objective, z: Tensor, way: Tensor, h: float) -> float:
-    ahead, behind = objective.value(z + h * way), objective.value(z - h * way)
-    for side in (ahead, behind):
-        if not side.finite:
-            raise not_finite("beside the place where the gradient is checked", z, side.trouble)
-    return (ahead.value - behind.value) / (2.0 * h)
 
 
 def _directions(objective: Objective, z: Tensor, entries: int, seed: int) -> Sequence[tuple[str, Tensor]]:

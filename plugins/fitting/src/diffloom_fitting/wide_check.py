@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.testing.wide import WIDTH, WideComparison
+from diffloom_fitting.gradient_check import losses
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
 
@@ -17,25 +18,22 @@ ADVICE = (
 )
 
 
-def check_wide(objective: Objective, z: Tensor, *, width: float = WIDTH, entries: int = 12) -> WideComparison:
+def check_wide(
+    objective: Objective, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
+) -> WideComparison:
     """d loss / d z at ``z`` beside differences over +-``width`` of the value of each unknown.
 
     Up to ``entries`` numbers are changed one by one; with more, each unknown as a whole. A value of 0 is changed by
-    ``width`` of the largest of its unknown, or of 1.
+    ``width`` of the largest of its unknown, or of 1. together: simulate all changes as a batch, to the same bits.
     """
     seen = objective.evaluate(z)
     if not seen.finite or seen.gradient is None:
         raise not_finite("where the gradient is checked", z, seen.trouble)
-    labels, adjoint, differences = [], [], []
-    for label, way in _ways(objective, z, entries):
-        ends = [objective.value(z + s * width * way) for s in (1.0, -1.0)]
-        for end in ends:
-            if not end.finite:
-                raise not_finite("beside the place where the gradient is checked", z, end.trouble)
-        labels.append(label)
-        adjoint.append(float(seen.gradient @ way))
-        differences.append((ends[0].value - ends[1].value) / (2.0 * width))
-    return WideComparison(tuple(labels), tuple(adjoint), tuple(differences), width)
+    labels, ways = zip(*_ways(objective, z, entries), strict=True)
+    ends = losses(objective, together, z, [z + s * width * way for s in (1.0, -1.0) for way in ways])
+    adjoint = tuple(float(seen.gradient @ way) for way in ways)
+    sides = zip(ends[: len(ways)], ends[len(ways) :], strict=True)
+    return WideComparison(labels, adjoint, tuple((ahead - behind) / (2.0 * width) for ahead, behind in sides), width)
 
 
 def _ways(objective: Objective, z: Tensor, entries: int) -> Iterator[tuple[str, Tensor]]:

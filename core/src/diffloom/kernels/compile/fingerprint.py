@@ -25,8 +25,8 @@ _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda", "numba-cuda-mlir")
 #: What of this package does not shape compiled code other than through the generated text, itself hashed.
 _HOST_ONLY = (
     "__init__", "arguments", "cache", "cuda", "cuda_check", "cuda_compilers", "expressions", "fingerprint",
-    "mlir_functions", "notices", "program", "prune", "ptx", "read", "specialise", "static_values", "stored_code",
-    "thread_team", "threads", "write",
+    "memory_bound", "mlir_functions", "notices", "program", "prune", "ptx", "read", "specialise", "static_values",
+    "stored_code", "thread_team", "threads", "write",
 )  # fmt: skip
 
 

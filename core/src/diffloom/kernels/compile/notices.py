@@ -27,14 +27,18 @@ class _Progress:
     def tell(self, message: str) -> None:
         """A program is compiled now: told at once if it is the first, or on a terminal, where the line goes again."""
         self.began = time.perf_counter()
-        self.count += 1
-        if self.count == 1:
-            atexit.register(self.sum_up)
+        self.add()
         if terminal := _terminal():
             terminal.write(f"{_CLEAR}diffloom: {_shortened(message, terminal)}")
             terminal.flush()
         elif self.count == 1:
             print(f"diffloom: {message}", file=sys.stderr)
+
+    def add(self) -> None:
+        """One more program."""
+        self.count += 1
+        if self.count == 1:
+            atexit.register(self.sum_up)
 
     def settle(self) -> None:
         """It is done."""
@@ -79,6 +83,16 @@ def compiling() -> Iterator[None]:
         if outermost:
             _PROGRESS.spent += time.perf_counter() - began
             _PROGRESS.busy = False
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[None]:
+    """A program is compiled in a child of this process, which tells of it; here it only counts."""
+    began = time.perf_counter()
+    yield
+    if not _log.hasHandlers():
+        _PROGRESS.add()
+        _PROGRESS.seconds += time.perf_counter() - began
 
 
 def compile_seconds() -> float:

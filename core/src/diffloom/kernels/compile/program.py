@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from ..backends.thread_team import TEAM_OF_ONE, run_team
 from ..rowtypes import type_of
 from . import arguments
 from .fingerprint import environment, fingerprint
+from .memory_bound import compiled_within_bounds
 from .specialise import specialise
 from .write import generate
 
@@ -123,7 +125,8 @@ class Program:
         text, names, stem = self.generated(pipeline, "cpu", given, kinds, label)
         title = f"{label or self.name}: {pipeline}, {real.__name__}"
         with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
-            return cpu.compiled(module, pipeline, (*TEAM_KINDS, *kinds), title), real, floats
+            made = partial(cpu.compiled, module, pipeline, (*TEAM_KINDS, *kinds), title)
+            return compiled_within_bounds(made, Path(str(module.__file__)).with_suffix(".code")), real, floats
 
     def assembly(self, pipeline: str, *args: Any) -> str:
         """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
@@ -167,7 +170,8 @@ def _few_collections() -> Iterator[None]:
     """Compiling makes very many small objects: looking through all that was there before (torch, numba) again and
     again for garbage took a sixth of the time."""
     thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
-    gc.freeze()
+    if not frozen:
+        gc.freeze()
     gc.set_threshold(max(thresholds[0], 20_000) if thresholds[0] else 0, *thresholds[1:])
     try:
         yield

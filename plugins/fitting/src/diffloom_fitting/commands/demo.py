@@ -15,10 +15,14 @@ def demo(renderer: str | None, out: str | None, quick: bool) -> None:
     """Find a jelly ball's stiffness, friction and speed from a bundled clip, and write a report."""
     from importlib.resources import as_file, files
 
-    from diffloom_fitting.commands.options import Options
-    from diffloom_fitting.commands.run import carry_out
-    from diffloom_fitting.files import build_experiment
-    from diffloom_fitting.run_folder import RunFolder
+    from diffloom.cli.start import importing, keep_freed_memory
+
+    keep_freed_memory()
+    with importing():
+        from diffloom_fitting.commands.options import Options
+        from diffloom_fitting.commands.run import carry_out
+        from diffloom_fitting.files import build_experiment
+        from diffloom_fitting.run_folder import RunFolder
 
     with as_file(files("diffloom_fitting").joinpath("demo")) as folder:
         loaded = Options(quick=quick, renderer=renderer).load(str(folder / "demo.toml"))

@@ -45,7 +45,11 @@ def run(
     Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
     found; --resume FOLDER goes on.
     """
-    from diffloom_fitting.run_folder import RunFolder
+    from diffloom.cli.start import importing, keep_freed_memory
+
+    keep_freed_memory()
+    with importing():
+        from diffloom_fitting.run_folder import RunFolder
 
     if file is None and resume is None:
         raise click.UsageError("give an experiment FILE, or --resume FOLDER")
@@ -64,8 +68,9 @@ def run(
         assert file is not None
         loaded = options.load(file)
         # Built before a folder is made, so that a bad file leaves nothing behind.
-        from diffloom_fitting.files import build_experiment
-        from diffloom_fitting.files.data_files import MissingDataError
+        with importing():
+            from diffloom_fitting.files import build_experiment
+            from diffloom_fitting.files.data_files import MissingDataError
 
         try:
             experiment = build_experiment(loaded)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
@@ -119,6 +118,8 @@ def track_distance(objective: Objective, z: Tensor) -> float | None:
 
 def _hull(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """The corners of the convex hull, counter-clockwise in the plane's own axes."""
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         return np.asarray(ConvexHull(points).vertices, np.int64)
     except (QhullError, ValueError) as error:

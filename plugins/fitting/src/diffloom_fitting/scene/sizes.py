@@ -6,8 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 
@@ -24,6 +22,9 @@ def sized(vertices: Tensor, faces: Tensor, factor: Tensor) -> Tensor:
 @lru_cache(maxsize=16)
 def _pieces(faces: bytes, count: int) -> Tensor:
     """(count,): the connected piece that each vertex belongs to."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     corners = np.frombuffer(faces, np.int64).reshape(-1, 3)
     ends = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]]])
     graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))

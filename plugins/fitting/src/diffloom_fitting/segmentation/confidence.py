@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.segmentation.segmenter import Video
@@ -38,7 +38,7 @@ def _around(area: NDArray[np.float64], found: NDArray[np.bool_], number: int) ->
 
 
 def _largest_share(mask: NDArray[np.bool_]) -> float:
-    labels, count = ndimage.label(mask)
+    labels, count = scipy.ndimage.label(mask)
     if count == 0:
         return 0.0
     sizes = np.bincount(labels.ravel())[1:]

@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy  # its parts are loaded when used
 from numpy.typing import NDArray
-from scipy import ndimage
-from scipy.spatial import ConvexHull
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
@@ -20,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 #: Shares of a pixel below which it is background, and above one minus which it is object: a codec's noise.
 DREGS = 0.08
-_ROUND = ndimage.generate_binary_structure(2, 1)
+_ROUND = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ class Cleaning:
         """The largest pieces of a rough mask, without holes."""
         margin = self.close + 1
         wide = np.pad(rough, margin)  # closing must not eat away what touches the border
-        closed = ndimage.binary_closing(wide, _ROUND, iterations=self.close) if self.close else wide
-        labels, count = ndimage.label(ndimage.binary_fill_holes(closed)[margin:-margin, margin:-margin])
+        closed = scipy.ndimage.binary_closing(wide, _ROUND, iterations=self.close) if self.close else wide
+        labels, count = scipy.ndimage.label(scipy.ndimage.binary_fill_holes(closed)[margin:-margin, margin:-margin])
         if not count:
             return np.zeros_like(rough)
         sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:].astype(float)
@@ -83,7 +82,7 @@ class Cleaning:
         part = piece[window]
         reach = round(self.thin * float(np.sqrt(part.sum() / np.pi)))
         if reach > 0:
-            opened = ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
+            opened = scipy.ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
             opened = opened[reach:-reach, reach:-reach]
             part = opened if opened.any() else part
         if self.convex:
@@ -111,10 +110,10 @@ class Cleaning:
         within, beyond = (_pixels(reach, core) for reach in (self.edge, self.soft))
         window = _window(core, beyond + 3 + round(max(abs(blur[0]), abs(blur[1]))))
         image, core = image[window], core[window]
-        inner = ndimage.binary_erosion(core, _ROUND, iterations=within, border_value=1) if within else core
+        inner = scipy.ndimage.binary_erosion(core, _ROUND, iterations=within, border_value=1) if within else core
         inner = ~_along(~inner, blur)
         inner = inner if inner.any() else core
-        outer = ndimage.binary_dilation(core, _ROUND, iterations=beyond) if beyond else core
+        outer = scipy.ndimage.binary_dilation(core, _ROUND, iterations=beyond) if beyond else core
         outer = _along(outer, blur)
         edge = outer & ~inner
         front = _nearest(image, inner)[edge]
@@ -145,8 +144,8 @@ def _along(mask: Flags, way: tuple[float, float]) -> Flags:
     found = mask.copy()
     for k in range(1, steps + 1):
         down, right = round(way[0] * k / steps), round(way[1] * k / steps)
-        found |= ndimage.shift(mask, (down, right), order=0, cval=False)
-        found |= ndimage.shift(mask, (-down, -right), order=0, cval=False)
+        found |= scipy.ndimage.shift(mask, (down, right), order=0, cval=False)
+        found |= scipy.ndimage.shift(mask, (-down, -right), order=0, cval=False)
     return found
 
 
@@ -180,7 +179,7 @@ def _hull(mask: Flags) -> Flags:
     places = np.argwhere(mask)
     if len(places) < 4 or np.ptp(places, axis=0).min() == 0:
         return mask
-    sides = ConvexHull(places).equations
+    sides = scipy.spatial.ConvexHull(places).equations
     grid = np.indices(mask.shape).reshape(2, -1).T
     inside = (grid @ sides[:, :2].T + sides[:, 2] <= 1e-9).all(1)
     return np.asarray(inside.reshape(mask.shape))
@@ -190,5 +189,5 @@ def _nearest(image: Plane, where: Flags) -> Plane:
     """The image with every pixel replaced by the nearest one in ``where``."""
     if not where.any():
         return image
-    places = ndimage.distance_transform_edt(~where, return_distances=False, return_indices=True)
+    places = scipy.ndimage.distance_transform_edt(~where, return_distances=False, return_indices=True)
     return np.asarray(image[tuple(places)])

@@ -1,0 +1,131 @@
+"""Compiling without keeping what compiling leaves behind.
+
+A compiled program leaves some 10 MB that neither numba nor LLVM gives back, against 0.2 MB that its machine code takes
+when it is loaded from disk. So a process that has compiled much forks for every further program: the child knows all
+that its parent does (closures, kernels of a script, plugins), compiles, writes the file of the code and ends; the
+parent loads that file. Until then programs are compiled in the process itself, since they share device functions.
+
+Only Linux: elsewhere a fork is not safe beside other threads, or there is none, and the process compiles by itself. It
+does so too where a child came to nothing; an author's error is then raised where it belongs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from numba.core.compiler_lock import global_compiler_lock
+
+from .notices import compiling, counted
+
+Made = TypeVar("Made")
+
+#: What compiling may add to a process before children do it [MB]; ``DIFFLOOM_COMPILE_MEMORY`` says otherwise.
+MOST_KEPT = 500.0
+#: From here on each program's garbage is looked for at once: left for later it holds twice the memory that it fills
+#: [MB]. A first fit compiles less than that and does not take the time.
+FEW = 150.0
+#: A child that does nothing for so long hangs, or waits for another process as its parent can too [s].
+MOST_IDLE = 60
+
+_kept = 0.0
+
+
+def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
+    """What ``compiled()`` gives, which reads ``stored`` or else compiles and writes it: in a child, if this process
+    has grown by enough."""
+    global _kept
+    if stored.exists():
+        return compiled()
+    if _kept >= _most_kept() and _may_fork():
+        with compiling(), counted():
+            _in_child(compiled)
+        return compiled()
+    before = _resident()
+    made = compiled()
+    if _kept > FEW and gc.isenabled():
+        gc.collect()
+    _kept += max(_resident() - before, 0.0)
+    return made
+
+
+def _most_kept() -> float:
+    told = os.environ.get("DIFFLOOM_COMPILE_MEMORY", "")
+    try:
+        return float(told) if told else MOST_KEPT
+    except ValueError:
+        raise ValueError(f"DIFFLOOM_COMPILE_MEMORY is {told!r}; expected a number of MB, or inf") from None
+
+
+def _may_fork() -> bool:
+    """Not under a debugger, which would stop in the child where nobody sees it."""
+    return sys.platform == "linux" and hasattr(os, "pidfd_open") and sys.gettrace() is None
+
+
+def _resident() -> float:
+    """Memory of this process [MB]; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _in_child(work: Callable[[], object]) -> None:
+    """Do ``work`` in a copy of this process, and wait for it."""
+    try:
+        # With the compiler's lock, which the child would wait for in vain if another thread had it.
+        with global_compiler_lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other threads: the child asks for nothing else that they may hold
+            child = os.fork()
+    except OSError:  # no memory or no leave for another process
+        return
+    if child == 0:
+        _work_and_end(work)
+    try:
+        with contextlib.suppress(OSError):  # a system of old, or somebody else has taken the child's end
+            _wait(child)
+    finally:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def _work_and_end(work: Callable[[], object]) -> None:
+    """In the child: nothing of the parent's is closed, flushed or torn down."""
+    try:
+        gc.freeze()
+        work()
+    finally:
+        os._exit(0)
+
+
+def _wait(child: int) -> None:
+    """Until the child has ended, or hangs. Looks are counted, not seconds: both processes may be stopped meanwhile."""
+    used, idle = 0, 0
+    end = os.pidfd_open(child)
+    ended = select.poll()
+    ended.register(end, select.POLLIN)
+    try:
+        while idle < MOST_IDLE and not ended.poll(1000):
+            now = _ticks(child)
+            used, idle = now, idle + 1 if now == used else 0
+    finally:
+        os.close(end)
+
+
+def _ticks(process: int) -> int:
+    """Processor time of a process so far."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
