@@ -52,6 +52,9 @@ def fit_or_die(task):
     return fit_task(task)
 '''
 
+#: The cluster's processes are started by the Python that runs the tests, and import what it imports.
+NO_RAY = "Ray is not installed where the tests run: pip install 'diffloom-fitting[ray]' there (`make test-services`)"
+
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
@@ -102,7 +105,7 @@ def free_port():
 @pytest.fixture
 def cluster(work):
     """Two nodes of one core each on this machine: a head, and a second raylet that joins it."""
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'diffloom-fitting[ray]'")
+    ray = pytest.importorskip("ray", reason=NO_RAY)
     script, port = Path(sys.executable).parent / "ray", free_port()
     address = f"127.0.0.1:{port}"
     common = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
