@@ -67,7 +67,7 @@ class Effort(NamedTuple):
     seeds: int
 
 
-WHOLE = Effort(32, 10_000, (800, 3200, 10_000), 256, 6000, 60, 30, 5)
+WHOLE = Effort(32, 10_000, (800, 3200, 10_000), 256, 5000, 50, 30, 5)
 QUICK = Effort(16, 16, (8, 16), 8, 3, 1, 2, 1)
 
 
@@ -77,9 +77,10 @@ class Regressor(nn.Module):
     def __init__(self, unknowns: int, pixels: int) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for before, after in ((3, 16), (16, 32), (32, 32)):
+        for before, after in ((3, 8), (8, 16), (16, 32)):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ReLU()]
         self.seen = nn.Sequential(*layers, nn.Flatten(), nn.Linear(32 * (pixels // 8) ** 2, 128), nn.ReLU())
+        self.seen.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.over_time = nn.GRU(128, 128, batch_first=True)
         self.told = nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, unknowns))
 
@@ -105,9 +106,9 @@ def videos(name: str, count: int, seed: int, effort: Effort, folder: Path, quick
         (place / CLOCK).write_text(f"{(time.process_time() - began) / sum(made)}\n")
     data = VideoDataset(place)
     items = [data[k] for k in range(len(data))]
-    frames = torch.stack([item["video"].permute(0, 3, 1, 2) for item in items])
+    frames = torch.stack([item["video"] for item in items]).permute(0, 1, 4, 2, 3)  # in memory colours come last
     values = torch.stack([torch.cat([v.reshape(-1) for v in item["values"].values()]) for item in items])
-    return frames.contiguous(), values.float()
+    return frames, values.float()
 
 
 class Learnt(NamedTuple):

@@ -76,7 +76,7 @@ def test_the_table_has_every_iteration(run):
 
 
 def test_tensorboard_reads_what_was_written(run):
-    pytest.importorskip("tensorboard", reason="pip install 'diffloom-fitting[tensorboard]'")
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed: `make test-services`")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     folder, history = run("tensorboard")
@@ -89,8 +89,8 @@ def test_tensorboard_reads_what_was_written(run):
 
 
 def test_mlflow_reads_what_was_written(run, monkeypatch):
-    pytest.importorskip("mlflow", reason="pip install 'diffloom-fitting[mlflow]'")
-    pytest.importorskip("sqlalchemy", reason="pip install 'diffloom-fitting[mlflow]'")
+    pytest.importorskip("mlflow", reason="MLflow is not installed: `make test-services`")
+    pytest.importorskip("sqlalchemy", reason="MLflow is not installed: `make test-services`")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     from mlflow.tracking import MlflowClient
 
