@@ -67,7 +67,7 @@ class Effort(NamedTuple):
     seeds: int
 
 
-WHOLE = Effort(32, 10_000, (800, 3200, 10_000), 256, 5000, 50, 30, 5)
+WHOLE = Effort(32, 10_000, (800, 3200, 10_000), 256, 5000, 30, 30, 5)
 QUICK = Effort(16, 16, (8, 16), 8, 3, 1, 2, 1)
 
 
