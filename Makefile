@@ -45,7 +45,8 @@ test-slow: $(STAMP) ## Run the tests that take long
 
 test-services: $(STAMP) ## Run the tests that need Ray, TensorBoard and MLflow, which it installs
 	$(BIN)/python -m pip install -q -e "./plugins/fitting[ray,tensorboard,mlflow]" -c constraints.txt
-	$(BIN)/python -m pytest -n 0 -m "slow or not slow" $(addprefix plugins/fitting/tests/,test_engines.py test_loggers.py) $(ARGS)
+	cd plugins/fitting/tests && $(CURDIR)/$(BIN)/python -m pytest -n 0 -m "slow or not slow" $(ARGS) \
+		test_engines.py test_loggers.py test_shared_out.py
 
 coverage: $(STAMP) ## Run the tests with branch coverage of host code; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-branch --cov-report=term:skip-covered $(ARGS)

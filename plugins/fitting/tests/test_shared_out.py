@@ -134,3 +134,12 @@ def test_processes_of_this_machine(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
     assert (out / "run" / "result.json").exists()
     assert "40 of 40 points" in done.output
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_cluster_of_two_nodes(cluster: str) -> None:
+    engine, sent = engine_of("ray", address=cluster), sent_of()
+    compare_starts(engine)
+    found = grid_on(engine, sent, experiment_of(sent), AXES, lambda done, of: None)
+    assert np.array_equal(found.losses, evaluate_grid(experiment_of(sent), AXES).losses)
