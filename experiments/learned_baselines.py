@@ -263,7 +263,7 @@ def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list
     found = []
     for label, key in (("ours on its images", "coarse"), ("ours", "ours")):
         there = [f[key]["error"] for f in tried if key in f]
-        if not there:
+        if not there or len(own) < 2:
             continue
         goal = 10 * max(1e-16, statistics.median(there))
         slope, count = needed(own, goal)
