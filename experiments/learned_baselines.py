@@ -96,8 +96,10 @@ def settings(name: str, effort: Effort) -> tuple[str, ...]:
     return (f"camera.size=[{size},{size}]", 'precision="float32"', f"target.rate={RATE[name]}")
 
 
-def videos(name: str, count: int, seed: int, effort: Effort, folder: Path, quick: bool) -> Videos:
-    """Those of seeds from ``seed`` on."""
+def videos(
+    name: str, count: int, seed: int, effort: Effort, folder: Path, quick: bool, most: int | None = None
+) -> Videos:
+    """Those of seeds from ``seed`` on; of ``count`` that are drawn, the first ``most``."""
     changed = settings(name, effort)
     recipe = Recipe(str(FOLDER / f"{name}.toml"), count, seed=seed, format="npz", settings=changed, quick=quick)
     place, made, began = folder / f"{name}-{seed}", [0], time.process_time()
@@ -105,7 +107,7 @@ def videos(name: str, count: int, seed: int, effort: Effort, folder: Path, quick
     if sum(made):
         (place / CLOCK).write_text(f"{(time.process_time() - began) / sum(made)}\n")
     data = VideoDataset(place)
-    items = [data[k] for k in range(len(data))]
+    items = [data[k] for k in range(most or len(data))]
     frames = torch.stack([item["video"] for item in items]).permute(0, 1, 4, 2, 3)  # in memory colours come last
     values = torch.stack([torch.cat([v.reshape(-1) for v in item["values"].values()]) for item in items])
     return frames, values.float()
@@ -157,7 +159,7 @@ def trained(given: Videos, aside: Videos, effort: Effort) -> tuple[Learnt, int]:
 
 def learned(name: str, effort: Effort, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     """Errors on unseen videos for each size of training set."""
-    frames, values = videos(name, effort.drawn, 0, effort, folder, quick)
+    frames, values = videos(name, effort.drawn, 0, effort, folder, quick, max(effort.sizes))
     each = float((folder / f"{name}-0" / CLOCK).read_text())
     aside, unseen = (videos(name, effort.tests, seed, effort, folder, quick) for seed in (VALIDATION, UNSEEN))
     for size in effort.sizes:
@@ -309,11 +311,13 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="keep the videos here")
     parser.add_argument("--out", type=Path, default=FOLDER / "results")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of videos to learn from, instead of the usual")
+    parser.add_argument("--batches", type=int, help="at least so many for each, instead of the usual")
     parser.add_argument("--only", choices=("fits", "learning"), help="leave the other out")
     chosen = parser.parse_args(given)
     effort = QUICK if chosen.quick else WHOLE
     sizes = tuple(chosen.sizes or effort.sizes)
-    effort = effort._replace(sizes=sizes, drawn=max(effort.drawn, *sizes))
+    batches = chosen.batches or effort.batches
+    effort = effort._replace(sizes=sizes, drawn=max(effort.drawn, *sizes), batches=batches)
     chosen.out.mkdir(parents=True, exist_ok=True)
     found = Found(chosen.out / "learned-baselines.json")
     for name in chosen.experiment or EXPERIMENTS:
