@@ -6,31 +6,16 @@ import csv
 import json
 
 import pytest
+from chain_file import CHAIN
 from click.testing import CliRunner
 
 from diffloom.plugins import get_logger, loggers
 from diffloom_fitting.loggers.logger import figures
 from diffloom_fitting.run_folder.history import read_history
 
-EXPERIMENT = """
-title = "A chain"
-[model]
-name = "springs"
-positions = [[0, 0.5, 0], [0.4, 0.5, 0], [0.8, 0.5, 0]]
-springs = [[0, 1], [1, 2]]
-on_ground = false
-[params]
-rest_length = 0.2
-[time]
-dt = 2e-3
-steps = 40
-[camera]
-distance = 3
-size = [16, 16]
-[renderer]
-name = "softras"
-[target]
-rate = 50
+EXPERIMENT = (
+    CHAIN
+    + """
 [truth]
 stiffness = 120.0
 velocity = [0.2, 0.0, 0.0]
@@ -42,6 +27,7 @@ start = [0.0, 0.0, 0.0]
 optimiser = "gauss_newton"
 iterations = 3
 """
+)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from chain_file import CHAIN
 from click.testing import CliRunner
 
 from diffloom_fitting import build_experiment, run_fit
@@ -23,25 +24,9 @@ from diffloom_fitting.landscape import Axis, evaluate_grid
 from diffloom_fitting.result import Result
 from diffloom_fitting.shared_out import Sent, grid_on, starts_on
 
-EXPERIMENT = """
-title = "A chain"
-[model]
-name = "springs"
-positions = [[0, 0.5, 0], [0.4, 0.5, 0], [0.8, 0.5, 0]]
-springs = [[0, 1], [1, 2]]
-on_ground = false
-[params]
-rest_length = 0.2
-[time]
-dt = 2e-3
-steps = 40
-[camera]
-distance = 3
-size = [16, 16]
-[renderer]
-name = "softras"
-[target]
-rate = 50
+EXPERIMENT = (
+    CHAIN
+    + """
 [truth]
 stiffness = 120.0
 [unknowns.stiffness]
@@ -52,6 +37,7 @@ iterations = 3
 [starts]
 count = 4
 """
+)
 AXES = [Axis.parse("stiffness=60:200:40")]
 
 
