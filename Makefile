@@ -13,7 +13,7 @@ WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/memin
 BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo warm smoke test test-slow coverage attack lint format bench docs wheel-files wheels lock cuda-check \
+.PHONY: help install demo warm smoke test test-slow test-services coverage attack lint format bench docs wheel-files wheels lock cuda-check \
 	gpu-acceptance clean
 
 help: ## Say what can be made
@@ -42,6 +42,11 @@ test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them, WORKERS=4 fo
 
 test-slow: $(STAMP) ## Run the tests that take long
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+test-services: $(STAMP) ## Run the tests that need Ray, TensorBoard and MLflow, which it installs
+	$(BIN)/python -m pip install -q -e "./plugins/fitting[ray,tensorboard,mlflow]" -c constraints.txt
+	cd plugins/fitting/tests && $(CURDIR)/$(BIN)/python -m pytest -n 0 -m "slow or not slow" $(ARGS) \
+		test_engines.py test_loggers.py test_shared_out.py
 
 coverage: $(STAMP) ## Run the tests with branch coverage of host code; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-branch --cov-report=term:skip-covered $(ARGS)

@@ -1,14 +1,17 @@
-"""Many scenes at once against a Python loop over the same scenes: `python benchmarks/batch.py`.
+"""Many scenes at once against a Python loop over the same scenes: `python benchmarks/batch.py [--peers PYTHON]`.
 
 Every scene has parameters of its own. Times are of the processor (wall clocks say little on a shared machine), the best
 of several runs, batch and loop by turns; the loop is timed on 64 scenes and scaled. Bits are compared in every run.
+PYTHON has MJX and Newton: as many worlds of theirs follow.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -81,6 +84,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--peers", metavar="PYTHON", help="one that has mujoco-mjx and newton")
     parser.add_argument("--scene", choices=list(scenes(1)), action="append", help="only these")
     given = parser.parse_args()
     print(f"{given.count} scenes, {given.steps} steps, float32, threads as set")
@@ -88,6 +92,10 @@ def main() -> None:
     for name in given.scene or scenes(1):
         for backward in (False, True):
             print(race(name, given.count, given.steps, backward, given.times), flush=True)
+    for peer in ("newton_batch", "mjx_batch") if given.peers else ():
+        print(f"\n{peer}:", flush=True)
+        file = Path(__file__).parent / "peers" / f"{peer}.py"
+        subprocess.run([given.peers, file, f"--count={given.count}", f"--steps={given.steps}"], check=False)
 
 
 if __name__ == "__main__":

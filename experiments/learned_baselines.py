@@ -1,7 +1,8 @@
 """What learning from videos, and searching without gradients, make of the experiments on rigid bodies.
 
-    python experiments/learned_baselines.py                # both experiments: half an hour on one core
+    python experiments/learned_baselines.py                # both experiments: an hour on one core
     python experiments/learned_baselines.py --quick        # the reduced version that a test runs
+    python experiments/learned_baselines.py --experiment rigid-mass --only learning --sizes 3200   # one row of it
 
 - A **learned regressor** in the spirit of the paper's ConvLSTM: convolutions on every frame, a recurrent net over
   frames, the logarithms of the unknowns at its end. Trained on videos that `diffloom dataset` draws (seeds from 0 on),
@@ -14,7 +15,7 @@
   of its test videos, as small as they are there and rounded to 8 bits.
 
 Errors are relative, medians over test videos and unknowns. Seconds are of the processor. `--data DIR` keeps the videos:
-a run that was stopped draws none twice.
+a run that was stopped draws none twice. What was found is written row by row, over rows of the same name alone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import math
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,15 +46,19 @@ VALIDATION, UNSEEN = 50_000, 100_000
 FIRST = 700
 #: Frames a second that are enough for about ten images of each video.
 RATE = {"rigid-mass": 8, "rigid-contact": 5}
+#: The file beside a dataset with the seconds that a video took to draw.
+CLOCK = "seconds.txt"
 Videos = tuple[Tensor, Tensor]
 """Frames (videos, frames, 3, pixels, pixels) in bytes, and the true values (videos, unknowns)."""
 
 
 class Effort(NamedTuple):
-    """sizes: training sets. tests: videos kept apart, twice. batches: of 32 videos in training, more where that is less
-    than ``epochs`` times all. rounds: of REINFORCE, of 16 places each. seeds: fits."""
+    """drawn: videos to learn from. sizes: training sets, the first of these. tests: videos kept apart, twice. batches:
+    of 32 videos in training, more where that is less than ``epochs`` times all. rounds: of REINFORCE, 16 places each.
+    seeds: fits."""
 
     pixels: int
+    drawn: int
     sizes: tuple[int, ...]
     tests: int
     batches: int
@@ -61,8 +67,8 @@ class Effort(NamedTuple):
     seeds: int
 
 
-WHOLE = Effort(32, (200, 800, 3200, 12800), 256, 2000, 15, 30, 5)
-QUICK = Effort(16, (8, 16), 8, 3, 1, 2, 1)
+WHOLE = Effort(32, 10_000, (800, 3200, 10_000), 256, 5000, 30, 30, 5)
+QUICK = Effort(16, 16, (8, 16), 8, 3, 1, 2, 1)
 
 
 class Regressor(nn.Module):
@@ -71,9 +77,10 @@ class Regressor(nn.Module):
     def __init__(self, unknowns: int, pixels: int) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for before, after in ((3, 16), (16, 32), (32, 32)):
+        for before, after in ((3, 8), (8, 16), (16, 32)):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ReLU()]
         self.seen = nn.Sequential(*layers, nn.Flatten(), nn.Linear(32 * (pixels // 8) ** 2, 128), nn.ReLU())
+        self.seen.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.over_time = nn.GRU(128, 128, batch_first=True)
         self.told = nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, unknowns))
 
@@ -89,16 +96,21 @@ def settings(name: str, effort: Effort) -> tuple[str, ...]:
     return (f"camera.size=[{size},{size}]", 'precision="float32"', f"target.rate={RATE[name]}")
 
 
-def videos(name: str, count: int, seed: int, effort: Effort, folder: Path, quick: bool) -> Videos:
-    """Those of seeds from ``seed`` on."""
+def videos(
+    name: str, count: int, seed: int, effort: Effort, folder: Path, quick: bool, most: int | None = None
+) -> Videos:
+    """Those of seeds from ``seed`` on; of ``count`` that are drawn, the first ``most``."""
     changed = settings(name, effort)
     recipe = Recipe(str(FOLDER / f"{name}.toml"), count, seed=seed, format="npz", settings=changed, quick=quick)
-    make_dataset(recipe, folder / f"{name}-{seed}", LocalPool(1), lambda there, new: None)
-    data = VideoDataset(folder / f"{name}-{seed}")
-    items = [data[k] for k in range(len(data))]
-    frames = torch.stack([item["video"].permute(0, 3, 1, 2) for item in items])
+    place, made, began = folder / f"{name}-{seed}", [0], time.process_time()
+    make_dataset(recipe, place, LocalPool(1), lambda there, new: made.append(new))
+    if sum(made):
+        (place / CLOCK).write_text(f"{(time.process_time() - began) / sum(made)}\n")
+    data = VideoDataset(place)
+    items = [data[k] for k in range(most or len(data))]
+    frames = torch.stack([item["video"] for item in items]).permute(0, 1, 4, 2, 3)  # in memory colours come last
     values = torch.stack([torch.cat([v.reshape(-1) for v in item["values"].values()]) for item in items])
-    return frames.contiguous(), values.float()
+    return frames, values.float()
 
 
 class Learnt(NamedTuple):
@@ -145,12 +157,10 @@ def trained(given: Videos, aside: Videos, effort: Effort) -> tuple[Learnt, int]:
     return learnt, batches
 
 
-def learned(name: str, effort: Effort, folder: Path, quick: bool) -> list[dict[str, Any]]:
+def learned(name: str, effort: Effort, folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     """Errors on unseen videos for each size of training set."""
-    found = []
-    began = time.process_time()
-    frames, values = videos(name, max(effort.sizes), 0, effort, folder, quick)
-    each = (time.process_time() - began) / len(frames)
+    frames, values = videos(name, effort.drawn, 0, effort, folder, quick, max(effort.sizes))
+    each = float((folder / f"{name}-0" / CLOCK).read_text())
     aside, unseen = (videos(name, effort.tests, seed, effort, folder, quick) for seed in (VALIDATION, UNSEEN))
     for size in effort.sizes:
         began = time.process_time()
@@ -158,13 +168,13 @@ def learned(name: str, effort: Effort, folder: Path, quick: bool) -> list[dict[s
         spent = time.process_time() - began
         error, known = learnt.error(unseen), learnt.error((frames[: min(size, 512)], values[: min(size, 512)]))
         blind = ((learnt.mean.exp() - unseen[1]) / unseen[1]).abs()
-        found.append({
+        found = {
             "experiment": name, "videos": size, "error": float(error.median()), "blind": float(blind.median()),
             "each": error.median(0).values.tolist(), "on_training": float(known.median()), "drawing": each * size,
             "training": spent, "batches": batches,
-        })  # fmt: skip
-        print(name, size, f"{found[-1]['error']:.3g} ({found[-1]['on_training']:.3g})", f"{spent:.0f} s", flush=True)
-    return found
+        }  # fmt: skip
+        print(name, size, f"{found['error']:.3g} ({found['on_training']:.3g})", f"{spent:.0f} s", flush=True)
+        yield found
 
 
 def needed(records: list[dict[str, Any]], goal: float) -> tuple[float, float]:
@@ -255,7 +265,7 @@ def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list
     found = []
     for label, key in (("ours on its images", "coarse"), ("ours", "ours")):
         there = [f[key]["error"] for f in tried if key in f]
-        if not there:
+        if not there or len(own) < 2:
             continue
         goal = 10 * max(1e-16, statistics.median(there))
         slope, count = needed(own, goal)
@@ -272,6 +282,28 @@ def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list
     return found
 
 
+class Found:
+    """What was found so far, in a file: rows of the regressor by experiment and videos, fits by experiment and seed."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.rows: dict[str, list[dict[str, Any]]] = {"learned": [], "fits": []}
+        if file.exists():
+            self.rows = json.loads(file.read_text())
+
+    def put(self, kind: str, row: dict[str, Any]) -> None:
+        """In place of the row of the same name."""
+
+        def name(row: dict[str, Any]) -> tuple[int, int]:
+            return EXPERIMENTS.index(row["experiment"]), row["videos" if kind == "learned" else "seed"]
+
+        rows = [each for each in self.rows[kind] if name(each) != name(row)] + [row]
+        self.rows[kind] = sorted(rows, key=name)
+        self.file.write_text(json.dumps(self.rows, indent=1) + "\n")
+        text = table(self.rows["learned"], self.rows["fits"])
+        self.file.with_suffix(".md").write_text("# Learned baselines\n\n" + text)
+
+
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiment", choices=EXPERIMENTS, action="append", help="only these")
@@ -279,23 +311,24 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="keep the videos here")
     parser.add_argument("--out", type=Path, default=FOLDER / "results")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of videos to learn from, instead of the usual")
+    parser.add_argument("--batches", type=int, help="at least so many for each, instead of the usual")
+    parser.add_argument("--only", choices=("fits", "learning"), help="leave the other out")
     chosen = parser.parse_args(given)
     effort = QUICK if chosen.quick else WHOLE
-    effort = effort._replace(sizes=tuple(chosen.sizes or effort.sizes))
+    sizes = tuple(chosen.sizes or effort.sizes)
+    batches = chosen.batches or effort.batches
+    effort = effort._replace(sizes=sizes, drawn=max(effort.drawn, *sizes), batches=batches)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    kept = chosen.out / "learned-baselines.json"
-    found: dict[str, list[dict[str, Any]]] = {"learned": [], "fits": []}
-    names = chosen.experiment or EXPERIMENTS
-    if kept.exists():  # what was found of other experiments stays
-        before = json.loads(kept.read_text())
-        found = {key: [r for r in before[key] if r["experiment"] not in names] for key in found}
-    for name in names:
-        found["fits"] += [searched(name, FIRST + k, effort, chosen.quick) for k in range(effort.seeds)]
+    found = Found(chosen.out / "learned-baselines.json")
+    for name in chosen.experiment or EXPERIMENTS:
+        for k in range(effort.seeds if chosen.only != "learning" else 0):
+            found.put("fits", searched(name, FIRST + k, effort, chosen.quick))
+        if chosen.only == "fits":
+            continue
         with tempfile.TemporaryDirectory() as place:
-            found["learned"] += learned(name, effort, chosen.data or Path(place), chosen.quick)
-        kept.write_text(json.dumps(found, indent=1) + "\n")
-        kept.with_suffix(".md").write_text("# Learned baselines\n\n" + table(found["learned"], found["fits"]))
-    print(table(found["learned"], found["fits"]))
+            for row in learned(name, effort, chosen.data or Path(place), chosen.quick):
+                found.put("learned", row)
+    print(found.file.with_suffix(".md").read_text())
 
 
 if __name__ == "__main__":

@@ -173,6 +173,7 @@ def crowd(**settings):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_bodies_of_a_world_touch_those_of_their_own_scene():
     world, given = crowd()
     how = {"dt": 1e-4, "steps": 20}

@@ -86,6 +86,13 @@ class Worlds:
         tape.backward(self.loss)
         return tape
 
+    def slopes(self):
+        """Gradients of the last run, by what it began with."""
+        model, start = self.model, self.states[0]
+        place, speed = (start.joint_q, start.joint_qd) if self.name == "pendulum" else (start.body_q, start.body_qd)
+        arrays = {"body_mass": model.body_mass, "body_inv_mass": model.body_inv_mass, "place": place, "velocity": speed}
+        return {where: array.grad.numpy() for where, array in arrays.items() if array.grad is not None}
+
     def seconds(self):
         run = self.both if self.grad else self.forward
         first = run()
@@ -116,9 +123,9 @@ def main() -> None:
             worlds = Worlds(name, given.count, given.steps, grad)
             spent = worlds.seconds()
             what = "forward and backward" if grad else "forward"
-            slope = worlds.model.body_mass.grad.numpy() if grad else np.zeros(1)
-            print(f"{name}, {what}: {1e3 * spent:.0f} ms, {given.count / spent:.0f} rollouts / s, "
-                  f"d/dmass {slope.min():.3g} to {slope.max():.3g}", flush=True)  # fmt: skip
+            print(f"{name}, {what}: {1e3 * spent:.0f} ms, {given.count / spent:.0f} rollouts / s", flush=True)
+            for where, slopes in worlds.slopes().items() if grad else ():
+                print(f"    slopes by {where}: up to {np.abs(slopes).max():.3g}", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,3 +34,12 @@ def toy_registry():
     registry.install(fitting_toys.ToyPlugin(), "toys")
     with use_registry(registry):
         yield registry
+
+
+@pytest.fixture
+def cluster():
+    """The address of a Ray cluster of two nodes on this machine."""
+    from ray_nodes import two_nodes
+
+    with two_nodes() as address:
+        yield address

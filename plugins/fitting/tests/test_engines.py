@@ -5,11 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import signal
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -93,48 +89,6 @@ def test_errors_of_tasks_are_raised(work):
         engine_of("local", address="auto")
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
-@pytest.fixture
-def cluster(work):
-    """Two nodes of one core each on this machine: a head, and a second raylet that joins it."""
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'diffloom-fitting[ray]'")
-    script, port = Path(sys.executable).parent / "ray", free_port()
-    address = f"127.0.0.1:{port}"
-    common = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
-    env = {**os.environ, "RAY_DISABLE_IMPORT_WARNING": "1"}
-    nodes = []
-    try:
-        for how in (["--head", f"--port={port}", "--include-dashboard=false"], [f"--address={address}"]):
-            nodes.append(subprocess.Popen([script, "start", *how, *common], env=env, start_new_session=True,
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))  # fmt: skip
-            wait_for_nodes(ray, address, len(nodes))
-        yield address
-    finally:
-        for node in reversed(nodes):
-            os.killpg(node.pid, signal.SIGTERM)
-        for node in nodes:
-            node.wait(60)
-
-
-def wait_for_nodes(ray, address, count):
-    for _ in range(120):
-        try:
-            ray.init(address=address, log_to_driver=False)
-            alive = sum(node["Alive"] for node in ray.nodes())
-            ray.shutdown()
-            if alive == count:
-                return
-        except (ConnectionError, ValueError):
-            ray.shutdown()
-        time.sleep(1.0)
-    raise AssertionError(f"{count} nodes did not come up")
-
-
 def without_clocks(outcome):
     """An outcome but for what the clock and the process say."""
     timed = ("seconds", "processor_seconds", "compile_seconds", "seconds_by_part", "peak_memory_bytes")
@@ -143,7 +97,7 @@ def without_clocks(outcome):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_sweep_on_two_nodes_with_a_killed_worker(cluster, work, tmp_path, monkeypatch):
+def test_a_sweep_on_two_nodes_with_a_killed_worker(work, cluster, tmp_path, monkeypatch):
     """Every outcome is that of the local engine; the killed fit ran again; a second sweep runs nothing."""
     import ray
 

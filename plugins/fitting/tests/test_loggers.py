@@ -6,31 +6,16 @@ import csv
 import json
 
 import pytest
+from chain_file import CHAIN
 from click.testing import CliRunner
 
 from diffloom.plugins import get_logger, loggers
 from diffloom_fitting.loggers.logger import figures
 from diffloom_fitting.run_folder.history import read_history
 
-EXPERIMENT = """
-title = "A chain"
-[model]
-name = "springs"
-positions = [[0, 0.5, 0], [0.4, 0.5, 0], [0.8, 0.5, 0]]
-springs = [[0, 1], [1, 2]]
-on_ground = false
-[params]
-rest_length = 0.2
-[time]
-dt = 2e-3
-steps = 40
-[camera]
-distance = 3
-size = [16, 16]
-[renderer]
-name = "softras"
-[target]
-rate = 50
+EXPERIMENT = (
+    CHAIN
+    + """
 [truth]
 stiffness = 120.0
 velocity = [0.2, 0.0, 0.0]
@@ -42,6 +27,7 @@ start = [0.0, 0.0, 0.0]
 optimiser = "gauss_newton"
 iterations = 3
 """
+)
 
 
 @pytest.fixture
@@ -76,7 +62,7 @@ def test_the_table_has_every_iteration(run):
 
 
 def test_tensorboard_reads_what_was_written(run):
-    pytest.importorskip("tensorboard", reason="pip install 'diffloom-fitting[tensorboard]'")
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed: `make test-services`")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     folder, history = run("tensorboard")
@@ -89,8 +75,8 @@ def test_tensorboard_reads_what_was_written(run):
 
 
 def test_mlflow_reads_what_was_written(run, monkeypatch):
-    pytest.importorskip("mlflow", reason="pip install 'diffloom-fitting[mlflow]'")
-    pytest.importorskip("sqlalchemy", reason="pip install 'diffloom-fitting[mlflow]'")
+    pytest.importorskip("mlflow", reason="MLflow is not installed: `make test-services`")
+    pytest.importorskip("sqlalchemy", reason="MLflow is not installed: `make test-services`")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     from mlflow.tracking import MlflowClient
 

@@ -12,12 +12,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import BatchError, InputError
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_fitting.motion import Clip, MotionProblem, MotionStage, Own, Recording, Rules, Shared, fit_motion, score
 from diffloom_fitting.motion.files import load_motion
-from diffloom_fitting.motion.gauss_newton import Setting, linearised, step_of
+from diffloom_fitting.motion.gauss_newton import Setting, differences, linearised, step_of
 from diffloom_fitting.motion.rotations import between, from_vector, product, rotated, to_vector
 from diffloom_fitting.motion.starts import flight_frames, starts_of
 
@@ -116,6 +116,33 @@ def test_own_starts_are_taken_out_clip_by_clip(tosses: list[Clip]) -> None:
     whole += 1e-2 * np.diag(np.diag(whole))
     expected = -np.linalg.solve(whole, np.concatenate([at.a, at.d.reshape(-1)]))
     np.testing.assert_allclose(np.concatenate([dz, dy.reshape(-1)]), expected, rtol=1e-6)
+
+
+def test_columns_side_by_side_are_those_of_one_after_the_other(
+    tosses: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = Rules(KNOWN, SUBSTEPS, 0.05, own=Own({"velocity": 0.02, "orientation": 0.1}, noise=1e-3))
+    problem, names = MotionProblem(cube(), tosses[:3], rules), ("friction", "scale", "centre_of_mass")
+    setting = Setting(tuple(shared(*names)), frames=24)
+    place = problem, setting, problem.groups[0], np.full(5, 0.1), np.full((3, 6), 0.05)
+    simulated: list[int] = []
+
+    def spy(model: object, params: object, **how: object) -> object:
+        simulated.append(1)
+        return simulate(model, params, **how)
+
+    monkeypatch.setattr("diffloom_fitting.motion.problem.simulate", spy)
+    together = differences(*place)
+    assert len(simulated) == 1, "22 places, one call"
+
+    def refused(*given: object, **how: object) -> None:
+        raise BatchError("this model runs alone")
+
+    monkeypatch.setattr(torch, "vmap", lambda *given, **how: refused)
+    alone = differences(*place)
+    assert len(simulated) == 1 + 22
+    assert torch.equal(together, alone)
+    assert (together.abs().amax(dim=(1, 2, 3)) > 0.0).all(), "every unknown shows"
 
 
 def test_an_outlier_pulls_less_under_a_robust_loss(tosses: list[Clip]) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import io
 import json
+import math
 import os
 import random
 import subprocess
@@ -19,7 +20,7 @@ from diffloom_fitting.optimisers import Progress
 from diffloom_fitting.run_folder import FolderError, RunFolder, read_checkpoint, read_history, write_checkpoint
 from diffloom_fitting.run_folder.checkpoint import previous
 from diffloom_fitting.run_folder.history import append_record
-from diffloom_fitting.sweeps.case import _checksum, read_outcome
+from diffloom_fitting.sweeps.case import _checksum, keep_outcome, read_outcome
 
 SEED = 20
 
@@ -195,6 +196,13 @@ def test_tampered_outcomes_of_a_sweep_are_run_again(tmp_path):
         kept.write_text(content)
         assert read_outcome(kept) is None
     assert read_outcome(tmp_path / "nowhere.json") is None
+
+
+def test_an_outcome_is_told_as_it_will_be_read(tmp_path):
+    kept = tmp_path / "sweep" / "seed1.json"
+    told = keep_outcome(kept, {"loss": 0.5, "size": (8, 8), "verdict": {"spread": (1.0, math.nan)}})
+    assert told["size"] == [8, 8]
+    assert json.dumps(told) == json.dumps(read_outcome(kept))
 
 
 @pytest.fixture

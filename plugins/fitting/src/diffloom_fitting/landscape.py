@@ -95,21 +95,28 @@ def evaluate_grid(
 ) -> Grid:
     """The loss at each grid point, other unknowns at their truth or start."""
     check_axes(experiment, axes)
+    losses = np.full([len(axis.values) for axis in axes], np.inf)
+    waiting: list[tuple[int, ...]] = []
+    for index in watch(list(np.ndindex(losses.shape))):
+        waiting.append(index)
+        if len(waiting) == MOST_PLACES or index == tuple(n - 1 for n in losses.shape):
+            for point, loss in zip(waiting, losses_at(experiment, axes, waiting), strict=True):
+                losses[point] = loss
+            waiting.clear()
+    return Grid(tuple(axes), losses)
+
+
+def losses_at(experiment: Experiment, axes: Sequence[Axis], points: Sequence[tuple[int, ...]]) -> list[float]:
+    """The losses at some points of a grid."""
     layout = experiment.layout
     base: dict[str, Tensor] = {s.name: experiment.target.truth.get(s.name, s.start) for s in layout.slots}
-    objective = experiment.objective()
-    losses = np.full([len(axis.values) for axis in axes], np.inf)
-    waiting: list[tuple[tuple[int, ...], Tensor]] = []
-    for index in watch(list(np.ndindex(losses.shape))):
+    places = []
+    for index in points:
         here = dict(base)
         for axis, i in zip(axes, index, strict=True):
             here[axis.name] = torch.tensor(axis.values[i], dtype=layout.dtype)
-        waiting.append((index, layout.encode(here)))
-        if len(waiting) == MOST_PLACES or index == tuple(n - 1 for n in losses.shape):
-            for (place, _), seen in zip(waiting, objective.values_at([z for _, z in waiting]), strict=True):
-                losses[place] = seen.value
-            waiting.clear()
-    return Grid(tuple(axes), losses)
+        places.append(layout.encode(here))
+    return [seen.value for seen in experiment.objective().values_at(places)]
 
 
 def write_landscape(folder: Path, experiment: Experiment, grid: Grid, level: float | None = None) -> tuple[Path, Path]:

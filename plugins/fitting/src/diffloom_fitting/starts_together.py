@@ -38,7 +38,7 @@ class StartsTogether:
             return advance(self._experiment, state)
         lap = Lap()
         ahead, record = self._next(state.task)
-        found = _after(self._before, ahead, self._tasks)
+        found = after(self._before, ahead, self._tasks)
         spent = lap.seconds
         since = 0.0 if found.iteration == -1 else state.seconds[0] + spent
         return (
@@ -77,7 +77,7 @@ class StartsTogether:
             state = FitState(self._experiment.start(task.start), task=number)
             while state.task == number and not state.finished:
                 state, record = advance(self._experiment, state, ask)
-                self._told[number].append((_without_residuals(state), record))
+                self._told[number].append((without_residuals(state), record))
 
         return search
 
@@ -91,14 +91,14 @@ class StartsTogether:
         return told.popleft()
 
 
-def _without_residuals(state: FitState) -> FitState:
+def without_residuals(state: FitState) -> FitState:
     """Without the residuals, which can be had again."""
     if state.progress is None:
         return state
     return replace(state, progress=replace(state.progress, residuals=None))
 
 
-def _after(before: FitState, ahead: FitState, following: list[Task]) -> FitState:
+def after(before: FitState, ahead: FitState, following: list[Task]) -> FitState:
     """A state of a start that was followed by itself, as it is after those before it."""
     found = replace(ahead, total=before.total + ahead.total, outcomes=(*before.outcomes, *ahead.outcomes))
     best = best_outcome(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diffloom_fitting.commands.options import Options, experiment_options
+from diffloom_fitting.commands.options import Options, Workers, engine_options, experiment_options
 
 
 @click.command()
@@ -22,8 +22,10 @@ from diffloom_fitting.commands.options import Options, experiment_options
 @click.option("--log", "spaced", is_flag=True, help="Space the grid by equal factors.")
 @click.option("--profile", "profiled", is_flag=True, help="Fit FILE, then the other unknowns anew at each point.")
 @click.option("--out", type=click.Path(), help="Folder (default: landscapes/<file's name>).")
+@engine_options
 def landscape(
     file: str, options: Options, over: tuple[str, ...], spaced: bool, profiled: bool, out: str | None,
+    workers: Workers,
 ) -> None:  # fmt: skip
     """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it.
 
@@ -37,8 +39,11 @@ def landscape(
 
     if len(over) > 2:
         raise click.UsageError(f"--over: got {len(over)} parameters; expected one or two")
+    if profiled and not workers.alone:
+        raise click.UsageError("--profile fits from point to point, in this process; leave out --engine and --jobs")
     axes = [Axis.parse(text, spaced) for text in over]
-    experiment = build_experiment(options.load(file))
+    loaded = options.load(file)
+    experiment = build_experiment(loaded)
     level = None
     if profiled:
         from diffloom_fitting.fits import run_fit
@@ -48,6 +53,13 @@ def landscape(
         found, level, between = judged.grid, judged.level, judged.interval()
         if between is not None:
             click.echo(f"95 % of {axes[0].name}: {between[0]:.6g} to {between[1]:.6g}")
+    elif not workers.alone:
+        from diffloom_fitting.shared_out import Sent, grid_on
+
+        def told(done: int, of: int) -> None:
+            click.echo(f"{done} of {of} points")
+
+        found = grid_on(workers.start(), Sent.of(loaded), experiment, axes, told)
     else:
         found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
     folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem

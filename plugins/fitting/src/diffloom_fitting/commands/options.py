@@ -42,6 +42,11 @@ class Workers:
     jobs: int = 1
     address: str | None = None
 
+    @property
+    def alone(self) -> bool:
+        """Whether this process does the work itself."""
+        return self.engine == "local" and self.jobs <= 1 and self.address is None
+
     def start(self) -> Engine:
         """The engine."""
         from diffloom_fitting.engines import engine_of

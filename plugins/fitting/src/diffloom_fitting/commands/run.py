@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diffloom_fitting.commands.options import Options, experiment_options
+from diffloom_fitting.commands.options import Options, Workers, engine_options, experiment_options
 
 if TYPE_CHECKING:
+    from diffloom_fitting.engines import Engine
     from diffloom_fitting.experiment import Experiment
     from diffloom_fitting.result import Result
     from diffloom_fitting.run_folder import RunFolder
@@ -36,14 +37,15 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
 @click.option("--view", is_flag=True, help="Watch the fit in 3D, in a browser (needs diffloom[viewer]).")
 @click.option("--log", "logs", multiple=True, metavar="NAME", help="Also tell a logger: csv, tensorboard or mlflow.")
+@engine_options
 def run(
     file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
-    view: bool, logs: tuple[str, ...],
+    view: bool, logs: tuple[str, ...], workers: Workers,
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video, or to the motion of its [recording].
 
     Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
-    found; --resume FOLDER goes on.
+    found; --resume FOLDER goes on. With --jobs or --engine the starts of an experiment that has several are shared out.
     """
     from diffloom.cli.start import importing, keep_freed_memory
 
@@ -61,6 +63,8 @@ def run(
     if file is not None and run_recorded(file, options, out):
         return
     if resume is not None:
+        if not workers.alone:
+            raise click.UsageError("--resume goes on in this process; leave out --engine, --jobs and --address")
         if options != Options() or out or overwrite:
             raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
         folder, experiment = RunFolder(Path(resume)), None
@@ -80,7 +84,10 @@ def run(
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
         clear_run(place, overwrite)
         folder = RunFolder.create(place, loaded)
-    result = carry_out(folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs)
+    result = carry_out(
+        folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs,
+        engine=None if workers.alone else workers.start(),
+    )  # fmt: skip
     if result.interrupted:
         raise SystemExit(130)
 
@@ -111,10 +118,11 @@ def clear_run(place: Path, overwrite: bool) -> None:
 
 def carry_out(
     folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
-    report: bool = True, view: bool = False, logs: Sequence[str] = (),
+    report: bool = True, view: bool = False, logs: Sequence[str] = (), engine: Engine | None = None,
 ) -> Result:  # fmt: skip
     """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. view: show
-    it meanwhile, and afterwards until Ctrl-C. logs: names of loggers that are told too."""
+    it meanwhile, and afterwards until Ctrl-C. logs: names of loggers that are told too. engine: where several starts
+    run."""
     from rich.console import Console
 
     from diffloom_fitting.console import result_table, watcher
@@ -151,6 +159,12 @@ def carry_out(
                 live.observe(here, record)
             told.record(record)
 
+        if engine is not None and experiment.starts:
+            from diffloom_fitting.shared_out import Sent, starts_on
+
+            for state, record in starts_on(engine, Sent.of(loaded), experiment):
+                observe(state, record)
+                history.append(record)
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
         told.end(result)
     for line in verdict_lines(result):

@@ -2,7 +2,8 @@
 
 With the Jacobian J_c of clip c by the shared unknowns and K_c by its own, the normal equations have the shape of an
 arrow. The own unknowns are taken out clip by clip (Schur's complement), so that their number costs only time in
-proportion: three simulations of all clips a column, whichever clip a column belongs to.
+proportion: two simulations of all clips a column, whichever clip a column belongs to. Columns are simulated side by
+side, as scenes of one batch.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.interfaces import BatchError, SimulationError
 from diffloom_fitting.motion.clips import Array
 from diffloom_fitting.motion.problem import Group, MotionProblem
 from diffloom_fitting.motion.unknowns import Shared, values_at
 
 ROBUST = ("squares", "huber", "cauchy")
+#: Places that are simulated at once.
+MOST_PLACES = 32
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def loss_at(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> flo
     total = 0.0
     with torch.no_grad():
         for group in problem.groups:
-            rows = _rows(problem, setting, group, z, y)
+            rows = _rows(problem, setting, group, torch.tensor(z), torch.tensor(y))
             total += float(frame_weights(rows, setting)[0].sum())
     return total / len(problem.clips)
 
@@ -88,20 +92,30 @@ def linearised(problem: MotionProblem, setting: Setting, z: Array, y: Array) -> 
     )  # fmt: skip
     with torch.no_grad():
         for group in problem.groups:
-            rows = _rows(problem, setting, group, z, y)
+            rows = _rows(problem, setting, group, torch.tensor(z), torch.tensor(y))
             loss, weight = frame_weights(rows, setting)
             found.loss += float(loss.sum()) / clips
             flat = (rows * weight).reshape(len(rows), -1).numpy()
-
-            def column(dz: Array, dy: Array, group: Group = group, weight: Tensor = weight) -> Array:
-                ahead = _rows(problem, setting, group, z + dz, y + dy)
-                behind = _rows(problem, setting, group, z - dz, y - dy)
-                slope = ((ahead - behind) * weight).reshape(len(ahead), -1) / (2.0 * setting.width)
-                return np.asarray(slope.numpy())
-
-            steps = setting.width * np.eye(m + o)
-            _add(found, group.rows, flat, [column(step[:m], step[m:]) for step in steps], m)
+            slopes = (differences(problem, setting, group, z, y) * weight).flatten(2) / (2.0 * setting.width)
+            _add(found, group.rows, flat, list(slopes.numpy()), m)
     return found
+
+
+def differences(problem: MotionProblem, setting: Setting, group: Group, z: Array, y: Array) -> Tensor:
+    """(unknowns, n, rows, numbers): what a group's residuals change by from a width behind to a width ahead, along each
+    of the shared unknowns, then of its clips' own."""
+    steps = setting.width * np.eye(len(z) + y.shape[1])
+    steps = np.concatenate([steps, -steps])
+    shared, own = torch.tensor(z + steps[:, : len(z)]), torch.tensor(y + steps[:, None, len(z) :])
+
+    def at(z: Tensor, y: Tensor) -> Tensor:
+        return _rows(problem, setting, group, z, y)
+
+    try:
+        ahead, behind = torch.vmap(at, chunk_size=MOST_PLACES)(shared, own).chunk(2)
+    except (BatchError, SimulationError):  # one by one it runs, or it is known what went wrong
+        ahead, behind = torch.stack([at(*place) for place in zip(shared, own, strict=True)]).chunk(2)
+    return ahead - behind
 
 
 def _add(found: Linear, rows: list[int], flat: Array, columns: list[Array], m: int) -> None:
@@ -138,7 +152,7 @@ def step_of(at: Linear, damping: float) -> tuple[Array, Array]:
     return dz, -Dd - np.einsum("com,m->co", BD, dz)
 
 
-def _rows(problem: MotionProblem, setting: Setting, group: Group, z: Array, y: Array) -> Tensor:
-    values = {**setting.known, **values_at(setting.shared, torch.tensor(z))}
-    own = torch.tensor(y[group.rows]) if y.shape[1] else None
+def _rows(problem: MotionProblem, setting: Setting, group: Group, z: Tensor, y: Tensor) -> Tensor:
+    own = y[group.rows] if y.shape[1] else None
+    values = {**setting.known, **values_at(setting.shared, z)}
     return problem.residuals(group, values, own, setting.frames, setting.flight)

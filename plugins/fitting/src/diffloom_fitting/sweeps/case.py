@@ -114,13 +114,16 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
 
 def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
-    """Write an outcome to its place; the outcome."""
+    """Write an outcome to its place; the outcome as it is read from there."""
     from diffloom_fitting.run_folder.writing import explained, write_text
 
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)
-    write_text(kept, json.dumps({"sha256": _checksum(data), "outcome": data}) + "\n")
-    return data
+    text = json.dumps({"sha256": _checksum(data), "outcome": data})
+    write_text(kept, text + "\n")
+    # JSON turns tuples into lists: what is told now is what a sweep that goes on will be told.
+    outcome: dict[str, Any] = json.loads(text)["outcome"]
+    return outcome
 
 
 def read_outcome(kept: Path) -> dict[str, Any] | None:
