@@ -71,7 +71,7 @@ def test_keys_are_found_as_they_stand_in_a_file():
     assert explained("stages.0.optimiser") == explained("stages.optimiser")
     assert "default none: it must be given" in explained("time.dt")
     assert "more than 0" in explained("time.dt")
-    assert "keys dt, steps, duration, integrator, gradient" in explained("time")
+    assert "keys dt, steps, duration, integrator, windows, gradient" in explained("time")
 
 
 def test_a_bare_name_is_looked_up_everywhere():

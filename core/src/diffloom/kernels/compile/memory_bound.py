@@ -29,7 +29,7 @@ from .notices import compiling, counted
 Made = TypeVar("Made")
 
 #: What compiling may add to a process before children do it [MB]; ``DIFFLOOM_COMPILE_MEMORY`` says otherwise.
-MOST_KEPT = 500.0
+MOST_KEPT = 400.0
 #: From here on each program's garbage is looked for at once: left for later it holds twice the memory that it fills
 #: [MB]. A first fit compiles less than that and does not take the time.
 FEW = 150.0
