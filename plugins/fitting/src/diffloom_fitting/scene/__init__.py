@@ -8,8 +8,9 @@ from diffloom_fitting.scene.orbit import Orbit
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.policy import Observation, Policy, Sinusoids
 from diffloom_fitting.scene.rollouts import Rollouts
-from diffloom_fitting.scene.scene import Rollout, Scene, View, coordinates
+from diffloom_fitting.scene.scene import Scene, View, coordinates
 from diffloom_fitting.scene.sensor import Sensor
+from diffloom_fitting.scene.simulating import Rollout
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [

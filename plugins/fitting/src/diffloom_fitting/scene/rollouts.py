@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import NoGradient, Params, Trajectory
-from diffloom_fitting.scene.scene import Rollout, Scene
+from diffloom_fitting.scene.scene import Scene
+from diffloom_fitting.scene.simulating import Rollout
 
 #: How many are kept beside the last one with gradient: those of the start and the end of a fit, and of what came last.
 KEPT = 4

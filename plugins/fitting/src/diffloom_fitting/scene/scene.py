@@ -21,7 +21,6 @@ from diffloom.interfaces import (
     Model,
     Params,
     Renderer,
-    State,
     StoreAll,
     Surface,
     Trajectory,
@@ -30,17 +29,17 @@ from diffloom.interfaces.errors import nearest
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.checks import checked_fields
 from diffloom_fitting.scene.device import check_device, moved
+from diffloom_fitting.scene.drawing import drawn, exposure, outlined
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.placement import camera_of
 from diffloom_fitting.scene.policy import Policy
-from diffloom_fitting.scene.projection import bent, by_rows, projected, through_lens
-from diffloom_fitting.scene.response import averaged, over, responded
+from diffloom_fitting.scene.projection import through_lens
+from diffloom_fitting.scene.response import averaged
 from diffloom_fitting.scene.sensor import SENSED, shutter_times
-from diffloom_fitting.scene.sizes import sized
+from diffloom_fitting.scene.simulating import Rollout, control_with, given_control, rolled_out
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
-from diffloom_fitting.scene.windows import begun, in_windows, own_values, plain_name, window_number
+from diffloom_fitting.scene.windows import plain_name, window_number
 
-CONTROL = "control."
 #: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
 KEPT_CAMERAS = 16
 
@@ -57,15 +56,6 @@ class View:
     times: Tensor
     control: Control = field(default_factory=Control)
     outline: Tensor | None = None
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """The saved states, what they were simulated with, and the control of every step."""
-
-    trajectory: Trajectory
-    params: Params
-    control: Control
 
 
 @renamed_arguments(look="appearance")
@@ -167,7 +157,7 @@ class Scene:
         return {}
 
     @cached_property
-    def _rest(self) -> Tensor:
+    def rest_shape(self) -> Tensor:
         """(vertices, 3): where patterns are laid on, with the known values, so that they stay put while a pose is
         sought."""
         return self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
@@ -177,7 +167,7 @@ class Scene:
         """Of the last times at which it was looked through."""
         return {}
 
-    def _camera(self, places: Mapping[str, Tensor], times: Tensor) -> Camera:
+    def camera_at(self, places: Mapping[str, Tensor], times: Tensor) -> Camera:
         """At ``times`` of the simulation [s]. places: what is sought of it."""
         view = self.viewpoint
         own = {k: v for k, v in places.items() if k not in SENSED}
@@ -230,57 +220,15 @@ class Scene:
 
     def rollout(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None) -> Rollout:
         """The same, with the control that drove it."""
-        from diffloom.simulation import simulate
-
-        params, chosen = self.params_with(values), self.gradient if gradient is None else gradient
-        if self.breaks:
-            return self._rollout_in_windows(values, save, chosen)
-        if self.policy is not None and self.policy.observe is not None and save[-1] > 0:
-            from diffloom_fitting.control.closed_loop import Loop
-
-            trajectory, made = Loop(self, tuple(save), chosen).run(values)
-            given = {name: value[: save[-1]] for name, value in self.given_control(values).items()}
-            return Rollout(trajectory, params, Control({**given, **made}))
-        control = self.control_with(values, save[-1])
-        trajectory = simulate(
-            self.model, params, dt=self.dt, steps=save[-1], save=tuple(save), integrator=self.integrator,
-            gradient=chosen, control=control,
-        )  # fmt: skip
-        return Rollout(trajectory, params, control)
-
-    def _rollout_in_windows(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
-        from diffloom.simulation import simulate
-
-        control = self.control_with(values, save[-1])
-
-        def window(number: int, state: State | None, steps: tuple[int, ...]) -> Trajectory:
-            own, first = own_values(values, number), (0, *self.breaks)[number - 1]
-            params = self.params_with({**values, **own})
-            rows = Control({name: value[first : first + steps[-1]] for name, value in control.items()})
-            return simulate(
-                self.model, params, dt=self.dt, steps=steps[-1], save=steps, integrator=self.integrator,
-                gradient=gradient, control=rows, state=None if state is None else begun(self.model, params, own, state),
-            )  # fmt: skip
-
-        trajectory = in_windows(self.breaks, save, window, self.dt)
-        return Rollout(trajectory, self.params_with({**values, **own_values(values, 1)}), control)
+        return rolled_out(self, values, save, self.gradient if gradient is None else gradient)
 
     def given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
-        rows = dict(self.control.items())
-        for key, value in values.items():
-            if key.startswith(CONTROL):
-                name = key.removeprefix(CONTROL)
-                rows[name] = value.expand(self.steps, *self.model.spec(name).full_shape(self.model.axes))
-        return rows
+        return given_control(self, values)
 
     def control_with(self, values: Mapping[str, Tensor], steps: int) -> Control:
         """The control for the first ``steps`` steps: given, sought or, open loop, made by the policy."""
-        rows = self.given_control(values)
-        if self.policy is not None and steps > 0:
-            # All rows are made and then cut, so that a shorter horizon sees the very same controls.
-            rows |= self.policy.control(values, self.dt, self.steps, self.dtype)
-        return Control({name: value[:steps].to(self.device) for name, value in rows.items()})
+        return control_with(self, values, steps)
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
@@ -288,35 +236,21 @@ class Scene:
     ) -> tuple[Image, Tensor]:  # fmt: skip
         """Images of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
         several, and the vertices drawn, (frames, vertices, 3) [m]. Images are handed over on the CPU."""
-        surface, camera, subframes = self._exposure(trajectory, params, values, sampling)
-        image = self._drawn(surface, camera, values, outputs)
+        surface, camera, subframes = exposure(self, trajectory, params, values, sampling)
+        image = drawn(self, surface, camera, values, outputs)
         return (image if subframes == 1 else averaged(image, subframes)), surface.vertices
 
     def draw_surface(self, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
         """Images of a surface of the model, by a camera of which nothing is sought. times: of its frames [s]."""
-        return self._drawn(surface, self._camera({}, times), {}, outputs)
-
-    def _drawn(self, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]) -> Image:
-        sensor, places = self.viewpoint.sensor, self._of_camera(values)
-        distortion = sensor.value("distortion", places, self.dtype)
-        if distortion is not None:
-            surface = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(self.device)))
-        coloured = self.appearance.apply(surface, self._rest, values.get("appearance.colour"))
-        image = moved(on_black(self.renderer).render(coloured, camera, self.lights, outputs), "cpu")
-        if image.rgba is None:
-            return image
-        return replace(image, rgba=over(responded(image.rgba, sensor, places), self.behind))
+        return drawn(self, surface, self.camera_at({}, times), {}, outputs)
 
     def outline(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None = None
     ) -> Tensor:
         """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
-        surface, camera, subframes = self._exposure(trajectory, params, values, sampling)
-        distortion = self.viewpoint.sensor.value("distortion", self._of_camera(values), self.dtype)
-        places = projected(camera, surface.vertices, None if distortion is None else distortion.to(self.device)).cpu()
-        return places if subframes == 1 else places.unflatten(0, (-1, subframes)).mean(dim=1)
+        return outlined(self, trajectory, params, values, sampling)
 
-    def _of_camera(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def of_camera(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What is sought of its camera and sensor, by their own names."""
         prefix = camera_prefix(next(iter(self.viewpoints)))
         return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
@@ -324,31 +258,10 @@ class Scene:
     def exposed(self, times: Tensor, values: Mapping[str, Tensor]) -> Tensor:
         """When the camera sees what frames at ``times`` [s] of the simulation show: those, or several for each where it
         exposes for a while, row by row, or at another time."""
-        view, places = self.viewpoint, self._of_camera(values)
+        view, places = self.viewpoint, self.of_camera(values)
         found, subframes, rows = shutter_times(view.sensor, places, times, view.time_offset)
         # A frame at the start is exposed from before it; there the scene stands still.
         return found.clamp(0.0, self.steps * self.dt) if subframes > 1 or rows else found
-
-    def _exposure(
-        self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
-    ) -> tuple[Surface, Camera, int]:
-        """The surface as it is exposed, the camera, and how many subframes a frame has."""
-        view, places = self.viewpoint, self._of_camera(values)
-        surface, times, subframes, rows = self.model.surface(trajectory, params), trajectory.times, 1, False
-        if sampling is not None:
-            surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times).detach()
-            _, subframes, rows = shutter_times(view.sensor, places, times, 0.0)
-        size = values.get("appearance.size")
-        if size is not None:
-            surface = replace(surface, vertices=sized(surface.vertices, surface.faces, size.to(self.device)))
-        if rows:
-            times = times.unflatten(0, (-1, 2)).mean(dim=1)
-        camera = self._camera(places, times)
-        if rows:
-            distortion = view.sensor.value("distortion", places, self.dtype)
-            pairs = surface.vertices.unflatten(0, (-1, 2))
-            surface = replace(surface.frames(slice(None, None, 2)), vertices=by_rows(camera, pairs, distortion))
-        return surface, camera, subframes
 
     def states(self, trajectory: Trajectory, sampling: Sampling, frames: int) -> Tensor:
         """(frames, nodes, dq): the states at the frames, their mean where a frame is exposed for a while."""
@@ -380,28 +293,6 @@ class Scene:
 def camera_prefix(label: str) -> str:
     """What the names of a camera's place begin with, such as "camera.side."."""
     return f"camera.{label}." if label else "camera."
-
-
-def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
-    """A surface of ``saved`` states at the sampling's frames; whatever does not change stays as it is."""
-
-    def between(value: Tensor, dims: int) -> Tensor:
-        return sampling.between(value) if value.dim() == dims and value.shape[0] == saved else value
-
-    colours, texture = surface.colours, surface.texture
-    if colours is not None:
-        colours = between(colours, 3)
-    if texture is not None:
-        texture = replace(texture, image=between(texture.image, 4))
-    return replace(surface, vertices=between(surface.vertices, 3), colours=colours, texture=texture)
-
-
-def on_black(renderer: Renderer) -> Renderer:
-    """The same renderer with a black background, over which an image can be laid."""
-    black = (0.0, 0.0, 0.0)
-    if tuple(renderer.background) == black:
-        return renderer
-    return replace(renderer, background=black)  # type: ignore[type-var]
 
 
 def _start(model: Model, params: Params) -> Trajectory:

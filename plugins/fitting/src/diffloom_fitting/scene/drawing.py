@@ -1,0 +1,89 @@
+"""Drawing a scene: the surface as its camera exposes it, and the images that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from diffloom.interfaces import Camera, Image, Params, Renderer, Surface, Trajectory
+from diffloom_fitting.scene.device import moved
+from diffloom_fitting.scene.frame_times import Sampling
+from diffloom_fitting.scene.projection import bent, by_rows, projected
+from diffloom_fitting.scene.response import over, responded
+from diffloom_fitting.scene.sensor import shutter_times
+from diffloom_fitting.scene.sizes import sized
+
+if TYPE_CHECKING:
+    from diffloom_fitting.scene.scene import Scene
+
+
+def drawn(
+    scene: Scene, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]
+) -> Image:
+    """Images of a surface, on the CPU, as the lens bends and the sensor answers."""
+    sensor, places = scene.viewpoint.sensor, scene.of_camera(values)
+    distortion = sensor.value("distortion", places, scene.dtype)
+    if distortion is not None:
+        surface = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(scene.device)))
+    coloured = scene.appearance.apply(surface, scene.rest_shape, values.get("appearance.colour"))
+    image = moved(on_black(scene.renderer).render(coloured, camera, scene.lights, outputs), "cpu")
+    if image.rgba is None:
+        return image
+    return replace(image, rgba=over(responded(image.rgba, sensor, places), scene.behind))
+
+
+def outlined(
+    scene: Scene, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
+) -> Tensor:
+    """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
+    surface, camera, subframes = exposure(scene, trajectory, params, values, sampling)
+    distortion = scene.viewpoint.sensor.value("distortion", scene.of_camera(values), scene.dtype)
+    places = projected(camera, surface.vertices, None if distortion is None else distortion.to(scene.device)).cpu()
+    return places if subframes == 1 else places.unflatten(0, (-1, subframes)).mean(dim=1)
+
+
+def exposure(
+    scene: Scene, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
+) -> tuple[Surface, Camera, int]:
+    """The surface as it is exposed, the camera, and how many subframes a frame has."""
+    view, places = scene.viewpoint, scene.of_camera(values)
+    surface, times, subframes, rows = scene.model.surface(trajectory, params), trajectory.times, 1, False
+    if sampling is not None:
+        surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times).detach()
+        _, subframes, rows = shutter_times(view.sensor, places, times, 0.0)
+    size = values.get("appearance.size")
+    if size is not None:
+        surface = replace(surface, vertices=sized(surface.vertices, surface.faces, size.to(scene.device)))
+    if rows:
+        times = times.unflatten(0, (-1, 2)).mean(dim=1)
+    camera = scene.camera_at(places, times)
+    if rows:
+        distortion = view.sensor.value("distortion", places, scene.dtype)
+        pairs = surface.vertices.unflatten(0, (-1, 2))
+        surface = replace(surface.frames(slice(None, None, 2)), vertices=by_rows(camera, pairs, distortion))
+    return surface, camera, subframes
+
+
+def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
+    """A surface of ``saved`` states at the sampling's frames; whatever does not change stays as it is."""
+
+    def between(value: Tensor, dims: int) -> Tensor:
+        return sampling.between(value) if value.dim() == dims and value.shape[0] == saved else value
+
+    colours, texture = surface.colours, surface.texture
+    if colours is not None:
+        colours = between(colours, 3)
+    if texture is not None:
+        texture = replace(texture, image=between(texture.image, 4))
+    return replace(surface, vertices=between(surface.vertices, 3), colours=colours, texture=texture)
+
+
+def on_black(renderer: Renderer) -> Renderer:
+    """The same renderer with a black background, over which an image can be laid."""
+    black = (0.0, 0.0, 0.0)
+    if tuple(renderer.background) == black:
+        return renderer
+    return replace(renderer, background=black)  # type: ignore[type-var]
