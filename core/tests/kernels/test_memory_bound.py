@@ -1,5 +1,6 @@
 """Compiling in a child: same code and same errors, nothing of the making kept, and nothing lost where it fails."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -155,6 +156,21 @@ def test_a_process_compiles_by_itself_until_it_has_grown(forks, monkeypatch, tmp
     for k in range(4):
         memory_bound.compiled_within_bounds(lambda: held.append(np.ones(4_000_000)), tmp_path / f"{k}.code")
     assert len(forks) == 2 and 60 < memory_bound._kept < 100  # 32 MB each; what children hold is not counted
+
+
+def test_what_was_frozen_stays_so_and_is_counted_once(monkeypatch, tmp_path):
+    counts = iter([0, 7])
+    done: list[str] = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: next(counts))
+    monkeypatch.setattr(gc, "freeze", lambda: done.append("freeze"))
+    monkeypatch.setattr(gc, "unfreeze", lambda: done.append("unfreeze"))
+    monkeypatch.setattr(memory_bound, "_frozen", False)
+    monkeypatch.setenv("DIFFLOOM_COMPILE_MEMORY", "inf")
+    (tmp_path / "stored.code").touch()
+    for name, now in (("stored", []), ("a", ["freeze", "unfreeze"]), ("b", []), ("c", [])):
+        memory_bound.compiled_within_bounds(lambda: None, tmp_path / f"{name}.code")
+        assert done == now, name
+        done.clear()
 
 
 def test_a_bound_that_is_no_number_is_explained(monkeypatch, tmp_path):

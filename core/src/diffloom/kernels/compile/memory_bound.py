@@ -18,7 +18,7 @@ import select
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,6 +37,8 @@ FEW = 150.0
 MOST_IDLE = 60
 
 _kept = 0.0
+#: Whether somebody was found to have frozen objects: counting them takes as long as they are many, so it is done once.
+_frozen = False
 
 
 def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
@@ -46,15 +48,34 @@ def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
     if stored.exists():
         return compiled()
     if _kept >= _most_kept() and _may_fork():
-        with compiling(), counted():
+        with compiling(), counted(), _few_collections():
             _in_child(compiled)
         return compiled()
     before = _resident()
-    made = compiled()
-    if _kept > FEW and gc.isenabled():
-        gc.collect()
+    with _few_collections():
+        made = compiled()
+        if _kept > FEW and gc.isenabled():
+            gc.collect()
     _kept += max(_resident() - before, 0.0)
     return made
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Compiling makes very many small objects: looking through all that was there before (torch, numba) again and
+    again for garbage took a sixth of the time."""
+    global _frozen
+    _frozen = _frozen or gc.get_freeze_count() > 0
+    thresholds, thaw = gc.get_threshold(), not _frozen
+    if thaw:
+        gc.freeze()
+    gc.set_threshold(max(thresholds[0], 20_000) if thresholds[0] else 0, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        if thaw:
+            gc.unfreeze()
 
 
 def _most_kept() -> float:
