@@ -2,6 +2,7 @@
 
 import gc
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -200,3 +201,23 @@ def test_a_script_without_a_guard_compiles_in_children_and_counts_them(tmp_path)
     )
     assert ran.stdout == "begun\n0.0 2.0 4.0 0\n"
     assert "diffloom: compiling test_script" in ran.stderr and "compiled 2 programs" in ran.stderr
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a function of the GNU C library")
+def test_what_was_freed_is_given_back():
+    probe = """
+from diffloom.kernels.compile.memory_bound import give_back, resident
+import ctypes
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+blocks = [libc.malloc(100_000) for _ in range(2_000)]
+for block in blocks:
+    ctypes.memset(block, 1, 100_000)
+for block in blocks[:-1]:
+    libc.free(block)
+held = resident()
+give_back()
+print(held - resident())
+"""
+    found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert float(found.stdout) > 150  # of 200 MB, all but one block at the end
