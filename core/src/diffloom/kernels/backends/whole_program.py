@@ -23,7 +23,7 @@ from numba import njit
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
-from numba.core.errors import new_error_context
+from numba.core.errors import new_error_context  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 

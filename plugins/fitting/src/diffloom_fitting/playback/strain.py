@@ -24,10 +24,10 @@ def strain(rest: NDArray[np.float32], now: NDArray[np.float32], faces: NDArray[n
     flat = np.abs(np.linalg.det(planar)) > 1e-18
     inverse = np.zeros_like(planar)
     inverse[flat] = np.linalg.inv(planar[flat])
-    edges = (now[..., faces[:, k], :].astype(np.float64) - now[..., faces[:, 0], :] for k in (1, 2))
-    found = np.where(flat, _largest_stretch(*edges, inverse), 0.0)
+    one, other = (now[..., faces[:, k], :].astype(np.float64) - now[..., faces[:, 0], :] for k in (1, 2))
+    found = np.where(flat, _largest_stretch(one, other, inverse), 0.0)
     around = np.bincount(faces.ravel(), minlength=len(rest))
-    each = [np.bincount(faces.ravel(), np.repeat(one, 3), len(rest)) for one in found.reshape(-1, len(faces))]
+    each = [np.bincount(faces.ravel(), np.repeat(row, 3), len(rest)) for row in found.reshape(-1, len(faces))]
     return np.reshape(each, (*now.shape[:-2], len(rest))) / np.maximum(around, 1)
 
 
