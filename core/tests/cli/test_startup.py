@@ -91,3 +91,39 @@ print(faults())
 """
     found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert int(found.stdout) < 4000  # 16 MB are 3,900 pages: asked for at most once, not twenty times
+
+
+ENDING = """
+import atexit, sys, threading, time
+from diffloom.cli.start import ending_at_once
+
+class Taken:
+    def __del__(self):
+        print("taken apart")
+
+atexit.register(print, "registered")
+kept = Taken()
+kept.itself = kept
+{before}
+with ending_at_once():
+    print("done", end="")
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "end", "code", "told"),
+    [
+        ("", "sys.exit()", 0, "doneregistered\n"),
+        ("", "sys.exit(3)", 3, "doneregistered\n"),
+        ("", "sys.exit('in words')", 1, "doneregistered\ntaken apart\n"),
+        ("", "raise ValueError", 1, "doneregistered\ntaken apart\n"),
+        ("sys.setprofile(slice)", "sys.exit()", 0, "doneregistered\ntaken apart\n"),
+        ("threading.Thread(target=lambda: (time.sleep(0.2), print(' waited'))).start()", "sys.exit()", 0,
+         "done waited\nregistered\ntaken apart\n"),
+    ],
+)  # fmt: skip
+def test_a_command_ends_at_once_with_all_that_was_registered(before, end, code, told):
+    probe = ENDING.format(before=before, end=end)
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (code, told)

@@ -1,6 +1,8 @@
 """Compiling in a child: same code and same errors, nothing of the making kept, and nothing lost where it fails."""
 
+import gc
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -157,6 +159,21 @@ def test_a_process_compiles_by_itself_until_it_has_grown(forks, monkeypatch, tmp
     assert len(forks) == 2 and 60 < memory_bound._kept < 100  # 32 MB each; what children hold is not counted
 
 
+def test_what_was_frozen_stays_so_and_is_counted_once(monkeypatch, tmp_path):
+    counts = iter([0, 7])
+    done: list[str] = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: next(counts))
+    monkeypatch.setattr(gc, "freeze", lambda: done.append("freeze"))
+    monkeypatch.setattr(gc, "unfreeze", lambda: done.append("unfreeze"))
+    monkeypatch.setattr(memory_bound, "_frozen", False)
+    monkeypatch.setenv("DIFFLOOM_COMPILE_MEMORY", "inf")
+    (tmp_path / "stored.code").touch()
+    for name, now in (("stored", []), ("a", ["freeze", "unfreeze"]), ("b", []), ("c", [])):
+        memory_bound.compiled_within_bounds(lambda: None, tmp_path / f"{name}.code")
+        assert done == now, name
+        done.clear()
+
+
 def test_a_bound_that_is_no_number_is_explained(monkeypatch, tmp_path):
     monkeypatch.setenv("DIFFLOOM_COMPILE_MEMORY", "lots")
     with pytest.raises(ValueError, match="DIFFLOOM_COMPILE_MEMORY is 'lots'; expected a number of MB"):
@@ -184,3 +201,23 @@ def test_a_script_without_a_guard_compiles_in_children_and_counts_them(tmp_path)
     )
     assert ran.stdout == "begun\n0.0 2.0 4.0 0\n"
     assert "diffloom: compiling test_script" in ran.stderr and "compiled 2 programs" in ran.stderr
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a function of the GNU C library")
+def test_what_was_freed_is_given_back():
+    probe = """
+from diffloom.kernels.compile.memory_bound import give_back, resident
+import ctypes
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+blocks = [libc.malloc(100_000) for _ in range(2_000)]
+for block in blocks:
+    ctypes.memset(block, 1, 100_000)
+for block in blocks[:-1]:
+    libc.free(block)
+held = resident()
+give_back()
+print(held - resident())
+"""
+    found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert float(found.stdout) > 150  # of 200 MB, all but one block at the end

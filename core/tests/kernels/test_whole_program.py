@@ -9,6 +9,7 @@ Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in cli/do
 core/pyproject.toml.
 """
 
+import functools
 import inspect
 import math
 import os
@@ -20,18 +21,22 @@ from typing import ClassVar
 import numba
 import numpy as np
 import pytest
-from numba.core import event, ir
+from llvmlite import ir as llvm_ir
+from numba.core import base, event, ir, types
 from numba.core.callconv import CPUCallConv
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, CompilerBase, CompileResult
+from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
 from numba.core.lowering import Lower
+from numba.core.postproc import PostProcessor
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.typeinfer import TypeInferer
 from numba.core.types.functions import BaseFunction, Dispatcher
-from numba.core.typing.context import Context
+from numba.core.typing.context import BaseContext, Context
+from numba.extending import overload
 
 from diffloom.cli.doctor.runtime import TRIED_NUMBA
 from diffloom.kernels import Program, device, launch
@@ -262,6 +267,59 @@ def test_short_cuts_change_no_instruction_and_are_taken_back():
     assert [owner.__dict__[name] for owner, name, _ in quick_numba._SHORT_CUTS] == before
 
 
+def test_short_cuts_answer_as_numba_does():
+    def with_loc(context, builder, sig, args, loc=None):
+        """Takes it."""
+
+    @functools.wraps(with_loc)
+    def around(*given, **named):
+        """Takes it, as its signature says."""
+
+    context = cpu_target.target_context
+    asked = [with_loc, around, functools.partial(with_loc), lambda builder, *, loc: 0, lambda *args, **loc: 0, plainly]
+    pair = llvm_ir.LiteralStructType([llvm_ir.IntType(8), llvm_ir.DoubleType()])
+    named = [llvm_ir.global_context.get_identified_type(f"test_{k}") for k in (1, 2)]
+    for k, kind in enumerate(named):
+        kind.set_body(*[llvm_ir.DoubleType()] * (k + 1))
+    sizes = [pair, llvm_ir.ArrayType(pair, 3), llvm_ir.IntType(1), *named]
+    typing = cpu_target.typing_context
+    root, array = typing.resolve_value_type(math.sqrt), types.float64[:]
+    attributes = [(array, "shape"), (array, "nothing"), (types.float64, "real"), (root, "__call__")]
+
+    def answers():
+        return (
+            [base._has_loc(function) for function in asked],
+            [context.get_abi_sizeof(kind) for kind in sizes],
+            [typing.resolve_getattr(*asked) for asked in attributes],
+        )
+
+    plain = answers()
+    with quick_numba.short_cuts():
+        assert answers() == plain and answers() == plain
+
+
+def doubled(x):
+    """Known to nobody until a test says what it is."""
+    return 2 * x
+
+
+@device
+def doubled_body(i, a, out):
+    out[i] = doubled(a[i])
+
+
+def late(a, out):
+    launch(a.shape[0], doubled_body, a, out)
+
+
+def test_functions_registered_late_are_found():
+    with quick_numba.short_cuts():
+        quadrupling.assembly("quadrupled", np.ones(1), np.ones(1))  # registries have been read by now
+        overload(doubled)(lambda x: lambda x: 2 * x)
+        text = Program("test_late", (late,)).assembly("late", np.ones(1), np.ones(1))
+    assert len(instructions(text)) > 5
+
+
 PROGRAMS = """
 from diffloom.kernels import Program, device, launch
 """
@@ -353,7 +411,14 @@ def test_this_numba_was_tried():
         (CPUCallConv, "decode_arguments", ["self", "builder", "argtypes", "func"]),
         (CPUCallConv, "return_value", ["self", "builder", "retval"]),
         (CPUCallConv, "get_arguments", ["self", "func"]),
-        (event, "broadcast", ["event"]),
+        (event, "start_event", ["kind", "data"]),
+        (event, "end_event", ["kind", "data", "exc_details"]),
+        (base, "_has_loc", ["fn"]),
+        (base.BaseContext, "refresh", ["self"]),
+        (base.BaseContext, "get_abi_sizeof", ["self", "ty"]),
+        (BaseContext, "resolve_getattr", ["self", "typ", "attr"]),
+        (PostProcessor, "run", ["self", "emit_dels", "extend_lifetimes"]),
+        (PassManager, "_runPass", ["self", "index", "pss", "internal_state"]),
         (CompileResult, "_rebuild", None),
         (CPUDispatcher, "compile", ["self", "sig"]),
     ],

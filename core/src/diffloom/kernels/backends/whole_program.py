@@ -23,6 +23,7 @@ from numba import njit
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
+from numba.core.errors import new_error_context  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
@@ -157,8 +158,15 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.type_annotation = None
         inner = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
-        unused = _UNUSED if inner else _UNUSED | _FOR_CLOSURES
-        return [_changed(each, unused, self.lowering) for each in super().define_pipelines()]
+        if (type(self), inner) not in _PIPELINES:
+            unused = _UNUSED if inner else _UNUSED | _FOR_CLOSURES
+            made = [_changed(each, unused, self.lowering) for each in super().define_pipelines()]
+            _PIPELINES[type(self), inner] = made
+        return _PIPELINES[type(self), inner]
+
+
+#: The passes of each compiler, for functions with inner ones and without.
+_PIPELINES: dict[tuple[type, bool], list[PassManager]] = {}
 
 
 #: Passes of numba's that find nothing to do in device code. Each goes through every function, and most have all that
@@ -171,9 +179,20 @@ _UNUSED = frozenset({
 _FOR_CLOSURES = frozenset({"inline_closure_likes", "make_function_op_code_to_jit_function"})
 
 
+class _Passes(PassManager):  # type: ignore[misc]
+    """Passes of numba's, run without telling of each what it was given, and how long it took."""
+
+    def _runPass(self, index: int, each: Any, state: Any) -> None:
+        each.analysis = self._analysis
+        with new_error_context("Pass {name}", name=each.name()):
+            each.run_initialization(state)
+            each.run_pass(state)
+            each.run_finalizer(state)
+
+
 def _changed(passes: PassManager, without: frozenset[str], lowering: type) -> PassManager:
     """The passes without some, and with this one that writes LLVM code."""
-    kept = PassManager(passes.pipeline_name)
+    kept = _Passes(passes.pipeline_name)
     left = [(each, why) for each, why in passes.passes if each._name not in without]
     kept.passes = [(lowering if each is NativeLowering else each, why) for each, why in left]
     kept.finalize()

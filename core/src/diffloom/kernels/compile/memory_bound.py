@@ -12,13 +12,14 @@ does so too where a child came to nothing; an author's error is then raised wher
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import select
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,6 +38,8 @@ FEW = 150.0
 MOST_IDLE = 60
 
 _kept = 0.0
+#: Whether somebody was found to have frozen objects: counting them takes as long as they are many, so it is done once.
+_frozen = False
 
 
 def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
@@ -46,15 +49,35 @@ def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
     if stored.exists():
         return compiled()
     if _kept >= _most_kept() and _may_fork():
-        with compiling(), counted():
+        with compiling(), counted(), _few_collections():
             _in_child(compiled)
         return compiled()
-    before = _resident()
-    made = compiled()
-    if _kept > FEW and gc.isenabled():
-        gc.collect()
-    _kept += max(_resident() - before, 0.0)
+    before = resident()
+    with _few_collections():
+        made = compiled()
+        if _kept > FEW and gc.isenabled():
+            gc.collect()
+            give_back()
+    _kept += max(resident() - before, 0.0)
     return made
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Compiling makes very many small objects: looking through all that was there before (torch, numba) again and
+    again for garbage took a sixth of the time."""
+    global _frozen
+    _frozen = _frozen or gc.get_freeze_count() > 0
+    thresholds, thaw = gc.get_threshold(), not _frozen
+    if thaw:
+        gc.freeze()
+    gc.set_threshold(max(thresholds[0], 20_000) if thresholds[0] else 0, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        if thaw:
+            gc.unfreeze()
 
 
 def _most_kept() -> float:
@@ -70,7 +93,15 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and sys.gettrace() is None
 
 
-def _resident() -> float:
+def give_back() -> None:
+    """Return memory that was freed to the system, as far as the C library can: by itself the GNU one keeps what lies
+    below something that is still used, after an hour of tests as much as is used."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def resident() -> float:
     """Memory of this process [MB]; 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

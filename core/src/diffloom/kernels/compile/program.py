@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import hashlib
 import inspect
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -96,7 +94,7 @@ class Program:
             target = _choose(work, passes)
         entry = self.entries.get((pipeline, key))
         if entry is None:
-            with _BUILDING, _few_collections(), short_cuts():
+            with _BUILDING, short_cuts():
                 entry = self.entries.get((pipeline, key)) or self._build(pipeline, args, host, label)
                 self.entries[pipeline, key] = entry
         function, real, floats = entry
@@ -163,22 +161,6 @@ class Program:
             digest.update(part.encode() + b"\0")
         plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"
-
-
-@contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
-    """Compiling makes very many small objects: looking through all that was there before (torch, numba) again and
-    again for garbage took a sixth of the time."""
-    thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
-    if not frozen:
-        gc.freeze()
-    gc.set_threshold(max(thresholds[0], 20_000) if thresholds[0] else 0, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        if not frozen:
-            gc.unfreeze()
 
 
 def _interpret(function: Callable[..., Any], given: tuple[Any, ...], _team: Any, member: int, *host: Any) -> Any:

@@ -36,7 +36,7 @@ class Field:
 
 def strain_field(body: Body) -> Field:
     """The strain of a surface since the first of its times."""
-    return Field("strain", "", np.stack([strain(body.vertices[0], now, body.faces) for now in body.vertices]))
+    return Field("strain", "", strain(body.vertices[0], body.vertices, body.faces))
 
 
 def stress_field(scene: Scene, body: Body) -> Field | None:

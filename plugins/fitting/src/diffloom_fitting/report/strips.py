@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
@@ -19,11 +21,15 @@ PAGE = 1100  # across: what a page shows of a strip, however wide it is [px]
 def side_by_side(panels: Panels, label: str = "") -> Frames:
     """One video of labelled panels, with the time in the first; label: of the view."""
     named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    columns = [labelled(name, enlarged(frames)) for name, frames in named if frames is not None]
-    for frame, time in zip(columns[0], panels.times, strict=True):
+    columns = [(name, enlarged(frames)) for name, frames in named if frames is not None]
+    video = np.concatenate([frames for _, frames in columns], axis=2)
+    parts = np.split(video, len(columns), axis=2)
+    for (name, _), part in zip(columns, parts, strict=True):
+        _label(name, part)
+    for frame, time in zip(parts[0], panels.times, strict=True):
         ink = _letters(f"{time:.{digits(panels.times)}f} s")
         _write(frame[-min(len(ink), len(frame)) :], ink)
-    return np.concatenate(columns, axis=2)
+    return video
 
 
 def _first(label: str) -> str:
@@ -63,24 +69,35 @@ def digits(times: NDArray[np.float64]) -> int:
 def enlarged(frames: Frames, least: int = PANEL) -> Frames:
     """Frames at least ``least`` pixels high: each pixel becomes a square."""
     factor = max(1, -(-least // frames.shape[1]))
-    return np.repeat(np.repeat(frames, factor, axis=1), factor, axis=2)
+    # Across first, as long as it is small: afterwards whole rows are copied.
+    return np.repeat(np.repeat(frames, factor, axis=2), factor, axis=1)
 
 
 def labelled(text: str, frames: Frames, size: int = LETTERS) -> Frames:
     """Frames with a caption in the upper left corner. size: of its letters [px]."""
     out = frames.copy()
-    _write(out, _letters(text, size))
-    out[:, :, -1] = 60
+    _label(text, out, size)
     return out
+
+
+def _label(text: str, frames: Frames, size: int = LETTERS) -> None:
+    """Write a caption into the upper left corner of frames, and their right border."""
+    _write(frames, _letters(text, size))
+    frames[:, :, -1] = 60
 
 
 def _letters(text: str, size: int = LETTERS) -> NDArray[np.float64]:
     """(height, width, 1): a text, 1 where there is ink."""
-    font = ImageFont.load_default(size=size)
+    font = _font(size)
     left, _, right, bottom = font.getbbox(text)
     patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
     ImageDraw.Draw(patch).text((5 - left, 3), text, fill=255, font=font)
     return np.asarray(patch, dtype=np.float64)[..., None] / 255.0
+
+
+@functools.cache
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size=size)
 
 
 def _write(frames: Frames, ink: NDArray[np.float64]) -> None:

@@ -26,7 +26,8 @@ def write_video(path: Path, frames: Frames, rate: float) -> None:
         return
     import av
 
-    even = np.pad(frames, ((0, 0), (0, frames.shape[1] % 2), (0, frames.shape[2] % 2), (0, 0)))
+    odd = frames.shape[1] % 2, frames.shape[2] % 2
+    even = np.pad(frames, ((0, 0), (0, odd[0]), (0, odd[1]), (0, 0))) if any(odd) else frames
     with new_file(path) as beside, av.open(str(beside), "w", format="mp4", options={"movflags": "+faststart"}) as out:
         stream = out.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
         stream.height, stream.width = even.shape[1], even.shape[2]
