@@ -38,7 +38,8 @@ def translated(value: Any) -> Any:
     """A global of device code as numba-cuda-mlir takes it."""
     if isinstance(value, DeviceFunction):
         if value not in _functions:
-            _functions[value] = device_function(with_translated_names(value.py_func))
+            made = device_function(with_translated_names(value.py_func))
+            _functions.setdefault(value, made)  # modules name each other: it may have been made on the way
         return _functions[value]
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         _let_kernels_build(value)
