@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -49,13 +49,19 @@ class Program:
     pipelines: plain functions whose statements loop, slice and launch; see ``launch``.
     samples: ``samples(dtype)`` gives, by pipeline name, example arguments (numpy arrays, scalars, records of them);
         from these the CUDA check learns the types to compile for.
+    spills: bodies whose kernels may spill a few registers on a GPU, by name, and why; the check says so.
     """
 
     def __init__(
-        self, name: str, pipelines: tuple[Callable[..., Any], ...], samples: Callable[[Any], Samples] | None = None
+        self,
+        name: str,
+        pipelines: tuple[Callable[..., Any], ...],
+        samples: Callable[[Any], Samples] | None = None,
+        spills: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.samples = samples
+        self.spills = dict(spills or {})
         self._functions = {function.__name__: function for function in pipelines}
         self.entries: dict[Any, Any] = {}
         REGISTERED.setdefault(name, self)
