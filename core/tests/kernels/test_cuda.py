@@ -273,6 +273,23 @@ ptxas info    : Used 255 registers, 400 bytes cmem[0]"""
     assert Finding("p", "k", "float64", (8, 0), usage, 0).fault is None
 
 
+def test_known_spills_are_said_while_they_are_small():
+    few, many = ptx.Usage(255, 128, 8), ptx.Usage(255, 132, 8)
+    known = Finding("p", "k", "float32", (8, 0), few, 0, known="many sums")
+    assert known.fault is None
+    assert str(known).endswith("128 B spilled  known to spill: many sums")
+    assert Finding("p", "k", "float32", (8, 0), many, 0, known="many sums").fault == "spills 132 bytes"
+    assert Finding("p", "k", "float32", (8, 0), few, 2, known="many sums").fault == "2 float64 instructions"
+    assert Finding("p", "k", "float32", (8, 0), ptx.Usage(20, 0, 0), 0, known="many sums").excused is None
+
+
+@needs_ptxas
+def test_programs_say_why_a_kernel_may_spill():
+    listed = Program("test_known", (leaking,), lambda real: {"leaking": (np.zeros(4, real),)}, {"leak": "for a test"})
+    (finding,) = cuda_check.check([listed], dtypes=(np.float64,), capabilities=((8, 0),))
+    assert finding.known == "for a test"
+
+
 PTX = """
 .visible .entry kernel(
 	.param .u64 kernel_param_0
