@@ -17,6 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import numba
 import numpy as np
 
+from ..backends.cuda_compilers import chosen
 from ..language import DEVICE_OPTIONS
 
 _PACKAGE = "diffloom.kernels"
@@ -28,15 +29,18 @@ _HOST_ONLY = (
     "memory_bound", "notices", "program", "prune", "ptx", "read", "specialise", "static_values", "stored_code",
     "thread_team", "threads", "write",
 )  # fmt: skip
-#: What shapes code for CUDA alone.
-_CUDA_ONLY = ("cuda_compilers", "mlir_functions")
+#: What shapes code by one compiler for CUDA alone.
+_SHAPES_CUDA = {"cuda_compilers": ("numba-cuda", "numba-cuda-mlir"), "mlir_functions": ("numba-cuda-mlir",)}
 
 
 @functools.cache
 def environment(target: str) -> str:
     """What compiled code for cpu or cuda depends on besides its source: this package, the compilers and Python."""
     digest = hashlib.sha256()
-    without = _HOST_ONLY if target == "cuda" else (*_HOST_ONLY, *_CUDA_ONLY)
+    compiler = chosen() if target == "cuda" else None
+    without = {*_HOST_ONLY, *(stem for stem, compilers in _SHAPES_CUDA.items() if compiler not in compilers)}
+    if compiler:
+        digest.update(compiler.encode())
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         if path.stem not in without:
             digest.update(path.read_bytes())
