@@ -40,31 +40,38 @@ class Seen:
     repeats: bool
 
 
-def main() -> int:
-    """Compare all cases; 1 if any differs."""
+def main(arguments: list[str] | None = None) -> int:
+    """Compare all cases; 1 if any differs or fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="experiment files (default: the demo and experiments/)")
-    chosen = parser.parse_args().files
+    parser.add_argument("--device", default="cuda", help="what to compare with the CPU; cpu, to try this tool itself")
+    options = parser.parse_args(arguments)
     try:
-        check_device("cuda")
+        check_device(options.device)
     except InputError as error:
         print(f"skipped: {error}")
         return 0
-    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}")
+    name = "CPU" if options.device == "cpu" else torch.cuda.get_device_name(options.device)
+    print(f"{name}, PyTorch {torch.__version__}")
     print(
         f"{'experiment':32} {'precision':9} {'loss':>9} {'gradient':>9} {'images':>9} {'bits':>8} {'CPU':>9} {'GPU':>9}"
     )
     faults = 0
-    for file in chosen or [DEMO, *sorted((ROOT / "experiments").glob("*.toml"))]:
+    for file in options.files or [DEMO, *sorted((ROOT / "experiments").glob("*.toml"))]:
         for renderer in RENDERERS:
             for precision in TOLERANCE:
-                faults += _case(file, renderer, precision)
+                faults += _case(file, renderer, precision, options.device)
     print("all agree" if faults == 0 else f"{faults} cases differ")
     return int(faults > 0)
 
 
-def _case(file: Path, renderer: str, precision: str) -> int:
-    here, there = (_seen(file, renderer, precision, device) for device in ("cpu", "cuda"))
+def _case(file: Path, renderer: str, precision: str, device: str) -> int:
+    name = f"{file.stem} {renderer}"
+    try:
+        here, there = (_seen(file, renderer, precision, each) for each in ("cpu", device))
+    except Exception as error:  # one case that fails must not end the table
+        print(f"{name:32} {precision:9} FAILS: {type(error).__name__}: {error}", flush=True)
+        return 1
     errors = (
         abs(there.loss - here.loss) / max(abs(here.loss), 1e-300),
         _apart(there.gradient, here.gradient),
@@ -74,7 +81,6 @@ def _case(file: Path, renderer: str, precision: str) -> int:
     shown = " ".join(f"{error:9.1e}" for error in errors)
     bits = "repeat" if there.repeats else "VARY"
     times = f"{1e3 * here.seconds:7.1f}ms {1e3 * there.seconds:7.1f}ms"
-    name = f"{file.stem} {renderer}"
     print(f"{name:32} {precision:9} {shown} {bits:>8} {times}  {'ok' if good else 'DIFFERS'}", flush=True)
     return int(not good)
 
@@ -95,7 +101,7 @@ def _run(objective: Objective, z: Tensor) -> tuple[float, Tensor, Tensor, float]
     found = objective.evaluate(z)
     seconds = time.perf_counter() - began  # what is seen comes back to the CPU, so the GPU has finished
     if found.gradient is None:
-        raise SystemExit(f"no gradient: {found.trouble}")
+        raise ValueError(f"no gradient: {found.trouble}")
     with torch.no_grad():
         view = objective.view(z, gradient=False)
     seen = view.q if view.image is None else view.image.rgba if view.image.rgba is not None else view.image.alpha

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from diffloom.kernels import (
+    Const,
     Program,
     absolute,
     add3,
     atan2,
     clamp,
     constant,
+    cos,
     device,
     exp,
     floor,
+    generic,
     launch,
     launch_lanes,
     ld3,
@@ -32,14 +35,17 @@ from diffloom.kernels import (
     row_add,
     row_vec3,
     row_zero,
+    sin,
     sqrt,
     st3,
+    static,
     store_corners,
     sub3,
     together,
     where,
 )
-from diffloom.kernels.backends import cuda_check, ptx
+from diffloom.kernels.backends import cuda, cuda_check, ptx
+from diffloom.kernels.backends.cuda_findings import Finding, table
 from diffloom.kernels.compile import arguments, write
 
 needs_ptxas = pytest.mark.skipif(bool(ptx.why_unavailable()), reason=str(ptx.why_unavailable()))
@@ -142,7 +148,7 @@ def test_kernels_compile_without_spills_or_stray_float64():
 @device
 def every_function(i, a, b, out):
     x, y = a[i], b[i]
-    out[i, 0] = sqrt(x) + exp(x) + log(x) + atan2(x, y)
+    out[i, 0] = sqrt(x) + exp(x) + log(x) / y + atan2(x, y) + sin(x) * cos(y)
     out[i, 1] = floor(x) + absolute(y) + reciprocal(x) + constant(x, 0.1)
     out[i, 2] = clamp(x, minimum(x, y), maximum(x, y)) + where(notl(x < y), x, y)
 
@@ -171,6 +177,69 @@ def test_every_elementary_function_compiles_in_float32():
 
 
 @needs_ptxas
+def test_nothing_is_approximate_in_float32():
+    """numba-cuda took the flag nsz for leave to: a small angle's sine was off by a thousandth of itself."""
+    listed = Program("test_functions", (functions,), function_samples)
+    ((_, kernel, args),) = cuda_check.kernels_of(listed, np.float32)
+    text = ptx.to_ptx(kernel, args, (8, 0))
+    assert "div.rn.f32" in text
+    assert not re.findall(r"(?:div|sin|cos|lg2|sqrt)\.approx\S*", text)
+
+
+@device
+def halves(n):
+    return (n + 1) // 2
+
+
+@device
+def pairs(n):
+    return halves(n) * 2
+
+
+@generic
+def rounds(n, wide):
+    return pairs(n) if static(wide == 1) else n
+
+
+def counted(wide, counter):
+    launch(pairs(counter.shape[0]) - rounds(0, wide), count, counter)
+
+
+def counted_samples(real):
+    return {"counted": (Const(1), np.zeros(7, np.int64))}
+
+
+class OfKernels:
+    """A device function of a compiler that lets kernels alone call it."""
+
+    def __init__(self, function):
+        self.py_func = getattr(function, "py_func", function)
+
+    def __call__(self, *args):
+        raise ValueError("launch configuration was not specified")
+
+
+def test_pipelines_call_device_functions_that_only_kernels_may_call(monkeypatch):
+    """As numba-cuda-mlir has it: both those that have a name and those written out for a record, and what they call."""
+    pytest.importorskip("numba_cuda")
+    monkeypatch.setattr(cuda, "is_mlir", lambda: True)
+    monkeypatch.setattr(cuda, "device_decorator", lambda: OfKernels)
+    monkeypatch.setattr(cuda, "names_for_kernels", lambda names: {name: OfKernels(names[name]) for name in names})
+    listed = Program("test_host_calls", (counted,), counted_samples)
+    ((name, kernel, args),) = cuda_check.kernels_of(listed, np.float32)
+    assert name == "counted.0_count"
+    assert args[0] == 8
+    assert isinstance(kernel.py_func.__globals__["count"], OfKernels)
+
+
+@needs_ptxas
+def test_a_pipeline_that_calls_device_functions_compiles():
+    listed = Program("test_host_calls", (counted,), counted_samples)
+    (finding,) = cuda_check.check([listed], dtypes=(np.float32,), capabilities=((8, 0),))
+    assert finding.fault is None
+
+
+@needs_ptxas
 def test_a_float_literal_is_found():
     leaky = Program("test_leak", (leaking,), lambda real: {"leaking": (np.zeros(4, real),)})
     (finding,) = cuda_check.check([leaky], dtypes=(np.float32,), capabilities=((8, 0),))
@@ -179,10 +248,14 @@ def test_a_float_literal_is_found():
 
 
 @needs_ptxas
-def test_check_from_the_command_line(capsys, monkeypatch):
+def test_check_from_the_command_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(cuda_check, "collect", lambda modules: {"test_cuda": program})
-    assert cuda_check.main([]) == 0
-    assert "8 compilations, 0 faults" in capsys.readouterr().out
+    assert cuda_check.main(["--anew", "--table", str(tmp_path / "table")]) == 0
+    said = capsys.readouterr().out
+    assert "8 compilations, 0 faults, 0 known spills" in said
+    assert (tmp_path / "table").read_text() in said
+    rows = [line.split()[:6] for line in said.splitlines() if line.startswith("test_cuda ")]
+    assert rows == [["test_cuda", real, "4", "0", "0", unit] for real, unit in (("float32", "0"), ("float64", "-"))]
     assert cuda_check.main(["--program", "test_cuda", "--dtype", "float32"]) == 0
     assert "4 compilations, 0 faults" in capsys.readouterr().out
     with pytest.raises(SystemExit):
@@ -196,8 +269,25 @@ def test_spills_are_a_fault():
 ptxas info    : Used 255 registers, 400 bytes cmem[0]"""
     usage = ptx.read_report(report)
     assert usage == ptx.Usage(255, 16, 8)
-    assert cuda_check.Finding("p", "k", "float32", (8, 0), usage, 0).fault == "spills 16 bytes"
-    assert cuda_check.Finding("p", "k", "float64", (8, 0), usage, 0).fault is None
+    assert Finding("p", "k", "float32", (8, 0), usage, 0).fault == "spills 16 bytes"
+    assert Finding("p", "k", "float64", (8, 0), usage, 0).fault is None
+
+
+def test_known_spills_are_said_while_they_are_small():
+    few, many = ptx.Usage(255, 128, 8), ptx.Usage(255, 132, 8)
+    known = Finding("p", "k", "float32", (8, 0), few, 0, known="many sums")
+    assert known.fault is None
+    assert str(known).endswith("128 B spilled  known to spill: many sums")
+    assert Finding("p", "k", "float32", (8, 0), many, 0, known="many sums").fault == "spills 132 bytes"
+    assert Finding("p", "k", "float32", (8, 0), few, 2, known="many sums").fault == "2 float64 instructions"
+    assert Finding("p", "k", "float32", (8, 0), ptx.Usage(20, 0, 0), 0, known="many sums").excused is None
+
+
+@needs_ptxas
+def test_programs_say_why_a_kernel_may_spill():
+    listed = Program("test_known", (leaking,), lambda real: {"leaking": (np.zeros(4, real),)}, {"leak": "for a test"})
+    (finding,) = cuda_check.check([listed], dtypes=(np.float64,), capabilities=((8, 0),))
+    assert finding.known == "for a test"
 
 
 PTX = """
@@ -237,6 +327,44 @@ def test_a_kernel_that_does_not_compile_is_a_fault_and_not_the_end(monkeypatch):
     findings = list(cuda_check.check([program], dtypes=(np.float64,), capabilities=((8, 0),)))
     assert len(findings) == 2
     assert all(finding.fault == "refused: TypeError: no such type" for finding in findings)
+
+
+@needs_ptxas
+def test_a_check_that_was_stopped_goes_on_where_it_was(monkeypatch, tmp_path):
+    monkeypatch.setenv("DIFFLOOM_CACHE_DIR", str(tmp_path))
+    first = cuda_check.check([program], dtypes=(np.float32,), keep=True)
+    done = [next(first), next(first)]
+    first.close()
+    made = []
+    monkeypatch.setattr(
+        ptx, "to_ptx", lambda kernel, *given, to_ptx=ptx.to_ptx: made.append(1) or to_ptx(kernel, *given)
+    )
+    assert list(cuda_check.check([program], dtypes=(np.float32,), keep=True))[:2] == done
+    assert len(made) == 1  # the second of two kernels
+    for path in tmp_path.rglob("*.json"):
+        path.write_text("damaged")
+    assert len(list(cuda_check.check([program], dtypes=(np.float32,), keep=True))) == 4
+    assert len(made) == 3
+    assert not [found for found in cuda_check.check([program], (np.float64,), keep=True) if found.dtype != "float64"]
+    assert len(made) == 5  # other types are other kernels
+
+
+def test_faults_are_counted_by_kind():
+    spilled, clean = ptx.Usage(255, 16, 8), ptx.Usage(20, 0, 0)
+    found = [
+        Finding("p", "k", "float32", (8, 0), spilled, 3, None, 1.25),
+        Finding("p", "m", "float32", (8, 0), clean, 0, "refused: by hand", 0.5),
+        Finding("q", "k", "float32", (8, 0), clean, 0, None, 0.5),
+        Finding("q", "k", "float64", (8, 0), spilled, 9, None, 2.0),
+    ]
+    rows = [line.split() for line in table(found)[1:]]
+    assert rows == [
+        ["p", "float32", "2", "1", "1", "1", "2"],
+        ["q", "float32", "1", "0", "0", "0", "0"],
+        ["2", "programs", "float32", "3", "1", "1", "1", "2"],
+        ["q", "float64", "1", "0", "1", "-", "2"],
+        ["1", "program", "float64", "1", "0", "1", "-", "2"],
+    ]
 
 
 def test_host_arrays_are_refused_on_cuda():

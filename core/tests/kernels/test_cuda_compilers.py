@@ -7,6 +7,7 @@ import importlib.util
 import pytest
 
 from diffloom.kernels.backends import cuda_compilers
+from diffloom.kernels.backends.ptx import pretended_device
 
 
 def only(monkeypatch, *packages):
@@ -52,3 +53,17 @@ def test_device_functions_are_translated():
     assert again is not cross3
     assert again.py_func.__code__ is cross3.py_func.__code__
     assert again.py_func.__globals__["add3"] is mlir_functions.translated(add3)
+
+
+def test_answers_of_rules_are_made_once_and_as_source():
+    """Where this fails after an update of numba-cuda-mlir: see whether what mlir_functions replaces still must be."""
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    from diffloom.kernels.backends import mlir_functions
+
+    made = mlir_functions.device_function(lambda x: x)
+    kind = (mlir_functions.mlir_types.float32,)
+    with pretended_device((8, 0)):
+        first = made.compile(kind, abi_info={"abi_name": "itself"})
+        assert made.compile(kind, abi_info={"abi_name": "itself"}) is first
+    assert "cubin" not in first.metadata
+    assert "itself" in mlir_functions.mlir_lowering.get_mlir_module_str(first.metadata)

@@ -1,8 +1,11 @@
 """Hashes of device functions see everything compiled code depends on, and nothing else."""
 
+from pathlib import Path
+
 import numpy as np
 
 from diffloom.kernels import device
+from diffloom.kernels.compile import fingerprint as fingerprints
 from diffloom.kernels.compile.fingerprint import fingerprint
 
 
@@ -38,3 +41,17 @@ def test_every_dependence_counts():
         made(CONSTANT, C=np.float64),
     ]
     assert len(set(hashes)) == len(hashes)
+
+
+def test_code_for_cuda_depends_on_its_compiler(monkeypatch):
+    """Both keep code under the names of generated files: one must not find the other's."""
+    monkeypatch.setattr(fingerprints, "chosen", lambda: compiler)
+    found = {}
+    for target, compiler in (("cpu", "none"), ("cuda", "numba-cuda"), ("cuda", "numba-cuda-mlir"), ("cuda", None)):
+        fingerprints.environment.cache_clear()
+        found[compiler] = fingerprints.environment(target)
+    fingerprints.environment.cache_clear()
+    assert found["none"] == found[None]
+    assert len(set(found.values())) == 3
+    stems = {path.stem for path in Path(fingerprints.__file__).parents[1].rglob("*.py")}
+    assert {*fingerprints._HOST_ONLY, *fingerprints._SHAPES_CUDA} <= stems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -83,10 +84,16 @@ def programs() -> list[Program]:
     return list(found.values())
 
 
-def sampled(model: Model, name: str | None = None, pipelines: tuple[Any, ...] = SAMPLED) -> Program | None:
+def sampled(
+    model: Model,
+    name: str | None = None,
+    pipelines: tuple[Any, ...] = SAMPLED,
+    spills: Mapping[str, str] | None = None,
+) -> Program | None:
     """Pipelines of a model's system with sample arguments; None where torch computes its forces.
 
-    A plugin whose example leaves kernels out has a module ``programs`` that returns more of these.
+    A plugin whose example leaves kernels out has a module ``programs`` that returns more of these. spills: as for
+    ``Program``.
     """
     from diffloom.dynamics.system import Mechanics
     from diffloom.interfaces import Control
@@ -100,7 +107,7 @@ def sampled(model: Model, name: str | None = None, pipelines: tuple[Any, ...] = 
         found = samples(system, dtype)
         return {each.__name__: found[each.__name__] for each in pipelines if each.__name__ in found}
 
-    return Program(name or system.label, pipelines, chosen)
+    return Program(name or system.label, pipelines, chosen, spills)
 
 
 def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:

@@ -82,7 +82,7 @@ from .algebra.vec3 import add3, cross3, dot3, fma3, had3, length3, mul3, neg3, o
 from .backends.threads import Threads, num_threads, set_num_threads, threads
 from .compile.arguments import Bound
 from .compile.program import REGISTERED, Program
-from .functions import absolute, atan2, constant, cos, exp, floor, fma, log, reciprocal, sin, sqrt
+from .functions import absolute, atan2, constant, exp, floor, fma, log, reciprocal, sqrt
 from .language import Const, device, generic, launch, launch_lanes, launch_runs, static, together
 from .memory import (
     add_to3,
@@ -115,6 +115,7 @@ from .rows import (
 )
 from .selection import anyl, clamp, maximum, minimum, notl, where
 from .simd.places import beside, place
+from .sines import cos, sin
 
 __all__ = [
     "REGISTERED",

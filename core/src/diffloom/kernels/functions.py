@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from .language import overloaded
 
-_UNARY = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos}
+_UNARY = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log}
 
 
 def sqrt(x):
@@ -36,16 +36,6 @@ def exp(x):
 def log(x):
     """Natural logarithm."""
     return type(x)(math.log(x))
-
-
-def sin(x):
-    """Sine of an angle in radians."""
-    return type(x)(math.sin(x))
-
-
-def cos(x):
-    """Cosine of an angle in radians."""
-    return type(x)(math.cos(x))
 
 
 def atan2(y, x):

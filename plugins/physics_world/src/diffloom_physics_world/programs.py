@@ -9,6 +9,10 @@ from diffloom.plugins import get_model, models
 
 from .model import World
 
+#: Every kind of contact that a rigid body may have is written into the one kernel that gathers its cotangents. Kernels
+#: of their own would go over memory once more for each, on the processor too.
+SPILLS = {"store_cotangent": "a body gathers the cotangents of six kinds of contact at once"}
+
 
 def programs() -> list[Program]:
     """Bodies that touch in every way that there is, and links; none where a model of it is not installed."""
@@ -16,7 +20,7 @@ def programs() -> list[Program]:
     if {"rigid", "cloth", "fem"} <= set(models()):
         found.append(sampled(touching_world(), "world_pairs"))
     if {"articulated", "rigid", "cloth"} <= set(models()):
-        found.append(sampled(linked_world(), "links", (force, force_adjoint)))
+        found.append(sampled(linked_world(), "links", (force, force_adjoint), SPILLS))
     return [program for program in found if program is not None]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import absolute, device, maximum, minimum, sqrt
+from diffloom.kernels import absolute, constant, device, maximum, minimum, sqrt
 from diffloom.raster.triangle_kernels import corner_rows
 
 #: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
@@ -13,13 +13,12 @@ LENGTH, DEPTH, INVERSE, NEAREST, OUTLINE = 6, 9, 12, 15, 16
 @device
 def pixel_floor(x, low, high):
     """floor(x) as an int, limited to [low, high]."""
-    R = type(x)
-    if not x > R(low):
+    if not x > constant(x, low):
         return low
-    if x >= R(high):
+    if x >= constant(x, high):
         return high
     n = int(x)
-    return n - 1 if R(n) > x else n
+    return n - 1 if constant(x, n) > x else n
 
 
 @device
@@ -42,14 +41,14 @@ def leave_out(t, box):
 @device
 def fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
     """Pixels whose centres lie in the triangle's box grown by reach; whether there are any in the image."""
-    R = type(reach)
     height, width = grid.height, grid.width
-    half = R(0.5)
-    left = minimum(x0, minimum(x1, x2)) - reach + half * R(width) - half
-    right = maximum(x0, maximum(x1, x2)) + reach + half * R(width) - half
-    top = minimum(y0, minimum(y1, y2)) - reach + half * R(height) - half
-    bottom = maximum(y0, maximum(y1, y2)) + reach + half * R(height) - half
-    if right < R(0.0) or bottom < R(0.0) or left > R(width - 1) or top > R(height - 1):
+    zero, half = constant(reach, 0), constant(reach, 0.5)
+    across, down = half * constant(reach, width), half * constant(reach, height)
+    left = minimum(x0, minimum(x1, x2)) - reach + across - half
+    right = maximum(x0, maximum(x1, x2)) + reach + across - half
+    top = minimum(y0, minimum(y1, y2)) - reach + down - half
+    bottom = maximum(y0, maximum(y1, y2)) + reach + down - half
+    if right < zero or bottom < zero or left > constant(reach, width - 1) or top > constant(reach, height - 1):
         leave_out(t, box)
         return False
     box[t, 0] = -pixel_floor(-left, -width, 0)

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 
 from ..compile import arguments
-from ..language import Const
+from ..language import Const, device
 from .cpu import load_module
-from .cuda_compilers import cuda_module, device_decorator, names_for_kernels
+from .cuda_compilers import cuda_module, device_decorator, is_mlir, names_for_kernels
 
 if TYPE_CHECKING:
     from ..compile.program import Program
@@ -49,7 +49,12 @@ def host_pipeline(program: Program, pipeline: str, given: tuple[Any, ...], start
     text, names, stem = program.generated(pipeline, "cuda", given, tuple(map(arguments.device_key, given)))
     options = {} if numba.config.ENABLE_CUDASIM else {"cache": True}
     tools = {"device": device_decorator(), "_dl_kernel": cuda.jit(**options), "_dl_cuda": cuda, "_dl_start": start}
-    return getattr(load_module(stem, text, {**tools, **names_for_kernels(names)}), pipeline)
+    module = load_module(stem, text, {**tools, **names_for_kernels(names)})
+    if is_mlir():
+        # What its kernels call it does not let pipelines call, for counts and the like: these take numba's instead.
+        tools |= {"device": device, "_dl_kernel": lambda function: getattr(module, function.__name__)}
+        module = load_module(f"{stem}_host", text, {**tools, **names})
+    return getattr(module, pipeline)
 
 
 def without_functions(value: Any) -> Any:

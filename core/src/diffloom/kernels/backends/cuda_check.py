@@ -3,60 +3,41 @@
 Programs are found by importing ``<package>.programs`` (else its kernel modules) of the core and of every installed
 plugin. A module ``programs`` may define ``programs()``, which returns programs that are made on demand. Only programs
 with ``samples`` can be checked, since types come from them; others are named. Where numba-cuda-mlir and numba-cuda are
-both installed, each compiles everything.
+both installed, each compiles everything. What was found is kept beside compiled kernels, by content: a check that was
+stopped goes on where it was, and after a change only what it changed is compiled.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
 import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import entry_points, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from ..compile.arguments import structured, with_real_scalars
 from ..compile.program import REGISTERED, Program
 from . import cuda, ptx
 from .cuda_compilers import chosen, installed
+from .cuda_findings import Finding, Stopwatch, keep_findings, read_findings, table
 
 CAPABILITIES = ((8, 0), (9, 0))
+NOTHING = ptx.Usage(0, 0, 0)
 DTYPES: dict[str, type] = {"float32": np.float32, "float64": np.float64}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One kernel, compiled for one float type and architecture."""
-
-    program: str
-    kernel: str
-    dtype: str
-    capability: tuple[int, int]
-    usage: ptx.Usage
-    doubles: int
-    refused: str | None = None
-
-    @property
-    def fault(self) -> str | None:
-        """What is wrong with it: all must compile, and float32 kernels neither spill nor compute in float64."""
-        if self.refused is not None or self.dtype != "float32":
-            return self.refused
-        if self.usage.spill_bytes:
-            return f"spills {self.usage.spill_bytes} bytes"
-        return f"{self.doubles} float64 instructions" if self.doubles else None
-
-    def __str__(self) -> str:
-        sm = f"sm_{self.capability[0]}{self.capability[1]}"
-        said = f"{self.usage.registers:4d} registers {self.usage.spill_bytes:4d} B spilled"
-        return f"{self.program + '.' + self.kernel:50s} {self.dtype} {sm} {said}  {self.fault or 'ok'}"
 
 
 def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
@@ -84,30 +65,54 @@ def check(
     programs: Iterable[Program],
     dtypes: tuple[type, ...] = (np.float32, np.float64),
     capabilities: tuple[tuple[int, int], ...] = CAPABILITIES,
+    keep: bool = False,
 ) -> Iterator[Finding]:
     """Compile every kernel of the programs for every float type and architecture.
 
-    PTX is made for the oldest architecture, which all later ones take, and assembled for each.
+    PTX is made for the oldest architecture, which all later ones take, and assembled for each. keep: take what an
+    earlier check found of the same kernels, and keep what this one finds; refused ones are tried again.
     """
     for program in programs:
         for dtype in dtypes:
             for name, kernel, args in kernels_of(program, dtype):
-                finding = partial(Finding, program.name, name, dtype.__name__)
-                try:
-                    text = ptx.to_ptx(kernel, args, min(capabilities))
-                except Exception as error:
-                    yield finding(min(capabilities), ptx.Usage(0, 0, 0), 0, _refusal(error))
-                    continue
-                for capability in capabilities:
-                    yield _assembled(partial(finding, capability), text, capability)
+                known = program.spills.get(re.sub(r"^.*\.\d+_|_\d+$", "", name))
+                finding = partial(Finding, program.name, name, dtype.__name__, known=known)
+                path = _kept_in(kernel, args, capabilities)
+                found = read_findings(path, finding) if keep else []
+                if not found:
+                    found = _compiled(finding, kernel, args, capabilities)
+                    if keep and not any(each.refused for each in found):
+                        keep_findings(path, found)
+                yield from found
 
 
-def _assembled(finding: Callable[..., Finding], text: str, capability: tuple[int, int]) -> Finding:
-    """The finding of one kernel; that it is refused is one, not the end of the check."""
+def _kept_in(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]) -> Path:
+    """Where findings about a kernel are kept: beside its source, whose name tells its content."""
+    kinds = [str(numba.typeof(arg)) for arg in args]
+    digest = hashlib.sha256(repr((kernel.py_func.__name__, kinds, chosen(), capabilities)).encode())
+    for module in (cuda, ptx):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    with contextlib.suppress(PackageNotFoundError):
+        digest.update(version("nvidia-cuda-nvcc").encode())
+    return Path(kernel.py_func.__code__.co_filename).with_suffix(f".{digest.hexdigest()[:16]}.json")
+
+
+def _compiled(
+    finding: Callable[..., Finding], kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]
+) -> list[Finding]:
+    """Findings of one kernel; that it is refused is one, not the end of the check."""
+    watch = Stopwatch()
     try:
-        return finding(ptx.assemble(text, capability), ptx.doubles(text))
-    except RuntimeError as error:
-        return finding(ptx.Usage(0, 0, 0), 0, _refusal(error))
+        text = ptx.to_ptx(kernel, args, min(capabilities))
+    except Exception as error:
+        return [finding(min(capabilities), NOTHING, 0, _refusal(error), watch.lap())]
+    found = []
+    for capability in capabilities:
+        try:
+            found.append(finding(capability, ptx.assemble(text, capability), ptx.doubles(text), None, watch.lap()))
+        except RuntimeError as error:
+            found.append(finding(capability, NOTHING, 0, _refusal(error), watch.lap()))
+    return found
 
 
 def _refusal(error: Exception) -> str:
@@ -137,41 +142,62 @@ def _program_modules(package: str) -> list[str]:
     return [f"{package}.{name}" for name in names if name == "kernels" or name.endswith("_kernels")]
 
 
-def _with(compiler: str, arguments: list[str]) -> int:
-    """Check with one of several compilers, in a process of its own: kernels are made by one in a process."""
-    command = [sys.executable, "-m", "diffloom.kernels.backends.cuda_check", *arguments]
-    return subprocess.run(command, env={**os.environ, "DIFFLOOM_CUDA_COMPILER": compiler}, check=False).returncode
+def _with_each(compilers: tuple[str, ...], arguments: list[str]) -> int:
+    """Check with several compilers, each in a process of its own: kernels are made by one in a process."""
+    codes = []
+    with tempfile.TemporaryDirectory() as folder:
+        for compiler in compilers:
+            command = [sys.executable, "-m", "diffloom.kernels.backends.cuda_check", *arguments]
+            command += ["--table", str(Path(folder) / compiler)]
+            environment = {**os.environ, "DIFFLOOM_CUDA_COMPILER": compiler}
+            codes.append(subprocess.run(command, env=environment, check=False).returncode)
+        for path in sorted(Path(folder).iterdir()):
+            print(path.read_text())
+    return max(codes)
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0]
+    )
+    made.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
+    made.add_argument("--program", action="append", help="check this program alone; may be given again")
+    made.add_argument("--dtype", action="append", choices=tuple(DTYPES), help="and these numbers alone")
+    made.add_argument("--anew", action="store_true", help="compile everything, known or not")
+    made.add_argument("--table", metavar="FILE", help="also write the table of counts to this file")
+    return made
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print one line per kernel; 1 when one is refused, or in float32 spills or holds float64 instructions."""
-    parser = argparse.ArgumentParser(
-        prog="python -m diffloom.kernels.backends.cuda_check", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
-    parser.add_argument("--program", action="append", help="check this program alone; may be given again")
-    parser.add_argument("--dtype", action="append", choices=tuple(DTYPES), help="and these numbers alone")
+    parser = _parser()
     options = parser.parse_args(arguments)
     if missing := ptx.why_unavailable():
         print(f"cannot check: {missing}", file=sys.stderr)
         return 2
     if "DIFFLOOM_CUDA_COMPILER" not in os.environ and len(installed()) > 1:
-        return max(_with(compiler, sys.argv[1:] if arguments is None else arguments) for compiler in installed())
-    print(f"kernels by {chosen()} {version(str(chosen()))}")
+        return _with_each(installed(), sys.argv[1:] if arguments is None else arguments)
+    head = f"kernels by {chosen()} {version(str(chosen()))}"
+    print(head)
     programs = collect(options.modules)
     if unknown := sorted(set(options.program or ()) - programs.keys()):
         parser.error(f"no program {', '.join(unknown)}; there are {', '.join(sorted(programs))}")
     programs = {name: program for name, program in programs.items() if name in (options.program or programs)}
     dtypes = tuple(DTYPES[name] for name in options.dtype or DTYPES)
-    findings, faults = 0, 0
-    for finding in check((program for program in programs.values() if program.samples), dtypes):
+    findings = []
+    for finding in check((each for each in programs.values() if each.samples), dtypes, keep=not options.anew):
         print(finding, flush=True)
-        findings += 1
-        faults += finding.fault is not None
+        findings.append(finding)
     for program in programs.values():
         if not program.samples:
             print(f"{program.name}: has no samples, not checked")
-    print(f"{findings} compilations, {faults} faults")
+    faults = sum(finding.fault is not None for finding in findings)
+    excused = sum(finding.excused is not None for finding in findings)
+    whole = f"{len(findings)} compilations, {faults} faults, {excused} known spills"
+    counts = "\n".join(["", head, *table(findings), whole])
+    print(counts)
+    if options.table:
+        Path(options.table).write_text(counts)
     return 1 if faults or not findings else 0
 
 

@@ -7,6 +7,7 @@ numba knows of device functions. numba-cuda-mlir knows nothing of numba, so they
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -54,7 +55,20 @@ def cuda_module() -> Any:
         ) from error
     if numba.config.ENABLE_CUDASIM and not numba.config.DISABLE_JIT:
         raise RuntimeError("the CUDA simulator (NUMBA_ENABLE_CUDASIM=1) also needs NUMBA_DISABLE_JIT=1")
+    if not numba.config.ENABLE_CUDASIM:
+        _let_numba_cuda_round()
     return cuda
+
+
+@functools.cache
+def _let_numba_cuda_round() -> None:
+    """Have quotients, exponentials and logarithms as exact in float32 as they are elsewhere.
+
+    numba-cuda takes the one liberty that device functions give (zeros need no sign) for leave to approximate all these.
+    """
+    from numba.cuda.target import CUDATargetContext
+
+    CUDATargetContext.fastmath = property(lambda context: False, lambda context, flags: None)
 
 
 def device_decorator() -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from ..language import OVERLOADS, PORTABLE
 from .whole_program import DeviceFunction
 
 try:
-    from numba_cuda_mlir import cuda, extending, mlir_lowering
+    from numba_cuda_mlir import cuda, descriptor, extending, mlir_lowering
     from numba_cuda_mlir import types as mlir_types
     from numba_cuda_mlir.numba_cuda import types as every
 except ImportError as error:
@@ -38,7 +38,8 @@ def translated(value: Any) -> Any:
     """A global of device code as numba-cuda-mlir takes it."""
     if isinstance(value, DeviceFunction):
         if value not in _functions:
-            _functions[value] = device_function(with_translated_names(value.py_func))
+            made = device_function(with_translated_names(value.py_func))
+            _functions.setdefault(value, made)  # modules name each other: it may have been made on the way
         return _functions[value]
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         _let_kernels_build(value)
@@ -91,6 +92,22 @@ def _allocate(self: Any, counts: dict[str, int]) -> None:
 
 _allocate_numbers = mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns
 mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns = _allocate
+
+
+def _compile(self: Any, signature: Any, abi_info: Any = None, output: Any = None) -> Any:
+    """A function for compiling. numba-cuda-mlir 0.6.0 makes machine code of what a rule answers, at every call of it
+    anew, then writes its source into the caller all the same: here it is made once, and as source."""
+    if abi_info is None or output is not None or not self.targetoptions.get("device"):
+        return _compile_whole(self, signature, abi_info=abi_info, output=output)
+    key = (self.py_func, abi_info["abi_name"])  # which tells the types
+    if key not in _answers:
+        _answers[key] = self._compile_device_callee(signature, abi_name=abi_info["abi_name"])
+    return _answers[key]
+
+
+_answers: dict[Any, Any] = {}
+_compile_whole = descriptor.MLIRDispatcher._compile_public
+descriptor.MLIRDispatcher._compile_public = _compile
 
 
 @functools.cache

@@ -17,6 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import numba
 import numpy as np
 
+from ..backends.cuda_compilers import chosen
 from ..language import DEVICE_OPTIONS
 
 _PACKAGE = "diffloom.kernels"
@@ -24,18 +25,24 @@ _PACKAGE = "diffloom.kernels"
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda", "numba-cuda-mlir")
 #: What of this package does not shape compiled code other than through the generated text, itself hashed.
 _HOST_ONLY = (
-    "__init__", "arguments", "cache", "cuda", "cuda_check", "cuda_compilers", "expressions", "fingerprint",
-    "memory_bound", "mlir_functions", "notices", "program", "prune", "ptx", "read", "specialise", "static_values",
-    "stored_code", "thread_team", "threads", "write",
+    "__init__", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "expressions", "fingerprint",
+    "memory_bound", "notices", "program", "prune", "ptx", "read", "specialise", "static_values", "stored_code",
+    "thread_team", "threads", "write",
 )  # fmt: skip
+#: What shapes code by one compiler for CUDA alone.
+_SHAPES_CUDA = {"cuda_compilers": ("numba-cuda", "numba-cuda-mlir"), "mlir_functions": ("numba-cuda-mlir",)}
 
 
 @functools.cache
-def environment() -> str:
-    """What compiled code depends on besides its source: this package, the compilers and Python."""
+def environment(target: str) -> str:
+    """What compiled code for cpu or cuda depends on besides its source: this package, the compilers and Python."""
     digest = hashlib.sha256()
+    compiler = chosen() if target == "cuda" else None
+    without = {*_HOST_ONLY, *(stem for stem, compilers in _SHAPES_CUDA.items() if compiler not in compilers)}
+    if compiler:
+        digest.update(compiler.encode())
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        if path.stem not in _HOST_ONLY:
+        if path.stem not in without:
             digest.update(path.read_bytes())
     digest.update(repr((sys.version_info[:3], sorted(DEVICE_OPTIONS.items(), key=str))).encode())
     for name in _VERSIONED:

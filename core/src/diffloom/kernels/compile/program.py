@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -47,13 +47,19 @@ class Program:
     pipelines: plain functions whose statements loop, slice and launch; see ``launch``.
     samples: ``samples(dtype)`` gives, by pipeline name, example arguments (numpy arrays, scalars, records of them);
         from these the CUDA check learns the types to compile for.
+    spills: bodies whose kernels may spill a few registers on a GPU, by name, and why; the check says so.
     """
 
     def __init__(
-        self, name: str, pipelines: tuple[Callable[..., Any], ...], samples: Callable[[Any], Samples] | None = None
+        self,
+        name: str,
+        pipelines: tuple[Callable[..., Any], ...],
+        samples: Callable[[Any], Samples] | None = None,
+        spills: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.samples = samples
+        self.spills = dict(spills or {})
         self._functions = {function.__name__: function for function in pipelines}
         self.entries: dict[Any, Any] = {}
         REGISTERED.setdefault(name, self)
@@ -157,7 +163,7 @@ class Program:
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
         digest = hashlib.sha256()
         told = str([str(kind) for kind in key]) if isinstance(key, tuple) else repr(key)
-        for part in (text, fingerprint(source.names), environment(), told, _machine()):
+        for part in (text, fingerprint(source.names), environment(target), told, _machine()):
             digest.update(part.encode() + b"\0")
         plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"

@@ -9,7 +9,7 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from .. import functions, selection
+from .. import functions, selection, sines
 from ..language import overloaded
 from .models import call_intrinsic, pack, unpack
 from .types import FloatLanes, IndexLanes, MaskLanes
@@ -17,7 +17,7 @@ from .types import FloatLanes, IndexLanes, MaskLanes
 #: One vector instruction each.
 _NATIVE = {functions.sqrt: "llvm.sqrt", functions.floor: "llvm.floor", functions.absolute: "llvm.fabs"}
 #: Lane by lane, with the same routine as scalar code and so the same bits.
-_SCALARISED = {functions.exp: math.exp, functions.log: math.log, functions.sin: math.sin, functions.cos: math.cos}
+_SCALARISED = {functions.exp: math.exp, functions.log: math.log, sines.sin: math.sin, sines.cos: math.cos}
 
 
 def _overload_native(function, name):
