@@ -50,6 +50,9 @@ class TrackError(Loss):
     def outputs(self) -> tuple[str, ...]:
         return ("outline",)
 
+    def numbers(self, target: Target) -> int:
+        return len(target) * (2 if self.vertices else 3)
+
     def residuals(self, view: View, target: Target) -> Tensor:
         """(frames, 3): column, row and radius [px]; without the radius where single vertices are followed."""
         assert view.outline is not None
