@@ -23,8 +23,8 @@ class Sensor:
     roll: of the camera about its viewing axis, clockwise as seen from behind it [deg]. centre: of the lens, right and
     down of the image's middle [px]: a crop moves it. distortion: k1, k2, p1, p2, k3 of Brown and Conrady. exposure: how
     long a frame is exposed [s]; it is drawn ``subframes`` times in that time, and averaged. readout: from the first row
-    to the last of a rolling shutter [s], less than 0 for a camera that was held upside down. A frame's time is the middle of its exposure, in its middle row. gain, gamma:
-    the surface's colours c are recorded as gain c^gamma.
+    to the last of a rolling shutter [s], less than 0 for a camera that was held upside down. A frame's time is the
+    middle of its exposure, in its middle row. gain, gamma: the surface's colours c are recorded as gain c^gamma.
     """
 
     roll: float = 0.0

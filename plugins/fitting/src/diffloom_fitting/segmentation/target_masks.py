@@ -21,7 +21,8 @@ def segment(target: Target, segmenter: Segmenter | str, ruler: Ruler = "area") -
     """``target`` with masks, tracks of them, and how far each frame can be believed.
 
     segmenter: such as ``BackgroundPlate()``, or the name of a registered one. ruler: what the tracks' radii are
-    measured by, the "area" or the width "across" the motion (``measured_across``). InputError where no frame shows an object.
+    measured by, the "area" or the width "across" the motion (``measured_across``). InputError where no
+    frame shows an object.
     """
     chosen = instance("segmenter", segmenter, Segmenter, get_segmenter)  # type: ignore[type-abstract]
     if target.frames is None:
