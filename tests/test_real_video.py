@@ -43,3 +43,16 @@ def test_the_pendulum_is_found():
     found = run_fit(build_experiment(load_file(REAL / "real-pendulum.toml")))
     assert float(found["length"]) == pytest.approx(0.261, rel=0.01)
     assert found.holdout_pixels * 550 / 240 < 2.0  # in pixels of the clip
+
+
+@needs_data
+@pytest.mark.slow
+def test_each_bounce_is_found_and_later_ones_are_predicted():
+    from diffloom_fitting import run_fit
+
+    found = run_fit(build_experiment(load_file(REAL / "real-bounces.toml")))
+    assert float(found["gravity.y"]) == pytest.approx(-9.81, rel=0.02)
+    told = {one.name: one.deviation for one in found.estimates}
+    assert all(told[f"restitution@{k}"] is not None and float(told[f"restitution@{k}"]) < 0.02 for k in (1, 2, 3))
+    ahead = run_fit(build_experiment(load_file(REAL / "real-bounces.toml", variants=("predict",))), sure=False)
+    assert ahead.holdout_pixels < 8.5  # half a radius

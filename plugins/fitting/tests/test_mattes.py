@@ -5,11 +5,13 @@ import pytest
 import torch
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.losses.track import outline_tracks
 from diffloom_fitting.segmentation import BackgroundPlate, segment
 from diffloom_fitting.segmentation.mattes import motions
 from diffloom_fitting.segmentation.shares import shares
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.resize import scale_frame
+from diffloom_fitting.targets.tracks import measured_across, tracks_of
 
 HEIGHT, WIDTH, RADIUS, GAMMA = 120, 70, 14.0, 2.2
 WALL, BALL = np.array((0.85, 0.75, 0.65)), np.array((0.05, 0.35, 0.15))
@@ -51,6 +53,40 @@ def test_a_ball_keeps_its_size_while_it_moves(blur):
     if blur:
         encoded = segment(video(blur), BackgroundPlate(plate(), cleaning=cleaning | {"gamma": 1.0}))
         assert float((RADIUS - encoded.tracks[1:-1, 2]).min()) > 0.5, "a dark ball shrinks where numbers are mixed"
+
+
+def test_a_ball_that_is_blurred_throughout_is_not_taken_for_all_that_it_sweeps():
+    # It moves by more than its diameter from frame to frame: if it were exposed all that time, nothing would be sharp.
+    rows = [20.0, 52.0, 84.0]
+    frames = [coverage(row, 14.0)[..., None] for row in rows]
+    mixed = [(a * BALL**GAMMA + (1.0 - a) * WALL**GAMMA) ** (1.0 / GAMMA) for a in frames]
+    cleaning = {"edge": 0.4, "soft": 0.15, "exposure": 1.0, "gamma": GAMMA}
+    found = segment(
+        Target(torch.arange(3) / 30.0, torch.from_numpy(np.array(mixed, np.float32))),
+        BackgroundPlate(plate(), cleaning=cleaning), ruler="across",
+    )  # fmt: skip
+    by_area = tracks_of(found.masks.numpy(), np.ones(3))
+    assert np.abs(by_area[:, 2].numpy() - RADIUS).max() < 0.3
+    assert np.abs(found.tracks[:, 2].numpy() - RADIUS).max() < 0.3
+
+
+def test_a_radius_across_the_motion_knows_neither_blur_nor_a_fringe_along_it():
+    blurred = np.stack([coverage(row, 12.0) for row in ROWS]).astype(np.float32)
+    fringed = np.maximum(blurred, 0.3 * np.stack([coverage(row - 12.0, 8.0) for row in ROWS]).astype(np.float32))
+    for mattes, most in ((blurred, 0.05), (fringed, 0.25)):
+        tracks, across = measured_across(mattes, tracks_of(mattes, np.ones(len(ROWS))))
+        assert np.abs(across) == pytest.approx([1.0, 0.0], abs=1e-6)
+        assert np.abs(tracks[:, 2].numpy() - RADIUS).max() < most
+    assert float(tracks_of(fringed, np.ones(len(ROWS)))[:, 2].min()) > RADIUS + 0.5
+
+
+def test_an_outline_is_measured_in_the_direction_of_its_track():
+    angle = 2.0 * torch.pi * torch.arange(720, dtype=torch.float64) / 720
+    ellipse = torch.stack([5.0 + 3.0 * angle.cos(), 7.0 + 2.0 * angle.sin()], dim=1)[None].requires_grad_()
+    for across, radius in (((1.0, 0.0), 3.0), ((0.0, 1.0), 2.0), ((0.6, 0.8), (9 * 0.36 + 4 * 0.64) ** 0.5)):
+        assert outline_tracks(ellipse, across).tolist()[0] == pytest.approx([5.0, 7.0, radius], rel=1e-4)
+    few = ellipse[:, ::90].detach().requires_grad_()
+    assert torch.autograd.gradcheck(lambda points: outline_tracks(points, (0.6, 0.8)), (few,), atol=1e-7)
 
 
 def test_a_shadow_beside_the_object_is_none_of_it():

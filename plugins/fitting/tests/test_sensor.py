@@ -11,6 +11,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.losses.track import outline_tracks
+from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.scene.projection import distorted
 
 SIZE = (20, 28)
@@ -104,6 +105,10 @@ def test_motion_blur_and_a_rolling_shutter_do_what_they_say():
     # What is seen in the upper half was read out earlier, when it had come less far.
     still, rolled = (toy_scene(readout=r).render(moving, times).image.alpha[0].sum(0) for r in (0.0, 0.05))
     assert not torch.equal(still, rolled)
+    # Upside down it is read from below: as if turned over, for a motion that is not.
+    upside_down = toy_scene(readout=-0.05).render(moving, times).image.alpha[0].sum(0)
+    assert float((upside_down - still).abs().max()) > 0.5 * float((rolled - still).abs().max())
+    assert float(((upside_down - still) * (rolled - still)).sum()) < 0.0
     with pytest.raises(InputError, match="subframes"):
         fitting.Sensor(exposure=0.01)
 
@@ -147,3 +152,16 @@ def test_tracks_find_what_is_out_of_the_image():
     assert check_gradient(objective, torch.tensor([9.0, -7.0, 0.0], dtype=torch.float64), tolerance=1e-6).passed
     found = fitting.fit(scene, target, {"velocity": [9.0, -7.0, 0.0]}, loss="track")
     assert found["velocity"][:2].tolist() == pytest.approx([0.3, 0.4], abs=1e-3)
+
+
+@pytest.mark.usefixtures("toy_registry")
+def test_a_prior_weighs_as_much_as_so_many_tracks_as_there_are():
+    scene = toy_scene(fitting.Orbit(distance=4.0, elevation=0.0, size=SIZE))
+    target = fitting.synthesise(scene, {"velocity": [0.3, 0.4, 0.0]}, torch.linspace(0.0, 0.4, 9, dtype=torch.float64))
+    prior = Gaussian({"velocity": 0.0}, {"velocity": 0.1}, noise=0.5)
+    unknowns = [fitting.Unknown("velocity", [0.3, 0.4, 0.0])]
+    of_tracks, of_pixels = (
+        Experiment(scene, target, unknowns, loss=loss, gaussian=prior).objective() for loss in ("track", "mse")
+    )
+    assert of_tracks.prior_weight == pytest.approx(0.25 / (9 * 3))
+    assert of_pixels.prior_weight == pytest.approx(0.25 / target.frames.numel())

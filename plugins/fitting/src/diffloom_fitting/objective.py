@@ -261,9 +261,8 @@ class Objective:
         """What a squared deviation of the Gaussian prior adds to the loss: noise^2 / numbers in the target, as if the
         loss were the mean of squared residuals in units of that noise."""
         assert self.gaussian is not None
-        shown = [t.frames if t.frames is not None else t.masks if t.masks is not None else t.q
-                 for t in self.target.by_view().values()]  # fmt: skip
-        return self.gaussian.noise**2 / max(1, sum(images.numel() for images in shown if images is not None))
+        compared = sum(self.loss.numbers(target) for target in self.target.by_view().values())
+        return self.gaussian.noise**2 / max(1, compared)
 
     def residual_fields(self, z: Tensor) -> list[Tensor]:
         """The same for each view, as the loss gives them: (frames, height, width, channels) where they are images.

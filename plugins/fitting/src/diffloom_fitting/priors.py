@@ -17,8 +17,9 @@ from diffloom_fitting.accepting import real
 class Gaussian:
     """Values that are known to within a standard deviation before anything is seen, as further residuals of the fit.
 
-    means, deviations: by unknown, in its unit. noise: standard deviation of a pixel (0..1) that the prior is weighed
-    against; the larger it is, the more the prior counts. Gauss-Newton, the uncertainty and the verdict all see it.
+    means, deviations: by unknown, in its unit. noise: standard deviation of what the loss compares, a pixel (0..1) or a
+    place in a track [px], that the prior is weighed against; the larger it is, the more the prior counts. Gauss-Newton,
+    the uncertainty and the verdict all see it.
     """
 
     means: Mapping[str, float | Sequence[float]]

@@ -30,7 +30,7 @@ from diffloom_fitting.targets.several import AnyTarget
 
 OF_VIDEOS = (
     "masks", "background", "reader", "segment", "crop", "begin", "duration", "every", "rotate", "gamma", "repeats",
-    "lost_frames", "plate",
+    "lost_frames", "plate", "ruler",
 )  # fmt: skip
 """Keys of [target] that say how a video is read."""
 
@@ -179,7 +179,7 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         target = read_masks(target, data_path(folder, table.masks), dtype=scene.dtype)
     plate = None if table.plate is None else _plate(folder, scene, table, table.plate)
     if table.segment is not None:
-        target = segment(target, _segmenter(table.segment, folder, plate))
+        target = segment(target, _segmenter(table.segment, folder, plate), table.ruler)
     if table.repeats == "drop":
         target = without_repeats(target, table.rate)
     if table.lost_frames == "find":

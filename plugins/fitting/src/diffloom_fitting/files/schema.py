@@ -102,7 +102,7 @@ class CameraTable(Table):
     )
     exposure: Number = Field(0.0, ge=0.0, description="how long a frame is exposed [s]: motion blur")
     subframes: int = Field(1, ge=1, description="how often a frame is drawn within its exposure")
-    readout: Number = Field(0.0, ge=0.0, description="from the first row to the last of a rolling shutter [s]")
+    readout: Number = Field(0.0, description="from the first row to the last of a rolling shutter [s]")
     gain: Number = Field(1.0, gt=0.0, description="factor on the surface's colours")
     gamma: Number = Field(1.0, gt=0.0, description="exponent of the surface's colours")
     time_offset: Number = Field(0.0, description="time t of the video is t + time_offset of the simulation [s]")
@@ -220,6 +220,9 @@ class TargetTable(GoalTable):
     )
     lost_frames: Literal["ignore", "find"] = Field(
         "ignore", description="find where the camera lost frames, from leaps of the track, and move later times back"
+    )
+    ruler: Literal["area", "across"] = Field(
+        "area", description="what radii of tracks are measured by: the mask's area, or its width across the motion"
     )
     masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
@@ -346,7 +349,7 @@ class PriorTable(Table):
         {}, description="by unknown: a Gaussian prior, as further residuals that Gauss-Newton, ± and the verdict see"
     )
     noise: float = Field(
-        0.01, gt=0.0, description="standard deviation of a pixel (0..1) that the Gaussian prior is weighed against"
+        0.01, gt=0.0, description="deviation of a pixel (0..1), or of a track [px], that the prior is weighed against"
     )
 
     even: dict[str, float] = Field(

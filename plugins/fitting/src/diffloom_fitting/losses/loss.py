@@ -39,6 +39,13 @@ class Loss(ABC):
         without channels, the uncertainty knows which of them are neighbours, and how they err together.
         """
 
+    def numbers(self, target: Target) -> int:
+        """How many numbers of a target it compares: what a prior is weighed against."""
+        for shown in (target.frames, target.masks, target.q):
+            if shown is not None:
+                return shown.numel()
+        return 1
+
     def value(self, view: View, target: Target) -> Tensor:
         """The loss, a scalar, differentiable with respect to the view."""
         residuals = self.residuals(view, target)

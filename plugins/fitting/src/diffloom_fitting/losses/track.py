@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class TrackError(Loss):
     """Mean squared distance [px^2] between the centroid of the drawn object's outline, taken as the convex hull of its
-    vertices, and the target's track, and between the radii of discs of the same areas.
+    vertices, and the target's track, and between the radii of discs of the same areas, or of the same widths where the
+    target has them.
 
     It sees an object that is far from where it should be, or out of the image, so it begins a fit that pixels end.
     radius: weight of the radii beside centroids; 0 leaves them out, and so does a track without radii (NaN). vertices:
@@ -50,12 +51,15 @@ class TrackError(Loss):
     def outputs(self) -> tuple[str, ...]:
         return ("outline",)
 
+    def numbers(self, target: Target) -> int:
+        return len(target) * (2 if self.vertices else 3)
+
     def residuals(self, view: View, target: Target) -> Tensor:
         """(frames, 3): column, row and radius [px]; without the radius where single vertices are followed."""
         assert view.outline is not None
         tracks = tracked(target).to(view.outline.dtype)
         weight = tracks[:, 3:]
-        apart = self._followed(view.outline, tracks)
+        apart = self._followed(view.outline, tracks, target.across)
         if self.scale is not None:
             apart = tamed(apart, self.scale)
         each = torch.tensor([1.0, 1.0, self.radius][: apart.shape[1]], dtype=apart.dtype)
@@ -66,14 +70,14 @@ class TrackError(Loss):
     def distances(self, view: View, target: Target) -> Tensor:
         """(frames,) [px]: how far what follows the target's track is from it."""
         assert view.outline is not None
-        apart = self._followed(view.outline, tracked(target).to(view.outline.dtype))
+        apart = self._followed(view.outline, tracked(target).to(view.outline.dtype), target.across)
         found: Tensor = torch.linalg.vector_norm(apart[:, :2], dim=1)
         return found
 
-    def _followed(self, points: Tensor, tracks: Tensor) -> Tensor:
+    def _followed(self, points: Tensor, tracks: Tensor, across: tuple[float, float] | None) -> Tensor:
         """How far what follows the track is from it, of drawn vertices at points (frames, n, 2)."""
         if not self.vertices:
-            return torch.where(tracks[:, :3].isnan(), 0.0, outline_tracks(points) - tracks[:, :3])
+            return torch.where(tracks[:, :3].isnan(), 0.0, outline_tracks(points, across) - tracks[:, :3])
         if not 0 <= min(self.vertices) <= max(self.vertices) < points.shape[1]:
             raise InputError(
                 f"loss 'track': got vertices {list(self.vertices)}; the drawn surface has 0 to {points.shape[1] - 1}"
@@ -81,9 +85,10 @@ class TrackError(Loss):
         return points[:, list(self.vertices)].mean(dim=1) - tracks[:, :2]
 
 
-def outline_tracks(points: Tensor) -> Tensor:
+def outline_tracks(points: Tensor, across: tuple[float, float] | None = None) -> Tensor:
     """(frames, 3): column and row of the centroid and equal-area radius [px] of the convex hull of points (frames, n,
-    2), differentiable: by Green's theorem over the hull's sides."""
+    2), differentiable: by Green's theorem over the hull's sides. across: direction in which the radius is measured
+    instead, as twice the standard deviation."""
     hulls = [_hull(frame) for frame in points.detach().cpu().double().numpy()]
     longest = max(len(hull) for hull in hulls)
     # A corner that is repeated adds a side of no length.
@@ -95,7 +100,13 @@ def outline_tracks(points: Tensor) -> Tensor:
     cross = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     area = 0.5 * cross.sum(dim=1)
     first = ((a + b) * cross[..., None]).sum(dim=1) / (6.0 * area)[:, None]
-    return torch.cat([middle[:, 0] + first, (area / torch.pi).sqrt()[:, None]], dim=1)
+    radius = (area / torch.pi).sqrt()
+    if across is not None:
+        s = (a * a.new_tensor(across)).sum(dim=-1)
+        t = s.roll(-1, dims=1)
+        second = (cross * (s * s + s * t + t * t)).sum(dim=1) / (12.0 * area)
+        radius = 2.0 * (second - (first * first.new_tensor(across)).sum(dim=-1).square()).sqrt()
+    return torch.cat([middle[:, 0] + first, radius[:, None]], dim=1)
 
 
 def track_distance(objective: Objective, z: Tensor) -> float | None:

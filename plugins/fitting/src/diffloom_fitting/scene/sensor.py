@@ -23,8 +23,8 @@ class Sensor:
     roll: of the camera about its viewing axis, clockwise as seen from behind it [deg]. centre: of the lens, right and
     down of the image's middle [px]: a crop moves it. distortion: k1, k2, p1, p2, k3 of Brown and Conrady. exposure: how
     long a frame is exposed [s]; it is drawn ``subframes`` times in that time, and averaged. readout: from the first row
-    to the last of a rolling shutter [s]. A frame's time is the middle of its exposure, in its middle row. gain, gamma:
-    the surface's colours c are recorded as gain c^gamma.
+    to the last of a rolling shutter [s], less than 0 for a camera that was held upside down. A frame's time is the
+    middle of its exposure, in its middle row. gain, gamma: the surface's colours c are recorded as gain c^gamma.
     """
 
     roll: float = 0.0
@@ -43,7 +43,7 @@ class Sensor:
             "distortion": numbers("camera.distortion", self.distortion, 5),
             "exposure": real("camera.exposure [s]", self.exposure, least=0.0),
             "subframes": whole("camera.subframes", self.subframes, 1),
-            "readout": real("camera.readout [s]", self.readout, least=0.0),
+            "readout": real("camera.readout [s]", self.readout),
             "gain": real("camera.gain", self.gain, above=0.0),
             "gamma": real("camera.gamma", self.gamma, above=0.0),
         }
@@ -64,7 +64,7 @@ class Sensor:
             ParamSpec("centre", self.centre, "px", "of the lens, right and down of the image's middle", (2,)),
             ParamSpec("distortion", self.distortion, "", "k1, k2, p1, p2, k3 of Brown and Conrady", (5,)),
             ParamSpec("exposure", self.exposure, "s", "how long a frame is exposed", bounds=positive),
-            ParamSpec("readout", self.readout, "s", "from the first row to the last", bounds=positive),
+            ParamSpec("readout", self.readout, "s", "from the first row to the last"),
             ParamSpec("gain", self.gain, "", "factor on the surface's colours", bounds=positive),
             ParamSpec("gamma", self.gamma, "", "exponent of the surface's colours", bounds=positive),
         )

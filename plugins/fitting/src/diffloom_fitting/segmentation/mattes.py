@@ -110,9 +110,7 @@ class Cleaning:
         within, beyond = (_pixels(reach, core) for reach in (self.edge, self.soft))
         window = _window(core, beyond + 3 + round(max(abs(blur[0]), abs(blur[1]))))
         image, core = image[window], core[window]
-        inner = scipy.ndimage.binary_erosion(core, _ROUND, iterations=within, border_value=1) if within else core
-        inner = ~_along(~inner, blur)
-        inner = inner if inner.any() else core
+        inner = _well_within(core, within, blur)
         outer = scipy.ndimage.binary_dilation(core, _ROUND, iterations=beyond) if beyond else core
         outer = _along(outer, blur)
         edge = outer & ~inner
@@ -123,6 +121,18 @@ class Cleaning:
         part[edge] = np.clip((share - DREGS) / (1.0 - 2.0 * DREGS), 0.0, 1.0)
         matte[window] = part
         return matte
+
+
+def _well_within(core: Flags, within: int, blur: tuple[float, float]) -> Flags:
+    """What is object during all of the exposure: farther than ``within`` from the outline, and than the ``blur``. An
+    object that moves too far for that is taken to be blurred less, by as much as leaves something of it."""
+    for part in (1.0, 0.8, 0.6, 0.4, 0.2):
+        reach = round(part * within)
+        inner = scipy.ndimage.binary_erosion(core, _ROUND, iterations=reach, border_value=1) if reach else core
+        inner = ~_along(~inner, (part * blur[0], part * blur[1]))
+        if inner.any():
+            return inner
+    return core
 
 
 def motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:

@@ -25,7 +25,8 @@ class Target:
     has later frames that were left out. tracks: (frames, 4), column, row and radius of the object's image [px] and the
     weight of each frame, from 0, not seen. confidence: (frames,) in 0..1, how far each frame's mask can be believed;
     None believes all. chroma: side of the squares of pixels that share one colour and differ in brightness alone, 2 in
-    most compressed videos. goal: whether it shows what is wanted, rather than what was seen.
+    most compressed videos. across: direction, right and down, in which the tracks' radii were measured; None: they are
+    those of discs of the same area. goal: whether it shows what is wanted, rather than what was seen.
     """
 
     times: Tensor
@@ -39,6 +40,7 @@ class Target:
     tracks: Tensor | None = None
     confidence: Tensor | None = None
     chroma: int = 1
+    across: tuple[float, float] | None = None
     goal: bool = False
 
     def __post_init__(self) -> None:
