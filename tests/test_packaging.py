@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from diffloom.cli.doctor.runtime import TRIED_NUMBA
+from diffloom.kernels.backends import numba_internals
+from diffloom.kernels.backends.numba_internals import TRIED_NUMBA
 
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))
@@ -116,6 +118,38 @@ def test_numba_is_bounded_by_what_was_tried():
     assert all(bound.contains(f"{release}.1") for release in TRIED_NUMBA)
     assert not bound.contains(f"{newest[0]}.{newest[1] + 1}.0")
     assert pinned()["numba"] in bound
+
+
+#: What numba documents for extensions.
+OPEN_NUMBA = {"types", "cgutils", "errors", "datamodel", "typing", "typeconv"}
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=label)
+def test_private_parts_of_numba_are_named_in_one_module(folder):
+    for source in (folder / "src").rglob("*.py"):
+        if source.name == "numba_internals.py":
+            continue
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("numba."):
+                parts = [f"{node.module}.{name.name}".split(".") for name in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module == "numba":
+                parts = [["numba", "", name.name] for name in node.names if name.name.startswith("_")]
+            else:
+                continue
+            closed = {part[2] for part in parts if part[1] in ("core", "")} - OPEN_NUMBA
+            assert not closed, f"{source.relative_to(ROOT)} takes {closed} from numba: numba_internals.py names them"
+
+
+def test_another_release_of_numba_is_met_with_a_warning(monkeypatch):
+    monkeypatch.setattr("numba.__version__", "0.99.1")
+    with pytest.warns(RuntimeWarning, match=r"tried with numba 0\.68, and this is 0\.99\.1\. .* pip install"):
+        runpy.run_path(numba_internals.__file__)
+
+
+def test_a_release_that_lacks_something_says_what_to_do(monkeypatch):
+    monkeypatch.delattr("numba.core.targetconfig.TargetConfig")
+    with pytest.raises(ImportError, match=r"lacks what kernels are compiled with .*TargetConfig.* pip install"):
+        runpy.run_path(numba_internals.__file__)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=label)

@@ -1,12 +1,12 @@
 """Programs compiled as one piece, and the private parts of numba that this stands on.
 
-If a test of names or fields fails after an upgrade of numba: everything private is used in backends/whole_program.py,
-backends/device_lowering.py, backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of
-compile/program.py. Compare them with numba/core/codegen.py (what code libraries do in `finalize` and
-`serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its library, how results are taken apart),
-numba/core/typed_passes.py (NativeLowering), numba/core/callconv.py and numba/core/dispatcher.py.
-Then run all of core/tests/kernels, and add the release to TRIED_NUMBA in cli/doctor/runtime.py and raise the bound in
-core/pyproject.toml.
+If a test of names or fields fails after an upgrade of numba: everything private is named in
+backends/numba_internals.py, and used in backends/whole_program.py, backends/device_lowering.py,
+backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare
+them with numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`),
+numba/core/compiler.py (how a pipeline finds its library, how results are taken apart), numba/core/typed_passes.py
+(NativeLowering), numba/core/callconv.py and numba/core/dispatcher.py. Then run all of core/tests/kernels, add the
+release to TRIED_NUMBA in backends/numba_internals.py and raise the bound in core/pyproject.toml.
 """
 
 import functools
@@ -38,9 +38,9 @@ from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.core.typing.context import BaseContext, Context
 from numba.extending import overload
 
-from diffloom.cli.doctor.runtime import TRIED_NUMBA
 from diffloom.kernels import Program, device, launch
 from diffloom.kernels.backends import quick_numba, whole_program
+from diffloom.kernels.backends.numba_internals import TRIED_NUMBA
 from diffloom.kernels.backends.whole_program import DeviceFunction
 
 COMPILER_ARGUMENTS = ["self", "typingctx", "targetctx", "library", "args", "return_type", "flags", "locals"]

@@ -6,10 +6,6 @@ import sys
 
 from diffloom.cli.doctor.finding import Finding, Health, Section, cause, guarded
 
-#: Releases of numba that the kernel layer was tried with: it uses private parts of numba, which may change in any.
-#: core/tests/kernels/test_whole_program.py says what to look at before another is added.
-TRIED_NUMBA = ("0.68",)
-
 _VARIABLES = (
     "DIFFLOOM_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -45,11 +41,13 @@ def _numba() -> Finding:
         import llvmlite
         import numba
 
+        from diffloom.kernels.backends.numba_internals import TRIED_NUMBA, remedy, tried
+
         detail = f"{numba.__version__} with llvmlite {llvmlite.__version__}, for {_processor()}"
         advice = ""
-        if numba.__version__.rsplit(".", 1)[0] not in TRIED_NUMBA:
+        if not tried():
             detail += f"; kernels were tried with {', '.join(TRIED_NUMBA)} only"
-            advice = f"if compiling fails: pip install 'numba=={TRIED_NUMBA[-1]}.*'"
+            advice = f"if compiling fails: {remedy()}"
         return Finding("numba", Health.OK, detail, advice)
     except Exception as error:
         return Finding("numba", Health.FATAL, cause(error), "pip install numba")

@@ -12,9 +12,6 @@ from types import ModuleType
 from typing import Any, cast
 
 from numba import njit
-from numba.core.compiler import CompileResult
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.serialize import dumps
 
 from ..compile.cache import cache_folder, locked, write_once
 from ..compile.notices import notice
@@ -22,6 +19,7 @@ from ..compile.stored_code import read_code, write_code
 from ..language import DEVICE_OPTIONS, device
 from ..simd import element_at, lane_count, run_at
 from . import team_kernels as team
+from .numba_internals import CompileResult, dumps, global_compiler_lock
 from .whole_program import EntryCompiler, runnable
 
 #: Where a compile result that was taken apart has its signature.

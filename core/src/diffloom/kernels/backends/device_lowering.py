@@ -13,15 +13,19 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import itanium_mangler
-from numba.core.callconv import CPUCallConv
-from numba.core.compiler import _LowerResult
-from numba.core.compiler_machinery import LoweringPass, register_pass
-from numba.core.cpu import CPUContext
-from numba.core.funcdesc import PythonFunctionDescriptor
-from numba.core.imputils import user_function
-from numba.core.lowering import Lower
 from numba.core.types.iterators import RangeType
+
+from .numba_internals import (
+    CPUCallConv,
+    CPUContext,
+    Lower,
+    LoweringPass,
+    LowerResult,
+    PythonFunctionDescriptor,
+    itanium_mangler,
+    register_pass,
+    user_function,
+)
 
 #: What numba says of a range whose step is zero.
 _NO_STEP = ("range() arg 3 must not be zero",)
@@ -124,7 +128,7 @@ class DeviceLowering(LoweringPass):  # type: ignore[misc]
         # What typing found out is kept no longer than it is needed: it holds on to the whole of the function.
         fndesc.typemap = fndesc.calltypes = None
         state.reload_init.extend(library._reload_init)
-        state["cr"] = _LowerResult(fndesc, lower.call_helper, cfunc=function, env=lower.env)
+        state["cr"] = LowerResult(fndesc, lower.call_helper, cfunc=function, env=lower.env)
         return True
 
 

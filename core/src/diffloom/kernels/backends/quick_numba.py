@@ -17,17 +17,27 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any
 
-from numba.core import base, event, ir, transforms, types
-from numba.core.base import BaseContext as Lowering
-from numba.core.cpu import CPUContext
+from numba.core import types
 from numba.core.errors import NumbaError
-from numba.core.postproc import PostProcessor, VariableLifetime
-from numba.core.targetconfig import TargetConfig
-from numba.core.typeinfer import TypeInferer
-from numba.core.types.functions import BaseFunction, Dispatcher, Function
-from numba.core.types.misc import unliteral
-from numba.core.typing.context import BaseContext as Typing
-from numba.core.typing.context import Context
+
+from .numba_internals import (
+    BaseFunction,
+    Context,
+    CPUContext,
+    Dispatcher,
+    Function,
+    PostProcessor,
+    TargetConfig,
+    TypeInferer,
+    VariableLifetime,
+    base,
+    event,
+    ir,
+    transforms,
+    unliteral,
+)
+from .numba_internals import LoweringContext as Lowering
+from .numba_internals import TypingContext as Typing
 
 #: What no variable hides in.
 _LEAVES = frozenset({ir.Loc, str, int, float, bool, complex, type(None)})

@@ -20,14 +20,17 @@ from typing import Any
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import njit
-from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import PassManager
-from numba.core.errors import new_error_context  # type: ignore[attr-defined]
-from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import NativeLowering
 
 from .device_lowering import DeviceLowering
+from .numba_internals import (
+    Compiler,
+    CPUCodeLibrary,
+    CPUDispatcher,
+    JITCodeLibrary,
+    NativeLowering,
+    PassManager,
+    new_error_context,
+)
 
 
 class _WithoutEnvironment:

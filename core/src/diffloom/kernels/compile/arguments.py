@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import _dispatcher
 from numpy.typing import NDArray
 
+from ..backends.numba_internals import dispatcher
 from ..language import Const
 from ..rowtypes import KNOWN
 
@@ -48,7 +48,7 @@ class Bound:
             return
         self._real = next((a.dtype.type for a in arrays if a.dtype.kind == "f"), np.float64)
         self._host = with_real_scalars(plain, self._real) if float in statics else plain
-        self.key = (_dispatcher.compute_fingerprint(self._host), *_columns(arrays), *statics)
+        self.key = (dispatcher.compute_fingerprint(self._host), *_columns(arrays), *statics)
 
     @property
     def record(self) -> Any:
@@ -73,7 +73,7 @@ def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
         if type(value) is Bound:
             host[k] = value.host
             statics.append(value.key)
-    return host, (_dispatcher.compute_fingerprint(loose), *_columns(arrays), *statics)
+    return host, (dispatcher.compute_fingerprint(loose), *_columns(arrays), *statics)
 
 
 def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: bool = False) -> tuple[Any, ...]:

@@ -23,8 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from numba.core.compiler_lock import global_compiler_lock
-
+from ..backends.numba_internals import global_compiler_lock
 from .notices import compiling, counted
 
 Made = TypeVar("Made")

@@ -15,9 +15,9 @@ from typing import Any, cast
 
 import numba
 from numba.core import types
-from numba.core.registry import cpu_target
 
 from ..backends import cpu, threads
+from ..backends.numba_internals import cpu_target
 from ..backends.quick_numba import short_cuts
 from ..backends.thread_team import TEAM_OF_ONE, run_team
 from ..rowtypes import type_of
