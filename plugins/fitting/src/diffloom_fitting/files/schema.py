@@ -221,6 +221,9 @@ class TargetTable(GoalTable):
     lost_frames: Literal["ignore", "find"] = Field(
         "ignore", description="find where the camera lost frames, from leaps of the track, and move later times back"
     )
+    free_swing: Literal["ignore", "find"] = Field(
+        "ignore", description="find where a pendulum swings freely, as when a hand has let go; time counts from there"
+    )
     masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
     plate: PlateTable | None = Field(
