@@ -9,6 +9,8 @@ from PIL import Image
 import diffloom_fitting as fitting
 from diffloom import interfaces
 from diffloom.interfaces import InputError
+from diffloom_fitting.files.build_target import choose_frames
+from diffloom_fitting.files.values import FramesTable
 from diffloom_fitting.guesses.pendulum import guess_pendulum
 from diffloom_fitting.guesses.sight import Sighting
 from diffloom_fitting.guesses.throw import guess_throw
@@ -18,8 +20,6 @@ from diffloom_fitting.scene import View
 from diffloom_fitting.segmentation import BackgroundPlate, ColourKey, Motion, segment
 from diffloom_fitting.segmentation.confidence import without_repeats
 from diffloom_fitting.targets import Target, read_masks, read_video
-from diffloom_fitting.files.build_target import choose_frames
-from diffloom_fitting.files.values import FramesTable
 from diffloom_fitting.targets.frame_clock import in_order
 from diffloom_fitting.targets.free_swing import with_free_swing
 from diffloom_fitting.targets.lost_frames import with_lost_frames
@@ -223,6 +223,10 @@ def test_the_free_part_of_a_swing_is_found():
     astray[100:104, 0] += 30.0
     kept = with_free_swing(fitting.Target(whole.times, tracks=astray, confidence=whole.confidence))
     assert torch.equal(kept.confidence == 0.0, (torch.arange(300) >= 100) & (torch.arange(300) < 104))
+    wide = whole.tracks.clone()
+    wide[:, 2] = 20.0
+    with pytest.warns(UserWarning, match=r"swings by 23\.\d pixels to either side, hardly more than its radius of 20"):
+        with_free_swing(fitting.Target(whole.times, tracks=wide))
     with pytest.raises(InputError, match="no part of the video shows a free swing"):
         with_free_swing(whole.select(range(20)))
     with pytest.raises(InputError, match="seen whole in 5 frames"):

@@ -387,6 +387,9 @@ class ExperimentFile(Table):
     control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
+    assumed: dict[str, Number] = Field(
+        {}, description="by name: standard deviation of what is taken as known and is not quite, which ± counts"
+    )
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(
         "laplace",
         description="how ± is found: from the loss's curvature, at least the jackknife over time windows, or by draws",

@@ -19,6 +19,8 @@ PERIODS, LEAST = 1.25, 8
 USUAL, FINE = 3.0, 0.01
 #: How much its width may differ from that of most windows.
 WIDER = 3.0
+#: Radii of the bob that it must swing to either side for no place to be covered half of the time.
+NARROW = 2.0**0.5
 
 Row = NDArray[np.float64]
 
@@ -46,6 +48,7 @@ def with_free_swing(target: Target) -> Target:
     good = seen[free]
     first, last = int(good[0]), int(good[-1])
     _tell(times, first, last)
+    _tell_if_narrow(tracks[good])
     strayed = np.zeros(len(times), bool)
     strayed[seen[~free]] = True
     kept = list(range(first, last + 1))
@@ -69,6 +72,18 @@ def _tell(times: Row, first: int, last: int) -> None:
         warnings.warn(
             f"the swing is free from {times[first]:.2f} s to {times[last]:.2f} s of what is read: the rest is left "
             "out, and times count from there",
+            stacklevel=3,
+        )
+
+
+def _tell_if_narrow(tracks: Row) -> None:
+    """Say that the median of the video shows the bob itself: where it is more than half of the time."""
+    reach, radius = 0.5 * float(np.ptp(tracks[:, :2], axis=0).max()), float(np.median(tracks[:, 2]))
+    if reach < NARROW * radius:
+        warnings.warn(
+            f"the bob swings by {reach:.1f} pixels to either side, hardly more than its radius of {radius:.1f}: a "
+            "median of the video shows it where it stays for half of the time, and masks against it are wrong. Let "
+            "it swing farther, or give an image of the background alone (plate in target.segment)",
             stacklevel=3,
         )
 
