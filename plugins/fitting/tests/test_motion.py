@@ -89,6 +89,10 @@ def test_a_fit_finds_what_made_the_clips_and_scores_those_kept_aside(tosses: lis
     assert found.holdout.mean_position < 1e-5
     assert found.holdout.mean_degrees < 1e-2
     assert found.loss < 1e-6 * found.start_loss
+    # Four clips do not tell how far six numbers are off.
+    assert all(np.isnan(estimate.deviation).all() for estimate in found.estimates)
+    told = fit_motion(problem, shared("friction"), [MotionStage(15, 2)]).estimates[0]
+    assert np.isfinite(told.deviation).all()
 
 
 def test_gradients_by_scale_and_centre_pass_through_the_start(tosses: list[Clip]) -> None:
@@ -306,6 +310,7 @@ def test_a_file_runs_and_another_recording_is_one_key(tmp_path: Path, tosses: li
         catch_exceptions=False,
     )  # fmt: skip
     assert "clips kept aside: position 0.00 % of the width" in done.output, done.output
+    assert "3 clips are fitted to 5 numbers: ± takes more clips than numbers that are free" in done.output
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     found = {each["name"]: each["found"] for each in kept["estimates"]}
     assert found["friction"][0] == pytest.approx(0.25, rel=1e-3)
