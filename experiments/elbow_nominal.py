@@ -52,7 +52,6 @@ def main() -> None:
         "described, first sample": ((*PLAIN, *MEASURED), False),
         "described, first sample, dead": ((*PLAIN, *MEASURED, DEAD), False),
         "described, flight": (PLAIN, False),
-        "described, flight, dead": ((*PLAIN, DEAD), False),
         "solid boxes, levelled, on the ground": ((), False),
         "fitted": ((), True),
     }
