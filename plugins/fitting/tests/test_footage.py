@@ -9,6 +9,8 @@ from PIL import Image
 import diffloom_fitting as fitting
 from diffloom import interfaces
 from diffloom.interfaces import InputError
+from diffloom_fitting.files.build_target import choose_frames
+from diffloom_fitting.files.values import FramesTable
 from diffloom_fitting.guesses.pendulum import guess_pendulum
 from diffloom_fitting.guesses.sight import Sighting
 from diffloom_fitting.guesses.throw import guess_throw
@@ -19,6 +21,7 @@ from diffloom_fitting.segmentation import BackgroundPlate, ColourKey, Motion, se
 from diffloom_fitting.segmentation.confidence import without_repeats
 from diffloom_fitting.targets import Target, read_masks, read_video
 from diffloom_fitting.targets.frame_clock import in_order
+from diffloom_fitting.targets.free_swing import with_free_swing
 from diffloom_fitting.targets.lost_frames import with_lost_frames
 from diffloom_fitting.targets.oscillation import frequency
 
@@ -139,6 +142,24 @@ def test_thin_parts_and_dents_go_where_asked():
         BackgroundPlate(cleaning={"tin": 0.3})
 
 
+def test_a_small_bob_is_not_taken_for_its_thread():
+    """The thread, a third as strong as the bob, has more pixels than it, and both have fewer than a thousandth."""
+    frames = np.full((40, 300, 200, 3), 0.15, np.float32)
+    places = [(100.0 + 70.0 * np.cos(0.4 * k), 250.0) for k in range(40)]
+    y, x = np.indices(frames.shape[1:3]) + 0.5
+    for k, (column, row) in enumerate(places):
+        for line in range(20, 250):
+            frames[k, line, int(100.0 + (column - 100.0) * (line - 20) / 230.0)] = 0.4
+        frames[k][np.hypot(x - column, y - row) < 2.6] = 0.9
+    video = Target(torch.arange(40) / 30.0, torch.from_numpy(frames))
+    found = segment(video, BackgroundPlate(cleaning={"thin": 0.2, "convex": True}))
+    off = found.tracks[:, :2].double().numpy() - np.array(places)
+    assert np.abs(off).max() < 0.6
+    # Low enough that the thread is cut out as well: it is no body, however long.
+    wide = segment(video, BackgroundPlate(threshold=0.05, shadows=False, cleaning={"thin": 0.2, "close": 0}))
+    assert np.abs(wide.tracks[:, :2].double().numpy() - np.array(places)).max() < 2.0
+
+
 def test_masks_from_files_are_taken_as_they_are(tmp_path):
     (tmp_path / "masks").mkdir()
     for k, place in enumerate(ACROSS[:4]):
@@ -176,6 +197,52 @@ def test_lost_frames_are_found_by_the_leap_and_nothing_else_is():
     assert torch.equal(same.times, torch.from_numpy(stamps))
 
 
+def swing_track(stamps, held, caught):
+    """Tracks of a bob that a hand holds until one time, and again from another on."""
+    places = swing(stamps)
+    places[stamps < held] = swing(np.array([held])) + [0.0, 0.3]
+    places[stamps > caught] = [45.0, 40.0]
+    noise = 0.1 * np.random.default_rng(2).standard_normal(places.shape)
+    return Target(
+        torch.from_numpy(stamps),
+        tracks=torch.from_numpy(np.concatenate([places + noise, np.ones((len(stamps), 2))], axis=1)),
+        confidence=torch.ones(len(stamps), dtype=torch.float64),
+    )
+
+
+def test_the_free_part_of_a_swing_is_found():
+    stamps = np.arange(300) / 30.0
+    with pytest.warns(UserWarning, match="the swing is free from"):
+        found = with_free_swing(swing_track(stamps, 1.3, 8.5))
+    assert found.times[0] == 0.0
+    assert len(found) == pytest.approx((8.5 - 1.3) * 30.0, abs=6)
+    assert np.abs(found.tracks[:, :2].numpy() - swing(found.times.numpy() + 1.3)).max() < 5.0
+    whole = swing_track(stamps, -1.0, 99.0)
+    assert torch.equal(with_free_swing(whole).times, whole.times)
+    astray = whole.tracks.clone()
+    astray[100:104, 0] += 30.0
+    kept = with_free_swing(fitting.Target(whole.times, tracks=astray, confidence=whole.confidence))
+    assert torch.equal(kept.confidence == 0.0, (torch.arange(300) >= 100) & (torch.arange(300) < 104))
+    wide = whole.tracks.clone()
+    wide[:, 2] = 20.0
+    with pytest.warns(UserWarning, match=r"swings by 23\.\d pixels to either side, hardly more than its radius of 20"):
+        with_free_swing(fitting.Target(whole.times, tracks=wide))
+    with pytest.raises(InputError, match="no part of the video shows a free swing"):
+        with_free_swing(whole.select(range(20)))
+    with pytest.raises(InputError, match="seen whole in 5 frames"):
+        with_free_swing(whole.select(range(5)))
+
+
+def test_frames_are_parted_by_share_and_later_ones_judge():
+    short = Target(torch.arange(40) / 10.0, masks=torch.zeros(40, 2, 2))
+    used, aside = choose_frames(short, FramesTable(until=5.0, share=0.7, every=3, holdout="later"))
+    assert used.times.tolist() == pytest.approx([0.3 * k for k in range(10)])
+    assert aside is not None
+    assert aside.times.tolist() == pytest.approx([2.8 + 0.1 * k for k in range(12)])
+    long = Target(torch.arange(400) / 10.0, masks=torch.zeros(400, 2, 2))
+    assert float(choose_frames(long, FramesTable(until=5.0, share=0.7))[0].times[-1]) == 5.0
+
+
 def test_frames_that_are_poorly_cut_out_can_be_left_out():
     masks = torch.zeros(3, 4, 4)
     target = Target(torch.arange(3.0), masks=masks, confidence=torch.tensor([1.0, 0.5, 0.8]))
@@ -194,6 +261,9 @@ def test_guesses_are_near():
     found = guess_pendulum(Sighting(t, pixels, 80.0, HEIGHT, WIDTH))
     assert found["length"] == pytest.approx(9.81 / 6.1**2, rel=0.02)
     assert found["joint_position"] == pytest.approx(0.3 * np.cos(0.4), rel=0.05)
+    spherical = guess_pendulum(Sighting(t, pixels, 80.0, HEIGHT, WIDTH), round=True)
+    assert spherical["joint_position"] == [found["joint_position"], 0.0]
+    assert spherical["joint_velocity"] == [found["joint_velocity"], 0.0]
     fall = np.stack([20.0 + 30.0 * t[:20], 10.0 - 20.0 * t[:20] + 60.0 * t[:20] ** 2, np.full(20, 6.0)])
     thrown = guess_throw(Sighting(t[:20], fall, 80.0, HEIGHT, WIDTH), radius=0.05)
     assert thrown["gravity.y"] == pytest.approx(-120.0 * 0.05 / 6.0, rel=1e-6)

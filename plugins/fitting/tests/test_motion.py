@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from diffloom.interfaces import BatchError, InputError
 from diffloom.simulation import simulate
 from diffloom.testing import check_gradient
 from diffloom_fitting.motion import Clip, MotionProblem, MotionStage, Own, Recording, Rules, Shared, fit_motion, score
-from diffloom_fitting.motion.files import load_motion
+from diffloom_fitting.motion.files import load_motion, parted
 from diffloom_fitting.motion.gauss_newton import Setting, differences, linearised, step_of
 from diffloom_fitting.motion.rotations import between, from_vector, product, rotated, to_vector
+from diffloom_fitting.motion.schema import ClipsTable
 from diffloom_fitting.motion.starts import flight_frames, starts_of
 
 rigid = pytest.importorskip("diffloom_physics_rigid.model")
@@ -87,6 +89,10 @@ def test_a_fit_finds_what_made_the_clips_and_scores_those_kept_aside(tosses: lis
     assert found.holdout.mean_position < 1e-5
     assert found.holdout.mean_degrees < 1e-2
     assert found.loss < 1e-6 * found.start_loss
+    # Four clips do not tell how far six numbers are off.
+    assert all(np.isnan(estimate.deviation).all() for estimate in found.estimates)
+    told = fit_motion(problem, shared("friction"), [MotionStage(15, 2)]).estimates[0]
+    assert np.isfinite(told.deviation).all()
 
 
 def test_gradients_by_scale_and_centre_pass_through_the_start(tosses: list[Clip]) -> None:
@@ -304,6 +310,7 @@ def test_a_file_runs_and_another_recording_is_one_key(tmp_path: Path, tosses: li
         catch_exceptions=False,
     )  # fmt: skip
     assert "clips kept aside: position 0.00 % of the width" in done.output, done.output
+    assert "3 clips are fitted to 5 numbers: ± takes more clips than numbers that are free" in done.output
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     found = {each["name"]: each["found"] for each in kept["estimates"]}
     assert found["friction"][0] == pytest.approx(0.25, rel=1e-3)
@@ -311,12 +318,37 @@ def test_a_file_runs_and_another_recording_is_one_key(tmp_path: Path, tosses: li
     assert len(kept["holdout"]["rotation"]) == 2
     for change, words in (
         ("clips.holdout=2:", "part them"),
-        ("clips.fit=9:", "names none"),
+        ("clips.fit=9:", "names none of the 5 clips"),
+        ("clips.holdout=9:", 'or "rest" for all that are not fitted'),
+        ("clips.share=0.0", "expected more than 0"),
         ("loss.name=absolute", "squares"),
         ("unknowns.friction.start=-1.0", "log space"),
     ):
         with pytest.raises(InputError, match=words):
             load_motion(file, [f"recording.file={tmp_path / 'tosses.npz'}", change])
+
+
+@pytest.mark.parametrize(
+    ("count", "fitted", "aside"),
+    [(380, range(100), range(100, 380)), (60, range(30), range(30, 60)), (5, range(2), range(2, 5)), (2, [0], [1])],
+)
+def test_the_same_ranges_part_recordings_of_any_length(
+    tosses: list[Clip], count: int, fitted: Sequence[int], aside: Sequence[int]
+) -> None:
+    clips = [replace(tosses[0], name=str(i)) for i in range(count)]
+    table = ClipsTable(fit="0:100", share=0.5, holdout="rest")
+    fit, holdout = parted(clips, table)
+    assert [clip.name for clip in fit] == [str(i) for i in fitted]
+    assert [clip.name for clip in holdout] == [str(i) for i in aside]
+    few = parted(clips, table.model_copy(update={"holdout_limit": 3}))[1]
+    assert len(few) == min(3, len(aside))
+    assert (few[0].name, few[-1].name) == (holdout[0].name, holdout[-1].name)
+
+
+def test_a_recording_that_leaves_nothing_to_judge_by_is_refused(tosses: list[Clip]) -> None:
+    with pytest.raises(InputError, match="1 of 1 clips are fitted, so none is left to judge by; lower clips.share"):
+        parted(tosses[:1], ClipsTable(fit="0:100", share=0.5, holdout="rest"))
+    assert parted(tosses[:1], ClipsTable(fit="0:100")) == ([tosses[0]], [])
 
 
 @pytest.mark.slow

@@ -57,3 +57,18 @@ def test_momentum_grows_by_gravity_alone(model: ArticulatedModel) -> None:
     first, last = (totals(model, path.q[k], path.u[k], gravity)[1] for k in (0, -1))
     masses = torch.tensor([[sum(link.mass for link in tree.links)] for tree in model.trees], dtype=torch.float64)
     assert (last - first - 0.2 * masses * gravity).abs().max() < 1e-8 * masses.max()
+
+
+def test_a_round_pendulum_swings_in_a_circle() -> None:
+    """A cone of half angle a is gone round at omega^2 = g / (L cos a), and no height is gained or lost."""
+    length, angle = 0.4, 0.3
+    model = ArticulatedModel([{"builder": "pendulum", "length": length, "angle": angle, "round": True}])
+    omega = (9.81 / (length * np.cos(angle))) ** 0.5
+    params = model.params(torch.float64, joint_velocity=[0.0, omega * np.sin(angle)])
+    path = simulate(model, params, dt=2e-3, steps=500, integrator="rk4", save_every=50)
+    first, second = path.q[:, 0].T
+    bob = torch.stack([first.sin() * second.cos(), -first.cos() * second.cos(), -second.sin()], dim=-1)
+    assert (bob[:, 1] + np.cos(angle)).abs().max() < 1e-8
+    turned = torch.atan2(-bob[:, 2], bob[:, 0])
+    wanted = (omega * path.times + np.pi) % (2.0 * np.pi) - np.pi
+    assert (turned - wanted).abs().max() < 1e-7

@@ -22,6 +22,7 @@ from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting.trust.assumed import check_assumed
 from diffloom_fitting.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 from diffloom_fitting.unknowns.short_forms import as_unknowns
@@ -43,7 +44,9 @@ class Experiment:
     loss, values by name -> scalar. seed: for every draw. differences: gradients from differences instead of the
     adjoint, for comparison. gaussian: what is known of the unknowns beforehand. uncertainty: "laplace", from the
     curvature of the loss; "blocks", at least as large as the block jackknife over windows of time; or "posterior",
-    by draws from it, which takes hundreds of simulations. costs: of the controls, added to the loss.
+    by draws from it, which takes hundreds of simulations. costs: of the controls, added to the loss. assumed:
+    standard deviations, by name, of numbers of the scene that are taken as known and are not quite, such as
+    {"camera.fov": 5.0}: ± counts them.
     """
 
     scene: Scene
@@ -63,6 +66,7 @@ class Experiment:
     gaussian: Gaussian | None = None
     uncertainty: Method = "laplace"
     costs: ControlCosts | None = None
+    assumed: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
@@ -81,6 +85,7 @@ class Experiment:
             self._check_params(f"experiment.stages[{number}].params", stage)
         if self.gaussian is not None:
             self.gaussian.check({slot.name: slot.start for slot in self.layout.slots})
+        check_assumed(self.assumed, {slot.name: slot for slot in self.layout.slots}, self.scene)
         if any(len(one) == 0 for one in self.target.by_view().values()):
             raise InputError("experiment.target: got no frames; expected at least one")
         for target in (self.target, self.holdout):

@@ -223,7 +223,7 @@ def _trust(experiment: Experiment, z: Tensor, interrupted: bool, sure: bool) -> 
     if interrupted:
         return "interrupted", not_judged("interrupted by the user", "red")
     last = experiment.last_objective()
-    found = estimate_uncertainty(last, z, experiment.uncertainty)
+    found = estimate_uncertainty(last, z, experiment.uncertainty, experiment.assumed)
     seen = sights(last, z)
     still = ("camera.", "appearance.", "position")
     moving = any(not slot.name.startswith(still) for slot in experiment.layout.slots)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -13,6 +14,7 @@ from diffloom.interfaces import InputError, SimulationError
 from diffloom.interfaces.errors import check_choice
 from diffloom_fitting.correlated_noise import Noise, local_size
 from diffloom_fitting.objective import Objective
+from diffloom_fitting.trust.assumed import assumed_shift
 from diffloom_fitting.trust.blocks import block_covariance, student
 from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
@@ -76,7 +78,9 @@ def check_method(method: str) -> None:
     check_choice("uncertainty", method, get_args(Method))
 
 
-def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "laplace") -> Uncertainty | str:
+def estimate_uncertainty(
+    objective: Objective, z: Tensor, method: Method = "laplace", assumed: Mapping[str, float] | None = None
+) -> Uncertainty | str:
     """The uncertainty at ``z``, or the reason why there is none.
 
     With J the slopes of the residuals r in the searched space and P the precision of a Gaussian prior, weighted as in
@@ -86,7 +90,8 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
     neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
     rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
-    that is left to go, and for recorded videos what errors of the camera and of outlines would change; where
+    that is left to go, for recorded videos what errors of the camera and of outlines would change, and what one
+    deviation of what is ``assumed``, by name in its unit, would (`assumed_shift`); where
     their object is farther from the drawn one than noise allows, ± grows as many times. method "blocks": at least the
     block jackknife over windows of time, which also sees errors of the model; "laplace" widens to it where it is
     several times larger. method "posterior": the curvature's deviations give way to those of draws from the posterior,
@@ -124,7 +129,10 @@ def estimate_uncertainty(objective: Objective, z: Tensor, method: Method = "lapl
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, student(end.fields) * _root(blocks))
-    total = (total.square() + outline_shift(objective, end, inverse).square()).sqrt()
+    ruler = (
+        outline_shift(objective, end, inverse).square() + assumed_shift(objective, end, inverse, assumed or {}).square()
+    )
+    total = (total.square() + ruler).sqrt()
     moved = displacement(objective, end)
     open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(objective, z, total * moved.times / end.size, undetermined)

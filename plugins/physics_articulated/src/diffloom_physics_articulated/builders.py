@@ -44,9 +44,17 @@ def pendulum(
     pivot: Sequence[float] = (0.0, 0.0, 0.0),
     bob: float = 0.12,
     rod: float = 0.02,
+    round: bool = False,
 ) -> Tree:
     """A point mass [kg] on a rod of some length [m] from a pivot; angle [rad] from the vertical, towards +x, with its
-    rate [rad/s]; damping [N m s/rad]; bob, rod: radii of what is drawn [m]; rod = 0 draws none."""
+    rate [rad/s]; damping [N m s/rad]; bob, rod: radii of what is drawn [m]; rod = 0 draws none. round: it may leave the
+    plane, as a bob on a thread does; its joint then has a second angle, about x, that begins at 0."""
+    if round:
+        link = bob_link(
+            "bob 1", length, mass, bob, rod, joint="universal", axis=[[0, 0, 1], [1, 0, 0]], start=[angle, 0.0],
+            velocity=[rate, 0.0], damping=damping, position=list(pivot),
+        )  # fmt: skip
+        return tree_of("pendulum", [read_link(0, link)])
     return double_pendulum(
         (length,), (mass,), angles=(angle,), rates=(rate,), damping=damping, pivot=pivot, bob=bob, rod=rod
     )

@@ -24,13 +24,14 @@ from diffloom_fitting.segmentation import BackgroundPlate, Segmenter, segment
 from diffloom_fitting.segmentation.confidence import without_repeats
 from diffloom_fitting.targets import Target, Targets, read_masks, read_video, synthesise
 from diffloom_fitting.targets.folder import read_image
+from diffloom_fitting.targets.free_swing import with_free_swing
 from diffloom_fitting.targets.lost_frames import with_lost_frames
 from diffloom_fitting.targets.resize import resize
 from diffloom_fitting.targets.several import AnyTarget
 
 OF_VIDEOS = (
     "masks", "background", "reader", "segment", "crop", "begin", "duration", "every", "rotate", "gamma", "repeats",
-    "lost_frames", "plate", "ruler",
+    "lost_frames", "free_swing", "plate", "ruler",
 )  # fmt: skip
 """Keys of [target] that say how a video is read."""
 
@@ -90,18 +91,28 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
     if len(set(table.use or ())) < len(table.use or ()):
         raise InputError(f"target.frames.use: got {table.use}; expected each frame once")
     used = list(range(table.first, count, table.every)) if table.use is None else [i % count for i in table.use]
-    if table.until is not None:
-        used = [i for i in used if float(target.times[i]) <= table.until]
+    span = table.share * float(target.times[-1])
+    until = span if table.until is None else min(span, table.until)
+    if table.until is not None or table.share < 1.0:
+        used = [i for i in used if float(target.times[i]) <= until]
     if not used:
         raise InputError(f"target.frames: no frame is left of {count}; start earlier than frame {table.first}")
     chosen = target.select(sorted(set(used)))
     if table.holdout == "none":
         return chosen, None
-    holdout = [i for i in range(count) if i not in used] if table.holdout == "rest" else list(table.holdout)
+    holdout = _aside(table, count, used)
     if len(holdout) > table.holdout_limit:
         pick = torch.linspace(0, len(holdout) - 1, table.holdout_limit).round().long()
         holdout = [holdout[int(i)] for i in pick]
     return chosen, target.select(holdout) if holdout else None
+
+
+def _aside(table: FramesTable, count: int, used: list[int]) -> list[int]:
+    """Numbers of the frames kept aside."""
+    if isinstance(table.holdout, list):
+        return table.holdout
+    first = max(used) + 1 if table.holdout == "later" else 0
+    return [i for i in range(first, count) if i not in used]
 
 
 def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
@@ -185,6 +196,8 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
     if table.lost_frames == "find":
         target = with_lost_frames(target, table.every)
         target = target.select([i for i, time in enumerate(target.times.tolist()) if time <= span])
+    if table.free_swing == "find":
+        target = with_free_swing(target)
     if offset < 0.0:
         # frames from before the simulation's start have nothing to be compared with
         later = [i for i, time in enumerate(target.times.tolist()) if time + offset >= 0.0]

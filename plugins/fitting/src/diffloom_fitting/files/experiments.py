@@ -107,7 +107,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
         Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
-        gaussian=_gaussian(content.prior), uncertainty=content.uncertainty,
+        gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
     )  # fmt: skip
     made.start()  # a start that cannot be searched from is told before anything is written

@@ -224,6 +224,9 @@ class TargetTable(GoalTable):
     ruler: Literal["area", "across"] = Field(
         "area", description="what radii of tracks are measured by: the mask's area, or its width across the motion"
     )
+    free_swing: Literal["ignore", "find"] = Field(
+        "ignore", description="find where a pendulum swings freely, as when a hand has let go; time counts from there"
+    )
     masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
     background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
     plate: PlateTable | None = Field(
@@ -387,6 +390,9 @@ class ExperimentFile(Table):
     control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
+    assumed: dict[str, Number] = Field(
+        {}, description="by name: standard deviation of what is taken as known and is not quite, which ± counts"
+    )
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(
         "laplace",
         description="how ± is found: from the loss's curvature, at least the jackknife over time windows, or by draws",

@@ -88,8 +88,9 @@ class FramesTable(Table):
     every: int = Field(1, ge=1, description="each n-th frame")
     first: int = Field(0, ge=0, description="the first frame used, counted from 0")
     until: float | None = Field(None, gt=0.0, description="only frames up to this time [s] of the part that is read")
+    share: float = Field(1.0, gt=0.0, le=1.0, description="and up to this share of the time that the target spans")
     use: list[int] | None = Field(None, description="these frames instead; negative ones count from the end")
-    holdout: Literal["rest", "none"] | list[int] = Field(
-        "rest", description="frames kept aside: the rest of them, none, or these"
+    holdout: Literal["rest", "later", "none"] | list[int] = Field(
+        "rest", description="frames kept aside: the rest of them, those of the rest that are later, none, or these"
     )
     holdout_limit: int = Field(60, ge=1, description="at most so many frames are kept aside, spread evenly")

@@ -8,12 +8,15 @@ from diffloom_fitting.guesses.sight import Row, Sighting, through
 from diffloom_fitting.targets.oscillation import frequency
 
 
-def guess_pendulum(seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02) -> dict[str, float]:
+def guess_pendulum(
+    seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02, round: bool = False
+) -> dict[str, float | list[float]]:
     """Starts for the builder "pendulum" with its pivot in the origin, swinging in the image plane.
 
     The period gives the length, L = g / omega^2; the arc of the swing, whose lowest point it is and whose sagitta is
     x^2 / (2 R), the radius R in pixels, and so the scale. gravity: strength [m/s^2]. bob: radius [m] of the ball that
-    the model draws, for appearance.size.
+    the model draws, for appearance.size. round: the bob may leave the plane: its joint has two angles, the second of
+    which begins at 0.
     """
     t, (column, row, radius) = seen.times, seen.tracks
     omega, _ = frequency(t, column)
@@ -30,10 +33,11 @@ def guess_pendulum(seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02) 
     amplitude = float(np.arcsin(min(swing / reach, 0.99)))
     length = gravity / omega**2 * (1.0 - amplitude**2 / 8.0)
     scale = reach / length
+    rate = float(b * omega / reach)
     return {
         "length": length,
-        "joint_position": angle,
-        "joint_velocity": b * omega / reach,
+        "joint_position": [angle, 0.0] if round else angle,
+        "joint_velocity": [rate, 0.0] if round else rate,
         "appearance.size": float(np.median(radius)) / scale / bob,
         **seen.place(scale, float(middle), lowest - reach),
     }

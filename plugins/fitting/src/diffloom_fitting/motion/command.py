@@ -68,6 +68,9 @@ def score_lines(experiment: MotionExperiment, result: MotionResult) -> list[str]
         f"loss {result.start_loss:.4g} -> {result.loss:.4g} m^2 in {result.iterations} steps, {result.seconds:.0f} s "
         f"({result.processor_seconds:.0f} s of one processor)"
     ]
+    numbers, count = sum(len(estimate.found) for estimate in result.estimates), len(experiment.problem.clips)
+    if count <= numbers:
+        lines.append(f"{count} clips are fitted to {numbers} numbers: ± takes more clips than numbers that are free")
     parts = (
         ("clips of the fit", result.fitted),
         ("clips kept aside", result.holdout),

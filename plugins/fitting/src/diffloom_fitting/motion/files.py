@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from pydantic import ValidationError
 
 from diffloom.interfaces import InputError
@@ -19,7 +20,7 @@ from diffloom_fitting.motion.clips import Clip
 from diffloom_fitting.motion.fits import MotionResult, MotionStage, Watch, fit_motion
 from diffloom_fitting.motion.problem import MotionProblem, Rules
 from diffloom_fitting.motion.recordings import JOINTS, Recording
-from diffloom_fitting.motion.schema import MotionFile
+from diffloom_fitting.motion.schema import ClipsTable, MotionFile
 from diffloom_fitting.motion.unknowns import Own, Shared
 
 
@@ -89,12 +90,7 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     )
     if start.rule == "fitted" and own is None:
         raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
-    clips = recording.read(folder)
-    fit = chosen(clips, content.clips.fit, "clips.fit")
-    holdout = [] if content.clips.holdout is None else chosen(clips, content.clips.holdout, "clips.holdout")
-    twice = {clip.name for clip in fit} & {clip.name for clip in holdout}
-    if twice:
-        raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
+    fit, holdout = parted(recording.read(folder), content.clips)
     problem = MotionProblem(model, fit, rules)
     if content.clips.windows is not None:
         # The ground is that of the whole clip: windows are cut from what has been moved onto it.
@@ -108,6 +104,31 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     )  # fmt: skip
 
 
+def parted(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[Clip]]:
+    """The clips of the fit, and those kept aside."""
+    named = chosen(clips, table.fit, "clips.fit")
+    fit = named[: max(1, int(table.share * len(clips)))]
+    if table.holdout is None:
+        return fit, []
+    used = {clip.name for clip in fit}
+    if table.holdout == "rest":
+        holdout = [clip for clip in clips if clip.name not in used]
+        if not holdout:
+            raise InputError(
+                f"clips.holdout: {len(fit)} of {len(clips)} clips are fitted, so none is left to judge by; lower "
+                "clips.share, name fewer in clips.fit, or take a recording with more clips"
+            )
+    else:
+        holdout = chosen(clips, table.holdout, "clips.holdout")
+    twice = used & {clip.name for clip in holdout}
+    if twice:
+        raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
+    if table.holdout_limit is not None and len(holdout) > table.holdout_limit:
+        evenly = np.linspace(0, len(holdout) - 1, table.holdout_limit).round().astype(int)
+        holdout = [holdout[i] for i in evenly]
+    return fit, holdout
+
+
 def chosen(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
     """The clips that first:end or first:end:step names."""
     try:
@@ -118,5 +139,9 @@ def chosen(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
     if found is None:
         raise InputError(f"{place}: got {which!r}; expected first:end or first:end:step, such as 0:100")
     if not found:
-        raise InputError(f"{place}: {which!r} names none of the {len(clips)} clips")
+        told = ', or "rest" for all that are not fitted' if place == "clips.holdout" else ""
+        raise InputError(
+            f"{place}: {which!r} names none of the {len(clips)} clips of this recording; name some of 0 to "
+            f"{len(clips) - 1}{told}"
+        )
     return found

@@ -176,7 +176,10 @@ def judged(problem: MotionProblem, values: Mapping[str, Tensor]) -> Score:
 
 def deviations(problem: MotionProblem, setting: Setting, z: Array, y: Array, free: NDArray[np.bool_]) -> Array:
     """Standard deviations of the free numbers that hold whatever the clips' errors look like, as long as clips are
-    independent of each other: H^-1 (sum g_c g_c^T) H^-1 with the gradient g_c of each clip's loss."""
+    independent of each other: H^-1 (sum g_c g_c^T) H^-1 with the gradient g_c of each clip's loss. NaN where there are
+    no more clips than numbers, which pull nothing apart then."""
+    if len(problem.clips) <= int(free.sum()):
+        return np.full(int(free.sum()), np.nan)
     at = linearised(problem, setting, z, y)
     H, g = at.A, at.each
     if y.shape[1]:
@@ -184,7 +187,7 @@ def deviations(problem: MotionProblem, setting: Setting, z: Array, y: Array, fre
         H = H - np.einsum("cmo,con->mn", at.B, BD)
         g = g - np.einsum("com,co->cm", BD, at.d)
     inverse, g = np.linalg.pinv(H[np.ix_(free, free)]), g[:, free]
-    few = len(g) / max(len(g) - int(free.sum()), 1)
+    few = len(g) / (len(g) - int(free.sum()))
     return np.asarray(np.sqrt(np.diag(inverse @ (g.T @ g) @ inverse) * few))
 
 

@@ -32,7 +32,13 @@ class ClipsTable(Table):
     """Which clips are used for what."""
 
     fit: str = Field(":", description="clips of the fit, as first:end or first:end:step")
-    holdout: str | None = Field(None, description="clips kept aside and scored")
+    share: Number = Field(
+        1.0, gt=0.0, le=1.0, description="at most this share of all clips is fitted: the first of those that fit names"
+    )
+    holdout: str | None = Field(
+        None, description='clips kept aside and scored, named in the same way, or "rest": all that are not fitted'
+    )
+    holdout_limit: int | None = Field(None, ge=1, description="at most so many clips are kept aside, spread evenly")
     grounded: bool = Field(
         False, description="whether each clip is moved along the ground's normal so that it ends on the ground (trees)"
     )

@@ -69,6 +69,8 @@ class Cleaning:
         if not count:
             return np.zeros_like(rough)
         sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:].astype(float)
+        if self.thin > 0.0:
+            sizes = self._without_threads(labels, sizes)
         ends = np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])
         sizes[np.unique(ends[ends > 0]) - 1] *= 0.2
         order = np.argsort(-sizes)[: self.keep]
@@ -76,14 +78,27 @@ class Cleaning:
         found = [self._smooth(labels == k) for k in kept]
         return np.asarray(np.any(found, axis=0)) if found else np.zeros_like(rough)
 
+    def _without_threads(self, labels: NDArray[Any], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sizes of pieces, nothing for one that is all thread: it may be larger than the object that hangs on it."""
+        bodies = sizes.copy()
+        for k in np.flatnonzero(sizes >= max(4.0, self.least * labels.size)):
+            part = labels == k + 1
+            reach = self._reach(part)
+            if reach and not _opened(part[_window(part, 2)], reach).any():
+                bodies[k] = 0.0
+        return bodies if bodies.any() else sizes
+
+    def _reach(self, part: Flags) -> int:
+        """Half the width [px] of what is thin."""
+        return round(self.thin * float(np.sqrt(part.sum() / np.pi)))
+
     def _smooth(self, piece: Flags) -> Flags:
         """A piece without its thin parts, and its hull where it is convex."""
         window = _window(piece, 2)
         part = piece[window]
-        reach = round(self.thin * float(np.sqrt(part.sum() / np.pi)))
+        reach = self._reach(part)
         if reach > 0:
-            opened = scipy.ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
-            opened = opened[reach:-reach, reach:-reach]
+            opened = _opened(part, reach)
             part = opened if opened.any() else part
         if self.convex:
             part = _hull(part)
@@ -133,6 +148,12 @@ def _well_within(core: Flags, within: int, blur: tuple[float, float]) -> Flags:
         if inner.any():
             return inner
     return core
+
+
+def _opened(part: Flags, reach: int) -> Flags:
+    """A mask without what is narrower than twice ``reach`` [px]; its edge goes on beyond the image."""
+    opened = scipy.ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
+    return np.asarray(opened[reach:-reach, reach:-reach])
 
 
 def motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:

@@ -15,6 +15,8 @@ from diffloom_fitting.segmentation.segmenter import Segmenter, Video
 
 #: Part of an image whose strongest differences tell the object's contrast: smaller than what can be fitted.
 PATCH = 1e-3
+#: How many times stronger than the rest of such a part its strongest few pixels are where the object is smaller.
+FALLS = 2.0
 #: Of the object's contrast: what counts as object. Median deviations of the noise that it must exceed as well.
 SHARE, NOISE = 0.35, 8.0
 #: How much of a shadow's darkening counts as a difference.
@@ -76,13 +78,19 @@ def rough_masks(apart: Plane, threshold: float | None) -> NDArray[np.bool_]:
 
 
 def _threshold(apart: Plane) -> float:
-    patch = max(9, round(PATCH * apart[0].size))
-    strongest = np.partition(apart.reshape(len(apart), -1), -patch, axis=1)[:, -patch]
+    strongest, peak = (_strongest(apart, count) for count in (max(9, round(PATCH * apart[0].size)), 9))
     sample = apart[:: max(1, len(apart) // 20)]
     centre = float(np.median(sample))
     noise = 1.4826 * float(np.median(np.abs(sample - centre)))
-    # Of the frames that show it: the upper half, since it may be away for long.
-    return max(SHARE * float(np.quantile(strongest, 0.75)), centre + NOISE * noise)
+    # Where contrast falls off within the patch, the object is smaller, and all else there is thread or noise.
+    return max(SHARE * (peak if peak > FALLS * strongest else strongest), centre + NOISE * noise)
+
+
+def _strongest(apart: Plane, count: int) -> float:
+    """The difference that ``count`` pixels exceed in frames that show the object: in the upper half of them, since it
+    may be away for long."""
+    found = np.partition(apart.reshape(len(apart), -1), -count, axis=1)[:, -count]
+    return float(np.quantile(found, 0.75))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diffloom_fitting.targets.oscillation import frequency
+from diffloom_fitting.targets.oscillation import frequency, swing_curves, usual_frequency
 from diffloom_fitting.targets.target import Target, tracked
 
 #: Frames on either side of a gap for motion that does not swing: a parabola goes through both.
@@ -77,23 +78,11 @@ def _motion(times: Row, places: Row) -> tuple[int, Curve]:
     step = float(np.median(np.diff(times)))
     if times[-1] - times[0] > 20.0 * step:
         omega, left = frequency(times, swinging)
-        omega = _usual_frequency(times, swinging, omega)
+        omega = usual_frequency(times, swinging, omega, 3 * SIDE)
         side = round(PERIODS * 2.0 * np.pi / omega / step)
         if left < SWINGS and side >= SIDE:
-            # The second harmonic is the height of a pendulum.
-            return side, lambda t: np.stack(
-                [np.ones_like(t), *(f(n * omega * t) for n in (1, 2) for f in (np.cos, np.sin))], axis=1
-            )
+            return side, partial(swing_curves, omega)
     return SIDE, lambda t: np.stack([np.ones_like(t), t, t * t], axis=1)
-
-
-def _usual_frequency(times: Row, swinging: Row, omega: float) -> float:
-    """The median frequency over windows of two periods: gaps spoil few of them, but all of a whole clip."""
-    span = 4.0 * np.pi / omega
-    begins = np.arange(times[0], times[-1] - span, 0.5 * span)
-    windows = [(times >= begin) & (times <= begin + span) for begin in begins]
-    found = [frequency(times[near], swinging[near])[0] for near in windows if int(near.sum()) > 3 * SIDE]
-    return float(np.median(found)) if found else omega
 
 
 def _left_over(times: Row, places: Row, k: int, side: int, gap: float, curve: Curve) -> float:

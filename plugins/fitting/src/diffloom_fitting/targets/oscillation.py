@@ -33,3 +33,18 @@ def _left(t: Row, values: Row, omega: float) -> float:
     table = np.stack([np.ones_like(t), np.cos(omega * t), np.sin(omega * t)], axis=1)
     rest = values - table @ np.linalg.lstsq(table, values, rcond=None)[0]
     return float((rest**2).mean() / max(float(values.var()), 1e-12))
+
+
+def usual_frequency(times: Row, swinging: Row, omega: float, least: int = 18) -> float:
+    """The median frequency over windows of two periods of about ``omega``: gaps in time and hands spoil few of them,
+    but all of a whole clip. least: frames of a window that counts."""
+    span = 4.0 * np.pi / omega
+    begins = np.arange(times[0], times[-1] - span, 0.5 * span)
+    windows = [(times >= begin) & (times <= begin + span) for begin in begins]
+    found = [frequency(times[near], swinging[near])[0] for near in windows if int(near.sum()) > least]
+    return float(np.median(found)) if found else omega
+
+
+def swing_curves(omega: float, t: Row) -> Row:
+    """(n, 5): curves whose sum is a free swing at the times ``t`` [s]; the second harmonic is a pendulum's height."""
+    return np.stack([np.ones_like(t), *(f(n * omega * t) for n in (1, 2) for f in (np.cos, np.sin))], axis=1)
