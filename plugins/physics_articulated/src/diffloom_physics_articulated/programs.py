@@ -7,7 +7,7 @@ from diffloom.kernels import Program
 
 from .model import ArticulatedModel
 
-#: With numba-cuda, on sm_90. With approximate quotients it fitted, but then a joint's rate was not float32's.
+#: With numba-cuda, on sm_90. Approximate quotients may take fewer registers, but would not be float32's.
 SPILLS = {"rate_back": "one thread takes a tree's joints and contact back, with exact quotients"}
 
 
