@@ -1,7 +1,7 @@
 """Sines and cosines: those of the processor as they are, and float32 ones for CUDA.
 
 NVIDIA's own reduce large angles in float64, which GPUs are slow at; its quick ones miss the sine of any angle by up to
-5e-7, which may be a thousandth of how far a body turns in a step. These miss it by 1e-7, and by 1.3e-7 of itself.
+5e-7, which may be a thousandth of how far a body turns in a step. These miss it by 1e-7, and by 1.6e-7 of itself.
 """
 
 from __future__ import annotations
