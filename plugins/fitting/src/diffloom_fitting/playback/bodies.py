@@ -12,7 +12,8 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, Params, Surface, Trajectory
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
-from diffloom_fitting.scene.scene import Rollout, Scene
+from diffloom_fitting.scene.scene import Scene
+from diffloom_fitting.scene.simulating import Rollout
 
 
 @dataclass(frozen=True)
