@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 
+import numpy as np
 import pytest
 
 from diffloom.kernels.backends import cuda_compilers
-from diffloom.kernels.backends.ptx import pretended_device
+from diffloom.kernels.backends.cuda_compilers import cuda_module
+from diffloom.kernels.backends.ptx import pretended_device, to_ptx
 
 
 def only(monkeypatch, *packages):
@@ -56,9 +58,8 @@ def test_device_functions_are_translated():
 
 
 def test_answers_of_rules_are_made_once_and_as_source():
-    """Where this fails after an update of numba-cuda-mlir: see whether what mlir_functions replaces still must be."""
     pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
-    from diffloom.kernels.backends import mlir_functions
+    from diffloom.kernels.backends import mlir_functions, mlir_patches
 
     made = mlir_functions.device_function(lambda x: x)
     kind = (mlir_functions.mlir_types.float32,)
@@ -66,4 +67,23 @@ def test_answers_of_rules_are_made_once_and_as_source():
         first = made.compile(kind, abi_info={"abi_name": "itself"})
         assert made.compile(kind, abi_info={"abi_name": "itself"}) is first
     assert "cubin" not in first.metadata
-    assert "itself" in mlir_functions.mlir_lowering.get_mlir_module_str(first.metadata)
+    assert "itself" in mlir_patches.mlir_lowering.get_mlir_module_str(first.metadata)
+
+
+MANY = 70  # Python hands over more than 30 arguments as a tuple
+
+
+def test_calls_with_many_arguments_compile(monkeypatch):
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda-mlir")
+    from diffloom.kernels.backends import mlir_functions
+
+    names = ", ".join(f"a{k}" for k in range(MANY))
+    scope = {}
+    exec(f"def last({names}): return a{MANY - 1}", scope)
+    last = scope["last"] = mlir_functions.device_function(scope["last"])
+    exec(f"def kernel(x): x[0] = last({', '.join(f'x[{k}]' for k in range(MANY))})", scope)
+    assert last.targetoptions["device"]
+    text = to_ptx(cuda_module().jit(scope["kernel"]), (np.zeros(MANY, np.float32),), (8, 0))
+    assert text.count("ld.global") == 1, "only the last is read"
+    assert text.count("st.global") == 1

@@ -1,7 +1,8 @@
 """Handing device functions to numba-cuda-mlir, which has types and a registry of its own.
 
 A device function is made anew from its code, with all that it names translated in turn. Functions with rules (see
-``overloaded``) get a rule there that asks ours: types go one way, what is to be called goes the other.
+``overloaded``) get a rule there that asks ours: types go one way, what is to be called goes the other. What of
+numba-cuda-mlir itself has to be mended for that is in ``mlir_patches``.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any
 from numba.core import types as numba_types
 
 from ..language import OVERLOADS, PORTABLE
+from . import mlir_patches
 from .whole_program import DeviceFunction
 
 try:
-    from numba_cuda_mlir import cuda, descriptor, extending, mlir_lowering
+    from numba_cuda_mlir import cuda, extending
     from numba_cuda_mlir import types as mlir_types
     from numba_cuda_mlir.numba_cuda import types as every
 except ImportError as error:
     raise ImportError(f"this needs numba-cuda-mlir: pip install 'diffloom-core[cuda-mlir]' ({error})") from error
+
+mlir_patches.apply()
 
 _globals: dict[int, dict[str, Any]] = {}
 _kept: list[dict[str, Any]] = []  # the dictionaries whose ids are taken
@@ -76,38 +80,6 @@ def _translated_globals(names: dict[str, Any]) -> dict[str, Any]:
         _kept.append(names)
         made.update({name: translated(value) for name, value in names.items()})
     return _globals[id(names)]
-
-
-def _allocate(self: Any, counts: dict[str, int]) -> None:
-    """Room for variables that are assigned more than once. numba-cuda-mlir 0.6.0 takes a tuple of equal tuples for a
-    tuple of numbers there; elsewhere it takes them as it does unequal ones, which are well."""
-    rest = dict(counts)
-    for name, count in counts.items():
-        kind = self.get_numba_type(name) if count > 1 else None
-        if isinstance(kind, mlir_types.UniTuple) and isinstance(kind.dtype, mlir_types.BaseTuple):
-            self.varmap[name] = self._allocate_stack_slot_for_type(kind)
-            del rest[name]
-    _allocate_numbers(self, rest)
-
-
-_allocate_numbers = mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns
-mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns = _allocate
-
-
-def _compile(self: Any, signature: Any, abi_info: Any = None, output: Any = None) -> Any:
-    """A function for compiling. numba-cuda-mlir 0.6.0 makes machine code of what a rule answers, at every call of it
-    anew, then writes its source into the caller all the same: here it is made once, and as source."""
-    if abi_info is None or output is not None or not self.targetoptions.get("device"):
-        return _compile_whole(self, signature, abi_info=abi_info, output=output)
-    key = (self.py_func, abi_info["abi_name"])  # which tells the types
-    if key not in _answers:
-        _answers[key] = self._compile_device_callee(signature, abi_name=abi_info["abi_name"])
-    return _answers[key]
-
-
-_answers: dict[Any, Any] = {}
-_compile_whole = descriptor.MLIRDispatcher._compile_public
-descriptor.MLIRDispatcher._compile_public = _compile
 
 
 @functools.cache

@@ -30,7 +30,11 @@ _HOST_ONLY = (
     "thread_team", "threads", "write",
 )  # fmt: skip
 #: What shapes code by one compiler for CUDA alone.
-_SHAPES_CUDA = {"cuda_compilers": ("numba-cuda", "numba-cuda-mlir"), "mlir_functions": ("numba-cuda-mlir",)}
+_SHAPES_CUDA = {
+    "cuda_compilers": ("numba-cuda", "numba-cuda-mlir"),
+    "mlir_functions": ("numba-cuda-mlir",),
+    "mlir_patches": ("numba-cuda-mlir",),
+}
 
 
 @functools.cache
