@@ -12,6 +12,8 @@ pytest_plugins = ["diffloom.testing.pytest_plugin"]
 
 # Threads only where a test asks for them: two tests run at once, and code compiled for one target serves them all.
 os.environ.setdefault("DIFFLOOM_PARALLEL_FROM", "1e9")
+# The same for PyTorch's and numpy's own threads, which wait by running.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples on every run, and no deadline: the first call of a kernel compiles it.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)

@@ -41,10 +41,10 @@ class Environment:
         return str(self.folder / "bin" / "python")
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python here, without whatever plugin switches the tests' own environment has."""
+        """Run Python here, without whatever plugin switches the tests' own environment has, and with one thread."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DIFFLOOM_")}
-        command = [self.python, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env=clean | variables, check=False)
+        given = clean | {"DIFFLOOM_NUM_THREADS": "1"} | variables
+        return subprocess.run([self.python, *arguments], capture_output=True, text=True, env=given, check=False)
 
     def diffloom(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return self.run("-m", "diffloom", *arguments, **variables)

@@ -76,7 +76,7 @@ def test_following_it_works(tmp_path):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DIFFLOOM_", "PYTEST"))}
     # Environment variables of pip: the last one reads the wrong way round, and means --no-build-isolation.
     offline = {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_BUILD_ISOLATION": "0"}
-    check_what_came_of_it(tmp_path, follow(tmp_path, {**kept, **offline}, borrow))
+    check_what_came_of_it(tmp_path, follow(tmp_path, {**kept, **offline, "DIFFLOOM_NUM_THREADS": "1"}, borrow))
 
 
 @pytest.mark.slow
