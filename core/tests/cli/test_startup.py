@@ -1,5 +1,6 @@
 """Listing plugins is light and quick, with everything that is installed."""
 
+import os
 import platform
 import resource
 import subprocess
@@ -127,3 +128,22 @@ def test_a_command_ends_at_once_with_all_that_was_registered(before, end, code, 
     probe = ENDING.format(before=before, end=end)
     result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (code, told)
+
+
+@pytest.mark.parametrize(
+    "chosen, policy",
+    [({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active"), ({"GOMP_SPINCOUNT": "1000"}, "None")],
+)
+def test_threads_sleep_while_they_wait_unless_one_has_chosen(chosen, policy):
+    probe = """
+import atexit, os, sys
+from diffloom.cli import main
+atexit.register(lambda: print("policy", os.environ.get("OMP_WAIT_POLICY")))
+sys.argv = ["diffloom", "--version"]
+main()
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_"))}
+    result = subprocess.run(
+        [sys.executable, "-c", probe], env=environment | chosen, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.splitlines()[-1] == f"policy {policy}"

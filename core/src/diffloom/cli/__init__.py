@@ -7,7 +7,8 @@ def main() -> None:
     """Run the command line; what a user can put right is told in words, not as a traceback."""
     from diffloom.cli.errors import told_in_words
     from diffloom.cli.group import diffloom
-    from diffloom.cli.start import ending_at_once
+    from diffloom.cli.start import ending_at_once, let_idle_threads_sleep
 
+    let_idle_threads_sleep()
     with ending_at_once(), told_in_words():
         diffloom.main(prog_name="diffloom")
