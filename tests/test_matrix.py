@@ -7,6 +7,7 @@ Whatever is registered is tested: a new plugin gets these tests for free. A mode
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -65,9 +66,6 @@ MARKED = [
 ]
 
 
-LONG_FITS = ("rigid-backward_euler", "cloth-backward_euler")
-
-
 def scene_of(model_name, integrator, renderer):
     """The model's example, recorded so that it fills the image."""
     model = example(model_name)
@@ -91,10 +89,9 @@ def experiment_of(triple):
     times = torch.tensor([steps // 2, steps], dtype=torch.float64) * scene.dt
     target = synthesise(scene, {name: truth}, times)
     unknown = Unknown(name, known)
-    stages = (Stage(GaussNewton(), 12, stop=Stop(change=1e-6, patience=3)),)
     # What shows by its texture alone has an outline that stands still.
     loss = PixelError() if triple[0] == "smoke" else SilhouetteError()
-    return Experiment(scene, target, [unknown], loss, stages)
+    return Experiment(scene, target, [unknown], loss)
 
 
 def test_the_matrix_covers_what_is_installed():
@@ -111,16 +108,15 @@ def test_the_gradient_of_pixels_agrees_with_differences(triple):
     assert found.worst < 1e-5, [str(row) for row in found.rows]
 
 
-#: Implicit steps of stiff models take long, and are fitted with springs, solids and joints anyway.
-FITTED = [
-    pytest.param(*p.values, id=p.id, marks=(*p.marks, *[pytest.mark.slow] * p.id.startswith(LONG_FITS))) for p in MARKED
-]
+#: Of the loss at the start: Gauss-Newton steps beyond only polish rounding, and implicit steps are slow.
+FOUND = 1e-9
 
 
-@pytest.mark.parametrize("triple", FITTED)
+@pytest.mark.parametrize("triple", MARKED)
 def test_a_parameter_is_found_from_pixels(triple):
     experiment = experiment_of(triple)
-    result = run_fit(experiment, sure=False)
-    assert result.loss < 1e-3 * result.start_loss
+    start = experiment.objective().value(experiment.start()).value
+    result = run_fit(replace(experiment, stages=(Stage(GaussNewton(), 12, stop=Stop(loss=FOUND * start)),)), sure=False)
+    assert result.loss <= FOUND * result.start_loss
     error = result.estimates[0]
-    assert error.error < 0.3 * error.start_error
+    assert error.error < 1e-3 * error.start_error
