@@ -161,8 +161,10 @@ def function_samples(real):
     return {"functions": (np.ones(2, real), np.ones(2, real), np.ones((2, 3), real))}
 
 
-def test_launches_share_a_kernel_while_its_parameters_have_room(monkeypatch):
-    monkeypatch.setattr(write, "MOST_PARAMETERS", 3)
+@pytest.mark.parametrize("mlir", [False, True])
+def test_launches_share_a_kernel_while_its_parameters_have_room(mlir, monkeypatch):
+    monkeypatch.setattr(write, "is_mlir", lambda: mlir)
+    monkeypatch.setattr(write, "MOST_PARAMETERS_BY_MLIR" if mlir else "MOST_PARAMETERS", 3)
     args = samples(np.float32)["rollout"]
     text, _, _ = program.generated("rollout", "cuda", args, tuple(map(arguments.device_key, args)))
     assert re.findall(r"def _dl_kernel_(\w+)", text) == ["0_spring", "1_count", "2_move"]

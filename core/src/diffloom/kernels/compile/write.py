@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..backends.cuda_compilers import is_mlir
 from .prune import accessor, rebuilt_text
 from .read import Launch, Source, copied, launches_in, local_paths
 
@@ -21,6 +22,10 @@ _CARRIED = {"cuda": ("_dl_stream",), "cpu": ("_dl_team", "_dl_member")}
 
 #: Most arrays and numbers that a CUDA kernel takes: it has 32,764 bytes for them, and an array of four axes takes 104.
 MOST_PARAMETERS = 310
+
+#: The same for numba-cuda-mlir, which loads all of them before it looks which launch an element is of: with more, what
+#: is loaded for the others spills.
+MOST_PARAMETERS_BY_MLIR = 160
 
 HEADER = '''"""{title}
 
@@ -150,11 +155,12 @@ class _Writer(ast.NodeTransformer):
     def _cuda(self, launches: list[Launch]) -> str:
         """Write kernels for the launches, as many in one as its parameters have room for; what launches them."""
         groups: list[list[Taken]] = []
+        most = MOST_PARAMETERS_BY_MLIR if is_mlir() else MOST_PARAMETERS
         for launch in launches:
             made = [self._cuda_argument(argument) for argument in launch.args]
             texts = {text: name for _, taken in made for text, name in taken.items()}
             last = {text for taken in groups[-1] for text in taken.texts} if groups else set()
-            if not groups or len(last | texts.keys()) > MOST_PARAMETERS:
+            if not groups or len(last | texts.keys()) > most:
                 groups.append([])
             groups[-1].append(Taken(launch, [text for text, _ in made], texts))
         return "\n".join(map(self._kernel, groups))
