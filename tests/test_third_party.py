@@ -90,10 +90,7 @@ def test_it_is_listed_with_what_it_offers(folder, installed):
     assert {(offer["kind"], offer["name"]) for offer in found["offers"]} == PLUGINS[folder]
 
 
-# The suite of buoyancy alone takes over a minute.
-@pytest.mark.parametrize(
-    "folder", [pytest.param(f, marks=[pytest.mark.slow] * (f == "third_party_buoyancy")) for f in PLUGINS]
-)
+@pytest.mark.parametrize("folder", PLUGINS)
 def test_it_passes_its_own_tests_and_the_suite(folder, installed):
     result = installed.run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "examples" / folder / "tests"))
     assert result.returncode == 0, result.stdout[-4000:]
@@ -102,9 +99,7 @@ def test_it_passes_its_own_tests_and_the_suite(folder, installed):
     assert int(re.search(r"(\d+) passed", result.stdout)[1]) >= least
 
 
-@pytest.mark.parametrize(
-    "folder", [pytest.param(f, marks=[pytest.mark.slow] * (f == "third_party_magnets")) for f in SCRIPTS]
-)
+@pytest.mark.parametrize("folder", SCRIPTS)
 def test_its_example_finds_the_truth_from_pixels(folder, installed, tmp_path):
     image = tmp_path / "image.png"
     script = ROOT / "examples" / folder / SCRIPTS[folder]

@@ -65,7 +65,7 @@ print(len(findings), *[finding for finding in findings if finding.fault], sep="\
 """
 
 
-@pytest.mark.parametrize("kind", [pytest.param("float32", marks=pytest.mark.slow), "float64"])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_cuda_kernels_agree_in_the_simulator(kind):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", IN_SIMULATOR, kind], env=environment, capture_output=True, text=True)
