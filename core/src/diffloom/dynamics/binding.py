@@ -52,6 +52,11 @@ class Compiled:
         )
 
     @cached_property
+    def free_label(self) -> str:
+        """Its kinds of node alone."""
+        return "-".join(nodes.name for _, nodes in self.sets)
+
+    @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
         """Every differentiable tensor: the node sets' arrays, then each term's params."""
         return tuple(t for group in self._groups for _, t in group)
@@ -85,7 +90,11 @@ class Compiled:
 
 
 class Binding:
-    """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding."""
+    """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding.
+
+    free: the nodes without terms, for pipelines that are given the force: one program of these serves all systems of
+    the same kinds of node.
+    """
 
     def __init__(self, system: Compiled, tensors: Sequence[Tensor], needed: Sequence[bool] | None = None) -> None:
         """needed: for each tensor whether its gradient is asked for, by which forces are computed again backwards; by
@@ -102,6 +111,7 @@ class Binding:
         self.record = SystemRecord(tuple(sets), tuple(elements))
         self.force_matters = any(nodes.kind.force_matters for nodes in sets)
         self.bound = Bound(self.record)
+        self.free = Bound(SystemRecord(tuple(n._replace(incoming=None, rows=None, terms=()) for n in sets), ()))
 
     def gradients(self) -> Gradients:
         """Zeroed cotangents of every tensor."""
@@ -203,7 +213,7 @@ class Binding:
 
 
 class Gradients:
-    """Cotangents of the tensors of a binding, in the layout the pipelines take."""
+    """Cotangents of the tensors of a binding, in the layout the pipelines take; free: those of the nodes alone."""
 
     def __init__(self, binding: Binding) -> None:
         system, record = binding.system, binding.record
@@ -218,6 +228,7 @@ class Gradients:
         )
         self.record = Grads(sets, elements)
         self.bound = Bound(self.record)
+        self.free = Bound(Grads(tuple(nodes._replace(terms=()) for nodes in sets), ()))
 
     def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
         terms = [term for term in self._system.nodes if self._system.index(term.on) == n]

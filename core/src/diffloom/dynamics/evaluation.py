@@ -98,10 +98,7 @@ class Evaluation:
         path = [(_contiguous(q), _contiguous(u))]
         for move in moves:
             after = tuple(torch.empty_like(x) for x in q), tuple(torch.empty_like(v) for v in u)
-            self._run(
-                "make_move_under", self.clock(k), move, States(*path[-1]), _contiguous(f), States(*after),
-                self._binding.bound,
-            )  # fmt: skip
+            self._run_free("make_move_under", self.clock(k), move, States(*path[-1]), _contiguous(f), States(*after))
             path.append(after)
         return path
 
@@ -124,10 +121,7 @@ class Evaluation:
         grads = self._kept_gradients() if keep else self._unkept
         path = self._path(k, moves[:-1], q, u, f)
         for move, here in reversed(list(zip(moves, path, strict=True))):
-            self._run(
-                "move_back_under", self.clock(k), move, States(*here), _contiguous(f), many, self._binding.bound,
-                grads.bound,
-            )  # fmt: skip
+            self._run_free("move_back_under", self.clock(k), move, States(*here), _contiguous(f), many, grads=grads)
         return (
             tuple(m.view_as(a) for m, a in zip(many.q, adj[0], strict=True)),
             tuple(m.view_as(a) for m, a in zip(many.u, adj[1], strict=True)),
@@ -137,7 +131,7 @@ class Evaluation:
     def rates(self, q: Tensors, u: Tensors, f: Tensors) -> tuple[Tensors, Tensors]:
         """Time derivatives of q and u under a given force."""
         out = States(tuple(map(torch.empty_like, q)), tuple(map(torch.empty_like, u)))
-        self._run("rates_under", States(_contiguous(q), _contiguous(u)), _contiguous(f), out, self._binding.bound)
+        self._run_free("rates_under", States(_contiguous(q), _contiguous(u)), _contiguous(f), out)
         return out.q, out.u
 
     def rates_adjoint(
@@ -145,22 +139,22 @@ class Evaluation:
     ) -> tuple[Tensors, Tensors, Tensors]:
         """Cotangents of q, u and f for those of the rates; gradients are summed."""
         made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
-        self._run(
+        self._run_free(
             "rates_under_back", States(_contiguous(q), _contiguous(u)), _contiguous(f),
-            States(*map(_contiguous, adj)), Cotangents(*made), self._binding.bound, self._kept_gradients().bound,
+            States(*map(_contiguous, adj)), Cotangents(*made), grads=self._kept_gradients(),
         )  # fmt: skip
         return made[0], made[1], made[2]
 
     def project(self, q: Tensors) -> Tensors:
         """Coordinates brought back to where they are valid."""
         out = tuple(map(torch.empty_like, q))
-        self._run("projection", _contiguous(q), out, self._binding.bound)
+        self._run_free("projection", _contiguous(q), out)
         return out
 
     def project_adjoint(self, q: Tensors, adj: Tensors) -> Tensors:
         """Cotangents of q for those of its projection."""
         out = tuple(a.clone() for a in adj)
-        self._run("projection_back", _contiguous(q), out, self._binding.bound)
+        self._run_free("projection_back", _contiguous(q), out)
         return out
 
     def gradients(self) -> list[Tensor | None]:
@@ -192,6 +186,15 @@ class Evaluation:
         from diffloom.dynamics.programs import EVALUATIONS
 
         EVALUATIONS.run(pipeline, *args, work=self._system.work, label=self._system.label)
+
+    def _run_free(self, pipeline: str, *args: Any, grads: Gradients | None = None) -> None:
+        """Run what is given the force, so needs no terms."""
+        from diffloom.dynamics.programs import EVALUATIONS
+
+        further = () if grads is None else (grads.free,)
+        EVALUATIONS.run(
+            pipeline, *args, self._binding.free, *further, work=self._system.work, label=self._system.free_label
+        )
 
 
 def _contiguous(tensors: Tensors) -> Tensors:

@@ -116,7 +116,8 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
     tensors = [t.detach().to(real) for t in system.tensors]
     binding = Binding(system, tensors)
     light = Binding(system, tensors, [False] * len(tensors))
-    like, grads = tensors[0], binding.gradients().record
+    made = binding.gradients()
+    like, grads, free, free_grads = tensors[0], made.record, binding.free.record, made.free.record
     steps, scheme = Steps(2, 0, 0.01), moves((1.0, 1.0))
     many, one = states(system, like, 3), states(system, like)
     frames = Frames(torch.zeros(3, dtype=torch.int32), many.q, many.u)
@@ -128,10 +129,10 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         "split_rollout_adjoint": (steps, scheme, many, (), frames, adj, binding.record, grads),
         "force": (clock, one.q, one.u, one.u, binding.record),
         "force_adjoint": (clock, one.q, one.u, batch, binding.record, grads),
-        "make_move_under": (clock, scheme[0], one, one.u, one, binding.record),
-        "move_back_under": (clock, scheme[0], one, one.u, batch, binding.record, grads),
-        "projection": (one.q, one.q, binding.record),
-        "projection_back": (one.q, one.q, binding.record),
+        "make_move_under": (clock, scheme[0], one, one.u, one, free),
+        "move_back_under": (clock, scheme[0], one, one.u, batch, free, free_grads),
+        "projection": (one.q, one.q, free),
+        "projection_back": (one.q, one.q, free),
     }
     if not light.force_matters and not system.staged:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
@@ -140,7 +141,7 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         rates = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
         points, back = Points((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
         found["tableau_rollout"] = (steps, rates, many, points, binding.record)
-        found["rates_under"] = (one, one.u, one, binding.record)
-        found["rates_under_back"] = (one, one.u, one, Cotangents(one.q, one.u, one.u), binding.record, grads)
+        found["rates_under"] = (one, one.u, one, free)
+        found["rates_under_back"] = (one, one.u, one, Cotangents(one.q, one.u, one.u), free, free_grads)
         found["tableau_rollout_adjoint"] = (steps, rates, many, points, frames, adj, back, binding.record, grads)
     return found
