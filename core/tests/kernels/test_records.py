@@ -10,6 +10,7 @@ import pytest
 
 from diffloom.kernels import Bound, Const, Program, device, generic, launch, launch_lanes, static, together
 from diffloom.kernels.backends import cuda_check, ptx
+from diffloom.kernels.compile import arguments
 
 
 class Term(NamedTuple):
@@ -133,6 +134,21 @@ def test_records_of_other_functions_are_other_code():
     other = system(np.float64)
     program.run("rollout", *other)
     assert not np.array_equal(X, other[2])
+
+
+def stem():
+    """The name of the file of code for CUDA, by which another process finds it."""
+    given = system(np.float64)
+    return program.generated("rollout", "cuda", given, tuple(map(arguments.device_key, given)))[2]
+
+
+def test_other_processes_look_for_it_by_the_same_name():
+    """What is shown of a function tells where it lies in memory, which is another place in every process."""
+    command = [sys.executable, "-c", "import test_records; print(test_records.stem())"]
+    folder = os.path.dirname(__file__)
+    first, second = (subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True) for _ in range(2))
+    assert first.stdout.startswith("test_records_rollout")
+    assert first.stdout == second.stdout
 
 
 def test_what_is_not_known_is_said():

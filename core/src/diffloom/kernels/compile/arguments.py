@@ -178,6 +178,15 @@ def device_key(value: Any) -> Any:
     return type(value).__name__
 
 
+def told(key: Any) -> str:
+    """What code depends on as text that is the same in every process: functions by their names, since their content is
+    hashed with the source, and what Python shows of them tells where they lie in memory."""
+    if isinstance(key, tuple):
+        return f"({', '.join(map(told, key))})"
+    function = getattr(key, "py_func", key)
+    return f"{function.__module__}.{function.__qualname__}" if hasattr(function, "__qualname__") else str(key)
+
+
 def real_type(program: str, names: tuple[str, ...], args: Sequence[Any]) -> type[np.floating[Any]]:
     """The one float type of the arrays in args; refuses a mixture."""
     found: dict[np.dtype[Any], str] = {}

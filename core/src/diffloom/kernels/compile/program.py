@@ -162,8 +162,7 @@ class Program:
         source = specialise(cast("FunctionType", self._functions[pipeline]), given)
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
         digest = hashlib.sha256()
-        told = str([str(kind) for kind in key]) if isinstance(key, tuple) else repr(key)
-        for part in (text, fingerprint(source.names), environment(target), told, _machine()):
+        for part in (text, fingerprint(source.names), environment(target), arguments.told(key), _machine()):
             digest.update(part.encode() + b"\0")
         plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"
