@@ -33,7 +33,7 @@ def let_idle_threads_sleep() -> None:
     """Have PyTorch's threads sleep while they wait for each other, unless somebody has chosen; before it is imported.
 
     They wait by looking, some milliseconds at every operation that they share. Where others want the processor, what is
-    waited for gets none meanwhile: a demo beside a busy program took 28 s of processor time in place of 7.
+    waited for gets none meanwhile: on a busy machine a demo took 28 s of processor time in place of 7.
     """
     if "GOMP_SPINCOUNT" not in os.environ:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -7,6 +7,7 @@ All of it is private to that release, so packages allow no other. Where the test
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 try:
@@ -75,7 +76,7 @@ def _entries(function: Any, value: Any) -> list[Any] | None:
     match made:
         case ir.Expr(op="build_tuple"):
             return list(made.items)
-        case ir.Expr(op="binop"):
+        case ir.Expr(op="binop", fn=operator.add):
             first, second = _entries(function, made.lhs), _entries(function, made.rhs)
             return None if first is None or second is None else first + second
     return None
