@@ -87,3 +87,24 @@ def test_calls_with_many_arguments_compile(monkeypatch):
     text = to_ptx(cuda_module().jit(scope["kernel"]), (np.zeros(MANY, np.float32),), (8, 0))
     assert text.count("ld.global") == 1, "only the last is read"
     assert text.count("st.global") == 1
+
+
+def test_tuples_of_one_are_returned(monkeypatch):
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda-mlir")
+    from diffloom.kernels.backends import mlir_functions
+
+    def alone(x):
+        return (x,)
+
+    mlir_functions.extending.overload(alone, typing_registry=mlir_functions.extending.typing_registry)(
+        lambda x: lambda x: (x + x,)
+    )
+    mlir_functions.extending.refresh_registries(typing=True)
+
+    def kernel(x):
+        x[0] = alone(x[1])[0]
+
+    text = to_ptx(cuda_module().jit(kernel), (np.zeros(2, np.float32),), (8, 0))
+    assert "add.f32" in text
+    assert text.count("st.global") == 1

@@ -11,7 +11,7 @@ import operator
 from typing import Any
 
 try:
-    from numba_cuda_mlir import descriptor, mlir_lowering
+    from numba_cuda_mlir import descriptor, mlir_lowering, models
     from numba_cuda_mlir import types as mlir_types
     from numba_cuda_mlir.numba_cuda.core import ir
     from numba_cuda_mlir.numbair_transforms import NumbaCudaMlirInlineInlinables as Inlining
@@ -31,6 +31,7 @@ def apply() -> None:
     mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns = _allocate
     descriptor.MLIRDispatcher._compile_public = _compile
     Inlining._do_work = _inline_calls_of_many
+    models.UniTupleModel.from_return = _from_return
 
 
 def _allocate(self: Any, counts: dict[str, int]) -> None:
@@ -54,6 +55,11 @@ def _compile(self: Any, signature: Any, abi_info: Any = None, output: Any = None
     if key not in _answers:
         _answers[key] = self._compile_device_callee(signature, abi_name=abi_info["abi_name"])
     return _answers[key]
+
+
+def _from_return(self: Any, builder: Any, value: Any) -> Any:
+    """What a call gave, as a tuple of equal entries. Of a tuple of one numba-cuda-mlir hands over the entry itself."""
+    return self.from_data(builder, value if isinstance(value, tuple | list) else (value,))
 
 
 def _inline_calls_of_many(self: Any, state: Any, work_list: Any, block: Any, i: int, expr: Any, worker: Any) -> Any:
