@@ -89,22 +89,14 @@ def test_calls_with_many_arguments_compile(monkeypatch):
     assert text.count("st.global") == 1
 
 
-def test_tuples_of_one_are_returned(monkeypatch):
+def test_the_entry_of_a_tuple_of_one_is_taken_for_it():
+    """As calls of joints with one coordinate give it, by the check of links in a world."""
     pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
-    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda-mlir")
-    from diffloom.kernels.backends import mlir_functions
+    from diffloom.kernels.backends import mlir_patches
 
-    def alone(x):
-        return (x,)
+    class Model:
+        from_data = staticmethod(lambda builder, value: tuple(value))
+        from_return = mlir_patches.models.UniTupleModel.from_return
 
-    mlir_functions.extending.overload(alone, typing_registry=mlir_functions.extending.typing_registry)(
-        lambda x: lambda x: (x + x,)
-    )
-    mlir_functions.extending.refresh_registries(typing=True)
-
-    def kernel(x):
-        x[0] = alone(x[1])[0]
-
-    text = to_ptx(cuda_module().jit(kernel), (np.zeros(2, np.float32),), (8, 0))
-    assert "add.f32" in text
-    assert text.count("st.global") == 1
+    assert Model().from_return(None, 3.0) == (3.0,)
+    assert Model().from_return(None, (3.0, 4.0)) == (3.0, 4.0)
