@@ -51,6 +51,11 @@ def tableau(a: list[list[float]], b: list[float]) -> Tableau:
     )
 
 
+def taking_part(weights: Weights) -> tuple[int, ...]:
+    """The numbers of the weights that are not zero."""
+    return tuple(k for k, weight in enumerate(weights) if weight is not None)
+
+
 class Points(NamedTuple):
     """Memory of one step: the points y_1.. and the rates k_0.. at them, for each stage and node set."""
 

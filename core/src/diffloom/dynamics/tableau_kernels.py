@@ -16,6 +16,7 @@ from diffloom.dynamics.node_kernels import (
     zeros,
 )
 from diffloom.dynamics.records import Clock, States
+from diffloom.dynamics.schemes import taking_part
 from diffloom.dynamics.split_kernels import inject
 from diffloom.kernels import generic, launch, static, together
 
@@ -118,20 +119,30 @@ def rate_under_back(i, q, u, f, adj_rate, point, nodes, grads):
 
 
 @generic
-def point_back(i, clock, q, u, weights, adj, back, nodes, grads):
-    """The cotangent of a point of node i goes to the step's start and to the rates the point was made of."""
+def point_back(i, clock, q, u, adj, point, nodes, grads):
+    """The cotangent of a point of node i, with what went through the forces, goes to the step's start too."""
     own = static(nodes.number)
     kind = nodes.kind
-    a, b = state_cotangent(i, clock, q, u, back.point, nodes, grads)
-    a = plus(values(back.point.q[own], i, kind.dq), a, kind.dq)
-    b = plus(values(back.point.u[own], i, kind.du), b, kind.du)
+    a, b = state_cotangent(i, clock, q, u, point, nodes, grads)
+    a = plus(values(point.q[own], i, kind.dq), a, kind.dq)
+    b = plus(values(point.u[own], i, kind.du), b, kind.du)
+    store(point.q[own], i, a, kind.dq)
+    store(point.u[own], i, b, kind.du)
     store(adj.q[own], i, plus(values(adj.q[own], i, kind.dq), a, kind.dq), kind.dq)
     store(adj.u[own], i, plus(values(adj.u[own], i, kind.du), b, kind.du), kind.du)
-    for weight, rate in static(zip(weights, back.rates, strict=True)):
-        if static(weight is not None):
-            h = clock.dt * weight
-            store(rate.q[own], i, plus_times(values(rate.q[own], i, kind.dq), a, h, kind.dq), kind.dq)
-            store(rate.u[own], i, plus_times(values(rate.u[own], i, kind.du), b, h, kind.du), kind.du)
+
+
+@generic
+def point_to_rates(i, dt, weights, point, adj_rates, nodes):
+    """The cotangent of a point of node i goes to the rates it was made of."""
+    own = static(nodes.number)
+    kind = nodes.kind
+    a = values(point.q[own], i, kind.dq)
+    b = values(point.u[own], i, kind.du)
+    for weight, rate in static(zip(weights, adj_rates, strict=True)):
+        h = dt * weight
+        store(rate.q[own], i, plus_times(values(rate.q[own], i, kind.dq), a, h, kind.dq), kind.dq)
+        store(rate.u[own], i, plus_times(values(rate.u[own], i, kind.du), b, h, kind.du), kind.du)
 
 
 def evaluate(clock, q, u, out, system):
@@ -143,11 +154,12 @@ def evaluate(clock, q, u, out, system):
             launch(nodes.size, store_rate, clock, q, u, out, nodes)
 
 
-def combine(h, state, weights, points, out, system):
-    """The next point of all nodes."""
+def combine(h, state, weights, rates, out, system, last):
+    """The next point of all nodes, or, with ``last``, their next state. Only rates that take part are given, so that
+    stages made of as many share their code."""
     with together:
         for nodes in static(system.sets):
-            launch(nodes.size, store_combined, h, state, weights, points.rates, out, nodes, None)
+            launch(nodes.size, store_combined, h, state, weights, rates, out, nodes, last)
 
 
 def all_points(first, dt, start, state, scheme, points, system):
@@ -158,7 +170,9 @@ def all_points(first, dt, start, state, scheme, points, system):
             evaluate(clock, state.q, state.u, points.rates[0], system)
         else:
             here = points.states[static(s - 1)]
-            combine(dt, state, row, points, here, system)
+            weights = tuple(row[k] for k in static(taking_part(row)))
+            rates = tuple(points.rates[k] for k in static(taking_part(row)))
+            combine(dt, state, weights, rates, here, system, None)
             evaluate(clock, here.q, here.u, points.rates[s], system)
 
 
@@ -172,9 +186,9 @@ def tableau_rollout(steps, scheme, states, points, system):
         state = States(tuple(x[a] for x in static(states.q)), tuple(x[a] for x in static(states.u)))
         after = States(tuple(x[b] for x in static(states.q)), tuple(x[b] for x in static(states.u)))
         all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
-        with together:
-            for nodes in static(system.sets):
-                launch(nodes.size, store_combined, steps.dt, state, scheme.b, points.rates, after, nodes, 1)
+        weights = tuple(scheme.b[k] for k in static(taking_part(scheme.b)))
+        rates = tuple(points.rates[k] for k in static(taking_part(scheme.b)))
+        combine(steps.dt, state, weights, rates, after, system, 1)
 
 
 def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, system, grads):
@@ -190,26 +204,36 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
         for s, row in static(reversed(tuple(enumerate(scheme.a)))):
             clock = Clock(steps.first + j, start + scheme.c[s] * steps.dt, steps.dt, 0, start)
             if static(s == 0):
-                stage_back(clock, state, row, back.rates[0], adj, back, system, grads)
+                stage_back(clock, state, back.rates[0], adj, back.point, system, grads)
             else:
-                stage_back(clock, points.states[static(s - 1)], row, back.rates[s], adj, back, system, grads)
+                stage_back(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
+                weights = tuple(row[k] for k in static(taking_part(row)))
+                rates = tuple(back.rates[k] for k in static(taking_part(row)))
+                spread(steps.dt, weights, back.point, rates, system)
         with together:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
-def stage_back(clock, state, weights, adj_rate, adj, back, system, grads):
-    """One stage backwards."""
+def spread(dt, weights, point, adj_rates, system):
+    """From the point of a stage to the rates that it was made of, for all nodes."""
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.size, point_to_rates, dt, weights, point, adj_rates, nodes)
+
+
+def stage_back(clock, state, adj_rate, adj, point, system, grads):
+    """One stage backwards: ``point`` holds the cotangent of its state afterwards."""
     if static(any(nodes.kind.force_matters for nodes in system.sets)):
         element_forces(clock, state.q, state.u, system)
     node_stages(clock, state.q, state.u, system)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, rate_back, clock, state.q, state.u, adj_rate, back.point, nodes, own)
-    force_adjoints(clock, state.q, state.u, back.point, system, grads)
+            launch(nodes.size, rate_back, clock, state.q, state.u, adj_rate, point, nodes, own)
+    force_adjoints(clock, state.q, state.u, point, system, grads)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, point_back, clock, state.q, state.u, weights, adj, back, nodes, own)
+            launch(nodes.size, point_back, clock, state.q, state.u, adj, point, nodes, own)
 
 
 @generic

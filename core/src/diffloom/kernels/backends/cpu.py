@@ -38,10 +38,9 @@ def namespace() -> dict[str, object]:
         "_dl_lane_count": lane_count,
         "_dl_run_at": run_at,
         "_dl_element_at": element_at,
-        "_dl_enter_pass": team.enter_pass,
-        "_dl_take_tile": team.take_tile,
-        "_dl_leave_tile": team.leave_tile,
-        "_dl_wait_for_team": team.wait_for_team,
+        "_dl_first_tile": team.first_tile,
+        "_dl_share": team.share,
+        "_dl_next_tile": team.next_tile,
     }
 
 

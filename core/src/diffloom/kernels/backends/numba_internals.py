@@ -31,6 +31,7 @@ try:
     from numba.core import base, event, ir, itanium_mangler, transforms
     from numba.core.base import BaseContext as LoweringContext
     from numba.core.callconv import CPUCallConv
+    from numba.core.callwrapper import PyCallWrapper
     from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
     from numba.core.compiler import Compiler, CompileResult
     from numba.core.compiler import _LowerResult as LowerResult
@@ -85,6 +86,7 @@ __all__ = [
     "NativeLowering",
     "PassManager",
     "PostProcessor",
+    "PyCallWrapper",
     "PythonFunctionDescriptor",
     "TargetConfig",
     "TypeInferer",

@@ -7,6 +7,9 @@ somebody works on it, and more when it is done: 2 p + 2, which is free in pass p
 That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at
 any time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a
 processor does what there is to do.
+
+A program has all this once, not in each of its passes (``_dl_shared``, see whole_program.py), and a team of one passes
+it by.
 """
 
 from __future__ import annotations
@@ -32,10 +35,66 @@ _NAP = 20
 
 
 @device
-def enter_pass(team, member):
-    """The number of the pass that this member comes to."""
+def first_tile(team, member):
+    """The tile that this member begins a pass with, or -1: the pass is over."""
     if team.shape[0] == 1:
         return 0
+    return _dl_shared_begin(team, member)
+
+
+@device
+def next_tile(team, member, tile):
+    """The tile after one that was done, or -1: the pass is over."""
+    if team.shape[0] == 1:
+        return -1
+    return _dl_shared_go_on(team, member, tile)
+
+
+@device
+def share(team, tile, count, width):
+    """First and last element, of so many, that make up a tile: the same share of all, in whole runs of this width."""
+    if team.shape[0] == 1:
+        return 0, count
+    return _dl_shared_share(team.shape[0], tile, count, width)
+
+
+@device(inline=False)
+def _dl_shared_begin(team, member):
+    number = enter_pass(team, member)
+    if take_tile(team, member, member, number):
+        return member
+    return other_tile(team, member, member, number)
+
+
+@device(inline=False)
+def _dl_shared_go_on(team, member, tile):
+    number = team[member, _PASSES] - 1
+    leave_tile(team, member, tile, number)
+    return other_tile(team, member, tile, number)
+
+
+@device(inline=False)
+def _dl_shared_share(tiles, tile, count, width):
+    runs = (count + width - 1) // width
+    end = (tile + 1) * runs // tiles * width
+    return tile * runs // tiles * width, end if end < count else count
+
+
+@device
+def other_tile(team, member, tile, number):
+    """The next tile that nobody has taken; after a round, and when the others are done, -1."""
+    tile = tile + 1 if tile + 1 < team.shape[0] else 0
+    while tile != member:
+        if take_tile(team, member, tile, number):
+            return tile
+        tile = tile + 1 if tile + 1 < team.shape[0] else 0
+    wait_for_team(team, number)
+    return -1
+
+
+@device
+def enter_pass(team, member):
+    """The number of the pass that this member comes to."""
     number = team[member, _PASSES]
     team[member, _PASSES] = number + 1
     return number
@@ -44,8 +103,6 @@ def enter_pass(team, member):
 @device
 def take_tile(team, member, tile, number):
     """Whether it is for this member to do the tile in this pass."""
-    if team.shape[0] == 1:
-        return True
     if tile == member and team[member, _HAS_BEGUN] != 0:
         return True
     free = 2 * number
@@ -58,8 +115,6 @@ def take_tile(team, member, tile, number):
 @device
 def leave_tile(team, member, tile, number):
     """Say that the tile is done."""
-    if team.shape[0] == 1:
-        return
     if tile == member and team[member, _SLOW] == 0:
         write_word(team, tile, 2 * number + 3)
     else:
@@ -71,8 +126,6 @@ def leave_tile(team, member, tile, number):
 @device
 def wait_for_team(team, number):
     """Wait until every tile of this pass is done."""
-    if team.shape[0] == 1:
-        return
     for tile in range(team.shape[0]):
         polls = 0
         while read_word(team, tile) < 2 * number + 2:

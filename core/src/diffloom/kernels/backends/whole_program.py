@@ -22,6 +22,7 @@ from llvmlite import ir
 from numba import njit
 
 from .device_lowering import DeviceLowering
+from .entry_lowering import EntryLowering
 from .numba_internals import (
     Compiler,
     CPUCodeLibrary,
@@ -31,6 +32,9 @@ from .numba_internals import (
     PassManager,
     new_error_context,
 )
+
+#: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
+SHARED = "_dl_shared"
 
 
 class _WithoutEnvironment:
@@ -96,6 +100,8 @@ class EntryLibrary(_NotRun):
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = "internal"
+                if SHARED in function.name:
+                    function.add_function_attribute("noinline")
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
         self._final_module.verify()
@@ -217,6 +223,7 @@ class EntryCompiler(_LibraryCompiler):
     """Compiles a program's entry with everything that it reaches."""
 
     library = EntryLibrary
+    lowering = EntryLowering
 
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
         flags.no_cfunc_wrapper = True

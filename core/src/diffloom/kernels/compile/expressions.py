@@ -28,7 +28,7 @@ class Expressions(ast.NodeTransformer):
         if (inner := self.known.static_argument(node)) is not None:
             return ast.Constant(self.known.settled(inner))
         function = self.known.of(node.func)
-        if (rounds := self._rounds(node)) is not None:
+        if (rounds := self.known.rounds(node)) is not None:
             return self._tuple(rounds)
         if any(function is known for known in LAUNCHES):
             return self._launch(node, function)
@@ -63,7 +63,7 @@ class Expressions(ast.NodeTransformer):
         """Arguments with ``*record`` written out."""
         made: list[ast.expr] = []
         for argument in args:
-            if isinstance(argument, ast.Starred) and (rounds := self._rounds(argument.value)) is not None:
+            if isinstance(argument, ast.Starred) and (rounds := self.known.rounds(argument.value)) is not None:
                 made += rounds
             elif isinstance(argument, ast.Starred):
                 value = self.known.of(argument.value)
@@ -91,19 +91,6 @@ class Expressions(ast.NodeTransformer):
             return node
         wanted = getattr(value, "__name__", "") or (node.id if isinstance(node, ast.Name) else "named")
         return ast.Name(self.maker.bind(value, wanted if wanted.isidentifier() else "named"), ast.Load())
-
-    def _rounds(self, node: ast.expr) -> list[ast.expr] | None:
-        """What ``tuple(... for entry in static(...))`` is made of, entry by entry, if the expression is that."""
-        if not (isinstance(node, ast.Call) and self.known.of(node.func) is tuple and len(node.args) == 1):
-            return None
-        (made,) = node.args
-        if not isinstance(made, ast.GeneratorExp):
-            return None
-        (loop,) = made.generators
-        over = self.known.static_argument(loop.iter)
-        if over is None or not isinstance(loop.target, ast.Name):
-            raise TypeError(f"{self.known.function.__name__}: {ast.unparse(made)} must run over static(...)")
-        return [Renamed({loop.target.id: e}).visit(copied(made.elt)) for e in self.known.entries(over)]
 
     def _tuple(self, rounds: list[ast.expr]) -> ast.expr:
         made = [self.visit(e) for e in rounds]
@@ -150,13 +137,3 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         node.of_record = of_record  # type: ignore[attr-defined]
         return node
-
-
-class Renamed(ast.NodeTransformer):
-    """Expressions in place of names."""
-
-    def __init__(self, names: dict[str, ast.expr]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copied(self.names[node.id]) if node.id in self.names else node

@@ -53,6 +53,16 @@ def copied(node: Node) -> Node:
     return made
 
 
+class Renamed(ast.NodeTransformer):
+    """Expressions in place of names."""
+
+    def __init__(self, names: dict[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copied(self.names[node.id]) if node.id in self.names else node
+
+
 def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function, without decorators, type hints and docstring, to change."""
     return copied(_parsed(function))

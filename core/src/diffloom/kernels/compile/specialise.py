@@ -13,9 +13,9 @@ from types import FunctionType
 from typing import Any
 
 from ..language import together
-from .expressions import Expressions, Renamed
+from .expressions import Expressions
 from .prune import Uses
-from .read import Source, copied, tree_of
+from .read import Renamed, Source, copied, tree_of
 from .static_values import Known, is_function, launches, masked, stored_names, structure
 
 

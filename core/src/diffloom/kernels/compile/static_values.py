@@ -11,7 +11,7 @@ from typing import Any
 
 from ..language import Const, static
 from .arguments import rebuilt
-from .read import MARKERS, copied
+from .read import MARKERS, Renamed, copied
 
 
 class Unknown:
@@ -74,6 +74,7 @@ class Known:
     def __init__(self, function: FunctionType, values: Values, tree: ast.FunctionDef) -> None:
         self.function, self.values = function, values
         self.locals = {*values, *stored_names([tree])}
+        self._is_pipeline = launches(function)
 
     def of(self, node: ast.expr) -> Any:
         """The value of an expression as far as it is known."""
@@ -95,6 +96,9 @@ class Known:
             return tuple(self.of(entry) for entry in node.elts)
         elif (inner := self.static_argument(node)) is not None:
             return self.settled(inner)
+        elif self._is_pipeline and (rounds := self.rounds(node)) is not None:
+            # Not in device functions: sums of numbers would be known from some callers and not from others.
+            return tuple(self.of(entry) for entry in rounds)
         elif isinstance(node, ast.Call) and not node.keywords:
             made = self.of(node.func)
             if isinstance(made, type) and issubclass(made, tuple) and hasattr(made, "_fields"):
@@ -147,9 +151,22 @@ class Known:
                 rows = zip(*map(self.entries, node.args), strict=True)
                 return [ast.Tuple(list(row), ast.Load()) for row in rows]
         found = self.settled(node)
-        if isinstance(found, range):
+        if isinstance(found, range) or (found and all(type(k) is int for k in found)):
             return [ast.Constant(k) for k in found]
         return [entry(node, k) for k in range(len(found))]
+
+    def rounds(self, node: ast.expr) -> list[ast.expr] | None:
+        """What ``tuple(... for entry in static(...))`` is made of, entry by entry, if the expression is that."""
+        if not (isinstance(node, ast.Call) and self.of(node.func) is tuple and len(node.args) == 1):
+            return None
+        (made,) = node.args
+        if not isinstance(made, ast.GeneratorExp):
+            return None
+        (loop,) = made.generators
+        over = self.static_argument(loop.iter)
+        if over is None or not isinstance(loop.target, ast.Name):
+            raise TypeError(f"{self.function.__name__}: {ast.unparse(made)} must run over static(...)")
+        return [Renamed({loop.target.id: e}).visit(copied(made.elt)) for e in self.entries(over)]
 
     def forget(self, names: set[str]) -> None:
         """Nothing is known of these variables any more."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..backends.cuda_compilers import is_mlir
+from ..backends.whole_program import SHARED
 from .prune import accessor, rebuilt_text
 from .read import Launch, Source, copied, launches_in, local_paths
 
@@ -70,6 +71,8 @@ def generate(source: Source, entry: str, target: str, title: str) -> str:
 class _Writer(ast.NodeTransformer):
     def __init__(self, source: Source, entry: str, target: str) -> None:
         self.source, self.entry, self.target = source, entry, target
+        self.places = _places(source, entry)
+        self.pipeline = entry
         self.passes: list[str] = []
         self.views: dict[str, ast.expr] = {}  # variables of a pipeline that name parts of arrays, on CUDA
 
@@ -78,6 +81,7 @@ class _Writer(ast.NodeTransformer):
         tree = copied(self.source.functions[name])
         if not self.source.is_pipeline(name):
             return ast.unparse(ast.fix_missing_locations(tree))
+        self.views, self.pipeline = {}, name
         self.generic_visit(tree)
         ast.fix_missing_locations(tree)
         tree.args.args[:0] = [ast.arg(extra) for extra in _CARRIED[self.target]]
@@ -120,11 +124,11 @@ class _Writer(ast.NodeTransformer):
     def _name(self, kind: str, launches: list[Launch]) -> str:
         """A name for a pass that profilers and reports can show."""
         bodies = "_and_".join(re.sub(r"\W+", "_", ast.unparse(launch.body)) for launch in launches)
-        return f"_dl_{kind}_{len(self.passes)}_{bodies}"
+        return f"{kind}_{len(self.passes)}_{bodies}"
 
     def _loops(self, launches: list[Launch]) -> str:
         """Write a pass over the launches for the CPU; the statement that calls it."""
-        name = self._name("pass", launches)
+        name = self._name("_dl_pass" if self.places[self.pipeline] == 1 else f"{SHARED}_pass", launches)
         given: list[str] = []
         taken: list[str] = []
         chunks: list[Chunk] = []
@@ -170,7 +174,7 @@ class _Writer(ast.NodeTransformer):
 
         Slices such as X[j] are taken inside the kernel: slicing device arrays on the host is slow.
         """
-        name = self._name("kernel", [taken.launch for taken in group])
+        name = self._name("_dl_kernel", [taken.launch for taken in group])
         texts: dict[str, str] = {}
         lines = ["_dl_i = _dl_cuda.grid(1)"]
         for k, taken in enumerate(group):
@@ -218,6 +222,17 @@ class _Renamed(ast.NodeTransformer):
         return made
 
 
+def _places(source: Source, entry: str) -> dict[str, int]:
+    """In how many places each pipeline stands when all of them are written out in the entry."""
+    found = dict.fromkeys(source.functions, 0) | {entry: 1}
+    for name in reversed(source.functions):  # callers come after what they call
+        if source.is_pipeline(name):
+            for node in ast.walk(source.functions[name]):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in found:
+                    found[node.func.id] += found[name]
+    return found
+
+
 def _plain(text: str) -> str:
     return re.sub(r"\W+", "_", text).rstrip("_")
 
@@ -238,30 +253,21 @@ def _team_loop(chunks: list[Chunk]) -> list[str]:
     """One member's way through a pass."""
     return [
         *[head for chunk in chunks for head in chunk.heads],
-        "_dl_tiles = _dl_team.shape[0]",
-        "_dl_number = _dl_enter_pass(_dl_team, _dl_member)",
-        "for _dl_k in range(_dl_member, _dl_member + _dl_tiles):",
-        "    _dl_tile = _dl_k if _dl_k < _dl_tiles else _dl_k - _dl_tiles",
-        "    if _dl_take_tile(_dl_team, _dl_member, _dl_tile, _dl_number):",
-        *[f"        {line}" for line in _tile_loops(chunks)],
-        "        _dl_leave_tile(_dl_team, _dl_member, _dl_tile, _dl_number)",
-        "_dl_wait_for_team(_dl_team, _dl_number)",
+        "_dl_tile = _dl_first_tile(_dl_team, _dl_member)",
+        "while _dl_tile >= 0:",
+        *[f"    {line}" for line in _tile_loops(chunks)],
+        "    _dl_tile = _dl_next_tile(_dl_team, _dl_member, _dl_tile)",
     ]
 
 
 def _tile_loops(chunks: list[Chunk]) -> list[str]:
-    """A tile of a pass: the same share of each chunk, in whole runs of lanes."""
+    """A tile of a pass: its share of each chunk, in whole runs of lanes."""
     lines: list[str] = []
     for chunk in chunks:
         k = chunk.number
         lines += [
             f"_dl_w{k} = _dl_lane_count(({', '.join(chunk.used)},))" if chunk.lanes else f"_dl_w{k} = 1",
-            f"_dl_s{k}, _dl_e{k} = 0, _dl_n{k}",
-            "if _dl_tiles > 1:",
-            f"    _dl_b{k} = (_dl_n{k} + _dl_w{k} - 1) // _dl_w{k}",
-            f"    _dl_s{k} = _dl_tile * _dl_b{k} // _dl_tiles * _dl_w{k}",
-            f"    _dl_e{k} = (_dl_tile + 1) * _dl_b{k} // _dl_tiles * _dl_w{k}",
-            f"    _dl_e{k} = _dl_e{k} if _dl_e{k} < _dl_n{k} else _dl_n{k}",
+            f"_dl_s{k}, _dl_e{k} = _dl_share(_dl_team, _dl_tile, _dl_n{k}, _dl_w{k})",
         ]
         if chunk.lanes:
             lines += [

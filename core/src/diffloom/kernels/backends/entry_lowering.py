@@ -1,0 +1,163 @@
+"""How Python calls a compiled program.
+
+A program takes records of a hundred arrays. numba's wrapper asks of each of them whether it is what was promised, counts
+references to it and gives them back at the end: more than half of the code of a short program, and half of the time
+that it takes to optimise. What a program is called with was looked at before (``compile/arguments.py``), and lives until
+the call returns. So the wrapper made here reads where arrays lie, and their shapes, and that is all.
+
+Tuples and arrays are read in memory, as the macros of Python and numpy do. Their layout is tried on an example first:
+where it is another, and for arguments or results of other kinds, numba's own wrapper is made. Like ``whole_program``,
+this stands on private parts of numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from .numba_internals import Lower, NativeLowering, PyCallWrapper, register_pass
+
+#: Where a tuple has its entries, and an array its data, lengths and strides, from the start of the object [bytes].
+FIRST_ENTRY = tuple.__basicsize__
+DATA, LENGTHS, STRIDES = (object.__basicsize__ + offset for offset in (0, 16, 24))
+
+_WORD = ir.IntType(64)
+_PLACE = ir.IntType(8).as_pointer()
+
+
+@functools.cache
+def layout_is_known() -> bool:
+    """Whether tuples and arrays lie in memory as is supposed here."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    array = np.empty((5, 7), np.float32)
+    word, pair = ctypes.c_int64.from_address, (ctypes.c_int64 * 2).from_address
+    entries = (array, None)
+    if word(id(entries) + FIRST_ENTRY).value != id(array):
+        return False
+    lies, lengths, strides = (word(id(array) + offset).value for offset in (DATA, LENGTHS, STRIDES))
+    if lies != array.ctypes.data or not lengths or not strides:
+        return False
+    return tuple(pair(lengths)) == array.shape and tuple(pair(strides)) == array.strides
+
+
+class _OtherKindError(Exception):
+    """An argument that numba's wrapper has to take."""
+
+
+class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
+    """Calls a program that returns nothing with arguments that are known to be of their types."""
+
+    def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
+        self.context.declare_env_global(builder.module, self.context.get_env_name(self.fndesc))
+        given = []
+        for k, kind in enumerate(self.fndesc.argtypes):
+            given += self._taken(api, builder, kind, _entry(builder, args, k))
+        if [value.type for value in given] != [argument.type for argument in self.func.args[2:]]:
+            raise _OtherKindError
+        with builder.if_then(_is_set(builder, api.err_occurred()), likely=False):  # a number that was none
+            builder.ret(api.get_null_object())
+        made = [builder.alloca(argument.type.pointee) for argument in self.func.args[:2]]
+        for place in made:
+            builder.store(ir.Constant(place.type.pointee, None), place)
+        thread = api.save_thread() if self.release_gil else None
+        code = builder.call(self.func, [*made, *given], attrs=("noinline",))
+        if thread is not None:
+            api.restore_thread(thread)
+        convention = self.context.call_conv
+        status = convention._get_return_status(builder, code, builder.load(made[1]))
+        with builder.if_then(status.is_ok, likely=True):
+            api.return_none()
+        convention.raise_error(builder, api, status)
+        builder.ret(api.get_null_object())
+
+    def _taken(self, api: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
+        """What the program takes for one argument, number by number, as numba's convention has it."""
+        if isinstance(kind, types.BaseTuple):
+            for k, entry in enumerate(kind):
+                yield from self._taken(api, builder, entry, _entry(builder, value, k))
+        elif isinstance(kind, types.Array):
+            yield from self._array(builder, kind, value)
+        elif isinstance(kind, types.NoneType):
+            yield ir.Constant(self.context.get_argument_type(kind), None)
+        elif kind == types.int64:
+            yield api.long_as_longlong(value)
+        elif kind == types.float64:
+            yield api.float_as_double(value)
+        elif kind == types.float32:
+            yield builder.fptrunc(api.float_as_double(value), ir.FloatType())
+        elif kind == types.boolean:
+            yield builder.trunc(api.object_istrue(value), self.context.get_argument_type(kind))
+        else:
+            raise _OtherKindError
+
+    def _array(self, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
+        """An array: nobody who counts, as many entries, of such a size, from here on, lengths and strides."""
+        lengths, strides = (
+            [_word(builder, _at(builder, value, offset), 8 * k) for k in range(kind.ndim)]
+            for offset in (LENGTHS, STRIDES)
+        )
+        entry = self.context.get_data_type(kind.dtype)
+        yield from (ir.Constant(_PLACE, None),) * 2
+        yield functools.reduce(builder.mul, lengths, ir.Constant(_WORD, 1))
+        yield ir.Constant(_WORD, self.context.get_abi_sizeof(entry))
+        yield builder.bitcast(_at(builder, value, DATA), entry.as_pointer())
+        yield from lengths
+        yield from strides
+
+
+def _at(builder: Any, place: Any, offset: int) -> Any:
+    """The place that is named so far into an object."""
+    return builder.inttoptr(_word(builder, place, offset), _PLACE)
+
+
+def _word(builder: Any, place: Any, offset: int) -> Any:
+    """The number so far into an object."""
+    there = builder.gep(place, [ir.Constant(_WORD, offset)])
+    return builder.load(builder.bitcast(there, _WORD.as_pointer()))
+
+
+def _entry(builder: Any, entries: Any, k: int) -> Any:
+    """Entry k of a tuple."""
+    return _at(builder, entries, FIRST_ENTRY + 8 * k)
+
+
+def _is_set(builder: Any, place: Any) -> Any:
+    return builder.icmp_unsigned("!=", place, ir.Constant(place.type, None))
+
+
+class _EntryLower(Lower):  # type: ignore[misc]
+    """Writes a program's entry, with a wrapper of ours where that can be."""
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        context, fndesc = self.context, self.fndesc
+        if self.genlower is None and isinstance(fndesc.restype, types.NoneType) and layout_is_known():
+            module = context.create_module("wrapper")
+            kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
+            function = ir.Function(module, kind, fndesc.llvm_func_name)
+            wrapper = _PlainWrapper(context, module, function, fndesc, self.env, self.call_helper, release_gil)
+            try:
+                wrapper.build()
+            except _OtherKindError:
+                pass
+            else:
+                self.library.add_ir_module(module)
+                return
+        super().create_cpython_wrapper(release_gil)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class EntryLowering(NativeLowering):  # type: ignore[misc]
+    """numba's ``NativeLowering`` for the entry of a program."""
+
+    _name = "entry_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _EntryLower
