@@ -43,7 +43,7 @@ def backward(
     size = layout.padded[1] * layout.padded[2]
     stride = 0 if adj_planes is None else int(adj_planes.shape[1]) // size
     coloured = stride > int(soft)
-    active, width = coloured or adj_depths is not None, int(features.by_point.shape[1] + features.own.shape[1])
+    active, width = coloured or adj_depths is not None, int(features.by_point.shape[1]) + features.width
     covered, chunks = (int(a.shape[0]) if active else 0 for a in (shaded.pixels.x, shaded.pixels.owner))
     channels, stripes = 3 if surfacing.shades else width, (1 if plan.settings.kaolin else layout.stripes) * int(soft)
     wants = Wants(
@@ -61,13 +61,13 @@ def backward(
     entries = int(drawn.lists.triangle.shape[0]) if soft else 0
     slots = Slots(
         arena.floats(entries * stripes, 6), arena.floats(chunks, 3, 3),
-        arena.floats(chunks, 3, features.by_point.shape[1]), arena.floats(chunks, 3, features.own.shape[1]),
+        arena.floats(chunks, 3, features.by_point.shape[1]), arena.floats(3 * chunks * features.width),
         arena.floats(*(layout.padded if soft else (0, 0, 0))),
     )  # fmt: skip
     places, world = int(source.screen.shape[0]), int(source.world.shape[0])
     found = Cotangents(
         arena.floats(layout.triangles, 3, 3), arena.floats(places, 3), arena.floats(*features.by_point.shape),
-        arena.floats(*features.own.shape), arena.floats(world, 3, fill=0.0), arena.floats(world, 3),
+        arena.floats(features.rows * features.width), arena.floats(world, 3, fill=0.0), arena.floats(world, 3),
         arena.floats(layout.frames if extras.camera else 0, 16),
     )  # fmt: skip
     cells = Cells(drawn.first_cell, arena.ints(drawn.cells if soft else 0, fill=0))

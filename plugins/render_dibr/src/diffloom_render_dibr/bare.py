@@ -59,13 +59,14 @@ class Rasterise(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj_planes: Tensor, _: Any) -> tuple[Any, ...]:
         plan: Plan = ctx.plan
-        _ = ctx.saved_tensors  # makes sure that nobody changed them meanwhile
+        _, features = ctx.saved_tensors  # asking for them makes sure that nobody changed them meanwhile
         found = backward(
             plan, ctx.source, ctx.drawn, ctx.shaded, plan.layout.corners, Extras(), padded(plan, adj_planes), None,
             soft=plan.settings.soft,
         )  # fmt: skip
         made = found.cotangents
-        return None, None, plan.arena.tensor(made.screen), plan.arena.tensor(made.own)
+        own = plan.arena.tensor(made.own).reshape(features.shape)
+        return None, None, plan.arena.tensor(made.screen), own
 
 
 class SoftMask(torch.autograd.Function):

@@ -76,7 +76,7 @@ def shade(
     """
     arena, counts, soft = plan.arena, drawn.counts, int(plan.settings.soft)
     covered, chunks = int(counts.first[-1]), int(counts.chunk[-1])
-    width = int(features.by_point.shape[1] + features.own.shape[1])
+    width = int(features.by_point.shape[1]) + features.width
     channels = 3 if surfacing.shades else width
     centres = arena.floats(2, covered)
     pixels = Pixels(counts, arena.ints(chunks), centres[0], centres[1], arena.ints(covered))
@@ -100,7 +100,8 @@ def shade(
 
 def features_of(by_point: Any, own: Any, corners: Corners, stride: int = 0) -> Features:
     """What is interpolated: rows of points, and rows of their own that corners name; stride: see ``Features``."""
-    return Features(by_point, own, corners.faces, stride)
+    rows, width = (int(n) for n in own.shape)
+    return Features(by_point, own.reshape(-1), rows, width, corners.faces, stride)
 
 
 def cropped(plan: Plan, planes: Any) -> Tensor:

@@ -46,18 +46,18 @@ def gather_features(r, features, mesh, corners, chunk, slot_point, found):
 
 
 @device
-def gather_own(i, features, triangles, stride, corners, chunk, slot_own, adj_own):
+def gather_own(i, active, triangles, width, stride, corners, chunk, slot_own, adj_own):
     """Row i of the cotangent of features with rows of their own: sums over the corners of all frames that take it, or
-    of its own frame where frames have ``stride`` rows each."""
-    for d in range(adj_own.shape[1]):
-        adj_own[i, d] = adj_own.dtype.type(0)
+    of its own frame where frames have ``stride`` rows each. active: 0 where pixels pass nothing."""
+    for d in range(i * width, (i + 1) * width):
+        adj_own[d] = adj_own.dtype.type(0)
     row, begin, end = i, 0, triangles
     if stride > 0:
         row, begin = i % stride, i // stride * corners.faces.shape[0]
         end = begin + corners.faces.shape[0]
-    for k in range(corners.start[row], corners.start[row + 1] if features else corners.start[row]):
+    for k in range(corners.start[row], corners.start[row + 1] if active else corners.start[row]):
         c = corners.corner[k] % 3
         for n in range(begin + corners.corner[k] // 3, end, corners.faces.shape[0]):
             for s in range(chunk[n], chunk[n + 1]):
-                for d in range(adj_own.shape[1]):
-                    adj_own[i, d] += slot_own[s, c, d]
+                for d in range(width):
+                    adj_own[i * width + d] += slot_own[(3 * s + c) * width + d]

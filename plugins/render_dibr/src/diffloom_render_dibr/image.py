@@ -126,7 +126,7 @@ def _by_name(plan: Plan, style: Style, given: dict[str, Tensor], found: Found) -
     """Cotangents of INPUTS, in their shapes."""
     tensor, made = plan.arena.tensor, found.cotangents
     world = made.world
-    named: dict[str, Any] = {"values": tensor(made.own)}
+    named: dict[str, Any] = {"values": tensor(made.own).reshape(given["values"].shape)}
     if style.shading:
         named["normals"] = tensor(made.by_point[:, :3].reshape(given["normals"].shape))
         world += made.by_point[:, 3:]

@@ -23,12 +23,13 @@ from .listing_kernels import chunk_pixels
 def interpolate(e, rules, length, mesh, pixels, point, features, values):
     """Weights, values and depth of the pixels of a chunk."""
     xs, ys, weight, value = pixels.x, pixels.y, values.weight, values.value
-    by_point, own = features.by_point, features.own
+    by_point, own, own_width = features.by_point, features.own, features.width
     width = width_of(e)
     n, begin, end = chunk_pixels(first_of(e) // width, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
     r, s, t = corner_rows(n, features.stride, features.own_index)
+    r, s, t = r * own_width, s * own_width, t * own_width
     channels = by_point.shape[1]
     here = e + (begin - first_of(e))
     for k in range(begin, end, width):
@@ -41,8 +42,8 @@ def interpolate(e, rules, length, mesh, pixels, point, features, values):
         values.depth[0, here] = -deep if static(rules.kaolin) else deep
         for d in range(channels):
             value[d, here] = q[0] * by_point[a, d] + q[1] * by_point[b, d] + q[2] * by_point[c, d]
-        for d in range(own.shape[1]):
-            value[channels + d, here] = q[0] * own[r, d] + q[1] * own[s, d] + q[2] * own[t, d]
+        for d in range(own_width):
+            value[channels + d, here] = q[0] * own[r + d] + q[1] * own[s + d] + q[2] * own[t + d]
         here = here + width
 
 
@@ -60,7 +61,7 @@ def feature_sums(here, runs, d, weight, adj_value, zero):
 @generic
 def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight, adjoint, slots):
     """Cotangents of the corners of a chunk's triangle: x, y, z in the slots, and of the features there."""
-    xs, ys, by_point, own = pixels.x, pixels.y, features.by_point, features.own
+    xs, ys, by_point, own, own_width = pixels.x, pixels.y, features.by_point, features.own, features.width
     adj_value, adj_depth, slot_place = adjoint.value, adjoint.depth, slots.place
     width = width_of(e)
     item = first_of(e) // width
@@ -68,15 +69,17 @@ def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight,
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
     r, s, t = corner_rows(n, features.stride, features.own_index)
+    r, s, t = r * own_width, s * own_width, t * own_width
     channels = by_point.shape[1]
     zero = constant(rules.guard.eps, 0)
     here = e + (begin - first_of(e))
     for d in range(channels):
         f = feature_sums(here, (end - begin) // width, d, weight, adj_value, zero)
         slots.point[item, 0, d], slots.point[item, 1, d], slots.point[item, 2, d] = f[0], f[1], f[2]
-    for d in range(own.shape[1]):
+    for d in range(own_width):
         f = feature_sums(here, (end - begin) // width, channels + d, weight, adj_value, zero)
-        slots.own[item, 0, d], slots.own[item, 1, d], slots.own[item, 2, d] = f[0], f[1], f[2]
+        slot = 3 * item * own_width + d
+        slots.own[slot], slots.own[slot + own_width], slots.own[slot + 2 * own_width] = f[0], f[1], f[2]
     o = xs[here] * zero
     g0, g1, g2, g3, g4, g5, z0, z1, z2 = o, o, o, o, o, o, o, o, o
     for k in range(begin, end, width):
@@ -88,9 +91,9 @@ def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight,
         for d in range(channels):
             h = adj_value[d, here]
             q0, q1, q2 = q0 + h * by_point[a, d], q1 + h * by_point[b, d], q2 + h * by_point[c, d]
-        for d in range(own.shape[1]):
+        for d in range(own_width):
             h = adj_value[channels + d, here]
-            q0, q1, q2 = q0 + h * own[r, d], q1 + h * own[s, d], q2 + h * own[t, d]
+            q0, q1, q2 = q0 + h * own[r + d], q1 + h * own[s + d], q2 + h * own[t + d]
         if static(rules.kaolin):
             w = (weight[0, here], weight[1, here], weight[2, here])
             g = affine_weights_adjoint(v, w, rules.guard.eps, (q0, q1, q2))

@@ -112,8 +112,8 @@ def backward(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, co
 
     drawn, shaded: what forward left, records.Drawn and records.Shaded. found: records.Cotangents.
     """
-    frames, chunk = setup.frames, shaded.pixels.counts.chunk
-    pixels_backward(setup, wants, source, shaded.pixels, shaded.features, shaded.values, shaded.surfacing,
+    frames, chunk, features = setup.frames, shaded.pixels.counts.chunk, shaded.features
+    pixels_backward(setup, wants, source, shaded.pixels, features, shaded.values, shaded.surfacing,
                     adj_planes, adjoint, slots)
     mask_backward(setup, wants, source.screen, drawn, adj_planes, slots)
     n = found.corners.shape[0]
@@ -121,7 +121,7 @@ def backward(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, co
            slots, found.corners)
     with together:
         launch(found.screen.shape[0], gather_features, wants.features, frames.mesh, corners, chunk, slots.point, found)
-        launch(found.own.shape[0], gather_own, wants.features, n, shaded.features.stride, own_corners, chunk,
+        launch(features.rows, gather_own, wants.features, n, features.width, features.stride, own_corners, chunk,
                slots.own, found.own)
     if static(setup.rules.kaolin):
         launch(source.projects * found.screen.shape[0], from_plane, frames.grid, found.screen)

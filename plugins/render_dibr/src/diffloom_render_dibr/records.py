@@ -77,11 +77,16 @@ class Pixels(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What is interpolated. by_point: (points, n). own: (rows, m), the corners of faces using rows own_index; stride:
-    rows from a frame's to the next frame's, 0 where all frames share them."""
+    """What is interpolated. by_point: (points, n). own: ``rows`` rows of ``width`` numbers, the corners of faces using
+    rows own_index; stride: rows from a frame's to the next frame's, 0 where all frames share them.
+
+    The rows are one flat array: colours, texture coordinates and whatever else one has drawn then share their code.
+    """
 
     by_point: Any
     own: Any
+    rows: int
+    width: int
     own_index: Any
     stride: int
 
@@ -194,8 +199,8 @@ class PixelsAdjoint(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What chunks and entries pass. mask: (entries x stripes, 6). place: (chunks, 3, 3). point, own: (chunks, 3,
-    channels). pull: (frames, rows, columns)."""
+    """What chunks and entries pass. mask: (entries x stripes, 6). place: (chunks, 3, 3). point: (chunks, 3, channels);
+    own: the same, flat. pull: (frames, rows, columns)."""
 
     mask: Any
     place: Any

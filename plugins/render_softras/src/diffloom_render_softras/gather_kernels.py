@@ -42,6 +42,4 @@ def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
         for frame in range(begin, end):
             t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
             x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
-    adj_values[i, 0], adj_values[i, 1] = x, y
-    if adj_values.shape[1] > 2:
-        adj_values[i, 2] = z
+    adj_values[i, 0], adj_values[i, 1], adj_values[i, 2] = x, y, z

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from diffloom.interfaces import Camera, Image, Light, Surface
 from diffloom.raster import (
@@ -94,6 +95,7 @@ def shade(
     shading = 0 if lights is None else strongest_shading(materials)
     layout, kind, device = scene.plan.layout, points.dtype, points.device
     made = appearance(surface, scene.split, layout)
+    values = pad(made.values, (0, 1)) if made.textured else made.values  # as wide as colours, to share their code
     tables, normals = no_lights(kind, device), no_image(kind, device)
     if shading:
         tables = light_tables(materials, lights or (), kind, device)
@@ -101,7 +103,7 @@ def shade(
     numbers = array_of(face_materials(surface, scene.split))
     style = Style(lights is not None, made, shading, array_of(tables.kinds), numbers, background)
     planes, depth = Blend.apply(  # type: ignore[no-untyped-call]
-        scene.plan, style, points, *camera_tensors(camera), normals, made.values, made.image, tables.ambient,
+        scene.plan, style, points, *camera_tensors(camera), normals, values, made.image, tables.ambient,
         tables.table, tables.harmonics, tables.shininess,
     )  # fmt: skip
     return planes, depth

@@ -76,8 +76,8 @@ class Images(NamedTuple):
 
 
 class Surfacing(NamedTuple):
-    """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or (rows, 2) u
-    and v where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
+    """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or u, v and nothing
+    where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
 
     textured: int
     texels: Texels
