@@ -190,3 +190,50 @@ print(args[2].tobytes().hex())
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert bytes.fromhex(done.stdout.strip()) == args[2].tobytes()
+
+
+class Path(NamedTuple):
+    rows: tuple[Any, ...]
+
+
+@generic
+def doubled(i, rows, out):
+    out[i] = rows[0][i] + rows[0][i]
+
+
+def double(rows, out):
+    launch(out.shape[0], doubled, rows, out)
+
+
+def double_twice(path, out, kept):
+    """Once a part of what is given, once all of something else."""
+    rows = tuple(x[1] for x in static(path.rows))
+    double(rows, out[0])
+    double(kept.rows, out[1])
+
+
+def test_parts_of_arrays_and_whole_ones_share_their_code():
+    program = Program("test_double", (double_twice,))
+    path, kept, out = Path((np.arange(6.0).reshape(2, 3),)), Path((np.array([7.0, 8.0, 9.0]),)), np.zeros((2, 3))
+    program.run("double_twice", path, out, kept)
+    assert out.tolist() == [[6.0, 8.0, 10.0], [14.0, 16.0, 18.0]]
+    text, _, _ = program.generated("double_twice", "cpu", (path, out, kept), "test")
+    assert text.count("def doubled") == 1
+    assert text.count("def _dl_shared_pass_0_doubled(") == 1, "a pass that is called twice stays a function"
+
+
+def double_part(given, out):
+    rows = tuple(x[0] for x in static(given))
+    launch(out.shape[0], doubled, rows, out)
+
+
+def double_both(rows, given, out):
+    double_part(given, out[0])
+    double(rows, out[1])
+
+
+def test_a_variable_is_not_taken_for_an_argument_elsewhere_that_has_its_name():
+    program = Program("test_double_both", (double_both,))
+    rows, given = (np.array([1.0, 2.0]),), (np.array([[3.0, 4.0]]),)
+    text, _, _ = program.generated("double_both", "cuda", (rows, given, np.zeros((2, 2))), "test")
+    assert "given" not in text[text.index("def double(") : text.index("def double_both(")]

@@ -2,11 +2,12 @@
 
 If a test of names or fields fails after an upgrade of numba: everything private is named in
 backends/numba_internals.py, and used in backends/whole_program.py, backends/device_lowering.py,
-backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of compile/program.py. Compare
-them with numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`),
-numba/core/compiler.py (how a pipeline finds its library, how results are taken apart), numba/core/typed_passes.py
-(NativeLowering), numba/core/callconv.py and numba/core/dispatcher.py. Then run all of core/tests/kernels, add the
-release to TRIED_NUMBA in backends/numba_internals.py and raise the bound in core/pyproject.toml.
+backends/entry_lowering.py, backends/quick_numba.py, in `compiled` and `_load` of backends/cpu.py and in `_machine` of
+compile/program.py. Compare them with numba/core/codegen.py (what code libraries do in `finalize` and
+`serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its library, how results are taken apart),
+numba/core/typed_passes.py (NativeLowering), numba/core/callconv.py, numba/core/callwrapper.py and
+numba/core/dispatcher.py. Then run all of core/tests/kernels, add the release to TRIED_NUMBA in
+backends/numba_internals.py and raise the bound in core/pyproject.toml.
 """
 
 import functools
@@ -24,6 +25,7 @@ import pytest
 from llvmlite import ir as llvm_ir
 from numba.core import base, event, ir, types
 from numba.core.callconv import CPUCallConv
+from numba.core.callwrapper import PyCallWrapper
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, CompilerBase, CompileResult
 from numba.core.compiler_machinery import PassManager
@@ -407,6 +409,11 @@ def test_this_numba_was_tried():
         (NativeLowering, "run_pass", ["self", "state"]),
         (Lower, "init", ["self"]),
         (Lower, "emit_environment_object", ["self"]),
+        (Lower, "create_cpython_wrapper", ["self", "release_gil"]),
+        (PyCallWrapper, "build_wrapper", ["self", "api", "builder", "closure", "args", "kws"]),
+        (CPUContext, "declare_env_global", ["self", "module", "envname"]),
+        (CPUCallConv, "raise_error", ["self", "builder", "pyapi", "status"]),
+        (CPUCallConv, "_get_return_status", ["self", "builder", "code", "excinfoptr"]),
         (CPUCallConv, "get_function_type", ["self", "restype", "argtypes"]),
         (CPUCallConv, "decode_arguments", ["self", "builder", "argtypes", "func"]),
         (CPUCallConv, "return_value", ["self", "builder", "retval"]),

@@ -1,9 +1,9 @@
 """How Python calls a compiled program.
 
-A program takes records of a hundred arrays. numba's wrapper asks of each of them whether it is what was promised, counts
-references to it and gives them back at the end: more than half of the code of a short program, and half of the time
-that it takes to optimise. What a program is called with was looked at before (``compile/arguments.py``), and lives until
-the call returns. So the wrapper made here reads where arrays lie, and their shapes, and that is all.
+A program takes records of a hundred arrays. numba's wrapper asks of each of them whether it is what was promised,
+counts references to it and gives them back at the end: more than half of the code of a short program, and half of the
+time that it takes to optimise. What a program is called with was looked at before (``compile/arguments.py``), and lives
+until the call returns. So the wrapper made here reads where arrays lie, and their shapes, and that is all.
 
 Tuples and arrays are read in memory, as the macros of Python and numpy do. Their layout is tried on an example first:
 where it is another, and for arguments or results of other kinds, numba's own wrapper is made. Like ``whole_program``,
@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.core.types.containers import BaseTuple
+from numba.core.types.misc import NoneType
 
 from .numba_internals import Lower, NativeLowering, PyCallWrapper, register_pass
 
@@ -56,7 +58,7 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
         self.context.declare_env_global(builder.module, self.context.get_env_name(self.fndesc))
-        given = []
+        given: list[Any] = []
         for k, kind in enumerate(self.fndesc.argtypes):
             given += self._taken(api, builder, kind, _entry(builder, args, k))
         if [value.type for value in given] != [argument.type for argument in self.func.args[2:]]:
@@ -79,12 +81,12 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
 
     def _taken(self, api: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
         """What the program takes for one argument, number by number, as numba's convention has it."""
-        if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, BaseTuple):
             for k, entry in enumerate(kind):
                 yield from self._taken(api, builder, entry, _entry(builder, value, k))
         elif isinstance(kind, types.Array):
             yield from self._array(builder, kind, value)
-        elif isinstance(kind, types.NoneType):
+        elif isinstance(kind, NoneType):
             yield ir.Constant(self.context.get_argument_type(kind), None)
         elif kind == types.int64:
             yield api.long_as_longlong(value)
@@ -137,7 +139,7 @@ class _EntryLower(Lower):  # type: ignore[misc]
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         context, fndesc = self.context, self.fndesc
-        if self.genlower is None and isinstance(fndesc.restype, types.NoneType) and layout_is_known():
+        if self.genlower is None and isinstance(fndesc.restype, NoneType) and layout_is_known():
             module = context.create_module("wrapper")
             kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
             function = ir.Function(module, kind, fndesc.llvm_func_name)

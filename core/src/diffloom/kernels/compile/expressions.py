@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..language import LAUNCHES
 from .prune import leaves
-from .read import copied
 from .static_values import UNKNOWN, Known, Unknown, entry, is_function, is_settled, launches, record_types
 
 if TYPE_CHECKING:
