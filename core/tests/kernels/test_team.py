@@ -50,6 +50,29 @@ def test_every_tile_is_done_once_in_any_order_of_events(members, seed):
     assert (done == 1).all()
 
 
+def test_one_member_does_what_nobody_else_comes_for():
+    team = make_team(4)
+    for _ in range(3):
+        done, tile = [], shared.first_tile(team, 2)
+        while tile >= 0:
+            done.append(tile)
+            tile = shared.next_tile(team, 2, tile)
+        assert done == [2, 3, 0, 1]
+    assert shared.first_tile(team, 1) == -1, "a member that comes late finds nothing to do in a pass that is over"
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 7])
+@pytest.mark.parametrize(("count", "width"), [(0, 4), (1, 1), (10, 1), (64, 8), (30, 8), (5, 8)])
+def test_tiles_are_whole_runs_and_together_everything(members, count, width):
+    team, end = make_team(members), 0
+    for tile in range(members):
+        first, after = shared.share(team, tile, count, width)
+        assert first == end
+        assert first % width == 0
+        end = after
+    assert end == count
+
+
 def test_members_do_not_share_cache_lines():
     team = make_team(3)
     assert team.ctypes.data % 64 == 0
