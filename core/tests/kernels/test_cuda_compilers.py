@@ -100,3 +100,55 @@ def test_the_entry_of_a_tuple_of_one_is_taken_for_it():
 
     assert Model().from_return(None, 3.0) == (3.0,)
     assert Model().from_return(None, (3.0, 4.0)) == (3.0, 4.0)
+
+
+MODULE = """
+gpu.module @kernels {
+  llvm.func @called() { llvm.return }
+  llvm.func @uncalled() { llvm.call @deep() : () -> ()  llvm.return }
+  llvm.func @deep() { llvm.return }
+  llvm.func @kernel(%x: f32) attributes {gpu.kernel, numba_cuda_mlir.orig_arg_types = [f32]} {
+    llvm.call @called() : () -> ()
+    llvm.br ^later
+  ^later:
+    %one = llvm.mlir.constant(1 : i64) : i64
+    %place = llvm.alloca %one x f32 : (i64) -> !llvm.ptr
+    llvm.store %x, %place : f32, !llvm.ptr
+    llvm.return
+  }
+}
+"""
+
+
+def test_memory_is_allocated_at_the_start_and_what_nobody_calls_is_dropped():
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    from numba_cuda_mlir.lowering_utilities import context
+
+    from diffloom.kernels.backends import mlir_modules as modules
+
+    with context.get_context():
+        module = modules.ir.Module.parse(MODULE)
+        modules.finish(module)
+        assert module.operation.verify()
+        start, _, later = str(module).partition("llvm.br")
+    assert "llvm.alloca" in start
+    assert "llvm.store" in later
+    assert "@called" in start
+    assert "@uncalled" not in start
+    assert "@deep" not in start
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_dense_arrays_are_read_without_asking_how_they_lie(dense, monkeypatch):
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda-mlir")
+    from diffloom.kernels.backends import mlir_functions  # with its patches
+
+    assert mlir_functions.mlir_patches.apply.cache_info().currsize == 1
+    scope = {}
+    exec("def kernel(x, n): x[n, n] = x[n, 0]", scope)
+    x = np.zeros((4, 6), np.float32)
+    text = to_ptx(cuda_module().jit(scope["kernel"]), (x if dense else x[:, ::2], np.int64(4)), (8, 0))
+    # Of an array a kernel is given: two places, an offset, two lengths, two strides.
+    read = {name: f"_param_{k}]" in text for name, k in {"offset": 2, "rows": 5, "columns": 6}.items()}
+    assert read == {"offset": not dense, "rows": True, "columns": not dense}

@@ -4,7 +4,7 @@ distance(i, p, size, layout, table) -> distance, normal; adjoint(i, p, size, lay
 adj_size) -> adj_p, and adds to row i of adj_size.
 """
 
-from diffloom.contact.grid_kernels import grid_hessian_times, grid_node, grid_value, inside_grid, spline
+from diffloom.contact.grid_kernels import grid_hessian_times, grid_node, grid_value, inside_grid, sheet_sums, spline
 from diffloom.contact.shape_kernels import (
     box_shape,
     box_shape_adjoint,
@@ -95,26 +95,9 @@ def height_spline(x, z, layout, table):
     m = int(floor(t + half))
     if k < 1 or m < 1 or k >= layout[0] - 1 or m >= layout[1] - 1:
         return False, zero, zero, zero, zero, zero, zero
-    wx, dx, ddx = spline(s - floor(s + half))
-    wz, dz, ddz = spline(t - floor(t + half))
-    h = zero
-    h_x = zero
-    h_z = zero
-    h_xx = zero
-    h_xz = zero
-    h_zz = zero
-    for j in range(3):
-        at = HEIGHT_START + (k - 1 + j) * layout[1] + m - 1
-        v0, v1, v2 = table[at], table[at + 1], table[at + 2]
-        line = wz[0] * v0 + wz[1] * v1 + wz[2] * v2
-        slope = dz[0] * v0 + dz[1] * v1 + dz[2] * v2
-        bend = ddz[0] * v0 + ddz[1] * v1 + ddz[2] * v2
-        h += wx[j] * line
-        h_x += dx[j] * line
-        h_z += wx[j] * slope
-        h_xx += ddx[j] * line
-        h_xz += dx[j] * slope
-        h_zz += wx[j] * bend
+    at = HEIGHT_START + (k - 1) * layout[1] + m - 1
+    along_x, along_z = spline(s - floor(s + half)), spline(t - floor(t + half))
+    h, h_x, h_z, h_xx, h_xz, h_zz = sheet_sums(at, layout[1], along_x, along_z, table)
     return True, h, h_x * a, h_z * b, h_xx * a * a, h_xz * a * b, h_zz * b * b
 
 

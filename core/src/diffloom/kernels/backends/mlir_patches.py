@@ -11,12 +11,14 @@ import operator
 from typing import Any
 
 try:
-    from numba_cuda_mlir import descriptor, mlir_lowering, models
+    from numba_cuda_mlir import descriptor, mlir_lowering, mlir_optimization, models
     from numba_cuda_mlir import types as mlir_types
     from numba_cuda_mlir.numba_cuda.core import ir
     from numba_cuda_mlir.numbair_transforms import NumbaCudaMlirInlineInlinables as Inlining
 except ImportError as error:
     raise ImportError(f"this needs numba-cuda-mlir: pip install 'diffloom-core[cuda-mlir]' ({error})") from error
+
+from . import mlir_modules
 
 _allocate_numbers = mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns
 _compile_whole = descriptor.MLIRDispatcher._compile_public
@@ -32,6 +34,7 @@ def apply() -> None:
     descriptor.MLIRDispatcher._compile_public = _compile
     Inlining._do_work = _inline_calls_of_many
     models.UniTupleModel.from_return = _from_return
+    mlir_optimization.run_pre_codegen_patterns = mlir_modules.finish
 
 
 def _allocate(self: Any, counts: dict[str, int]) -> None:
