@@ -138,6 +138,17 @@ def test_memory_is_allocated_at_the_start_and_what_nobody_calls_is_dropped():
     assert "@deep" not in start
 
 
+def test_variables_leave_their_memory_first():
+    pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
+    from numba_cuda_mlir import mlir_optimization
+
+    from diffloom.kernels.backends import mlir_functions
+
+    assert mlir_functions.mlir_patches.apply.cache_info().currsize == 1
+    passes = mlir_optimization.get_base_pipeline()
+    assert 0 < passes.index("mem2reg") < passes.index("canonicalize")
+
+
 @pytest.mark.parametrize("dense", [True, False])
 def test_dense_arrays_are_read_without_asking_how_they_lie(dense, monkeypatch):
     pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")

@@ -8,7 +8,8 @@ from diffloom.kernels import Program
 from .model import ArticulatedModel
 
 #: With numba-cuda, on sm_90. Approximate quotients may take fewer registers, but would not be float32's.
-SPILLS = {"rate_back": "one thread takes a tree's joints and contact back, with exact quotients"}
+WHY = "one thread takes a tree's joints and contact back, with exact quotients"
+SPILLS = {"rate_back": WHY, "move_node_back": WHY}
 
 
 def programs() -> list[Program]:

@@ -1,7 +1,7 @@
-"""What numba-cuda-mlir leaves undone in a kernel's module before it is translated for CUDA's own compiler.
+"""What numba-cuda-mlir leaves undone between a kernel's module in MLIR and its translation for CUDA's own compiler.
 
-By then every device function is written out in its callers, and all is in MLIR's dialect of LLVM. Without this, kernels
-of many arrays take twice the registers, or memory where there are none left.
+Variables that are assigned more than once have memory of their own, and arrays come with an offset and all strides.
+Left at that, kernels of many arrays need twice the registers, and a thousand bytes of memory where there are none left.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ try:
 except ImportError as error:
     raise ImportError(f"this needs numba-cuda-mlir: pip install 'diffloom-core[cuda-mlir]' ({error})") from error
 
+_passes = mlir_optimization.get_base_pipeline
 _finish = mlir_optimization.run_pre_codegen_patterns
 
 #: How an array's axes and order stand in the name of a kernel that takes it.
 _ARRAY = re.compile(r"5ArrayI.*?Li(\d+)E1([ACF])")
 
 
+def pipeline() -> str:
+    """The passes over a module. Variables leave their memory first: once blocks that differ in nothing else are one,
+    which of two variables one means is known only when it runs."""
+    return str(_passes()).replace("builtin.module(", "builtin.module(gpu.module(any(mem2reg)),", 1)
+
+
 def finish(module: Any) -> None:
-    """The last changes to a module, numba-cuda-mlir's own first."""
+    """The last changes to a module, numba-cuda-mlir's own first: functions are written out in their callers by now."""
     _finish(module)
     functions = {each.sym_name.value: each for each in _all(module, llvm.LLVMFuncOp) if each.regions[0].blocks}
     kernels = [each for each in functions.values() if "gpu.kernel" in each.attributes]
@@ -50,8 +57,8 @@ def _keep(functions: dict[str, Any], needed: set[str]) -> None:
 
 
 def _allocate_at_start(function: Any) -> None:
-    """Bring memory of fixed size to the function's first block. What was a called function's own lies in the midst of
-    its caller, where the optimiser does not take it into registers."""
+    """Bring memory of fixed size, such as a tuple's, to the function's first block. What was a called function's own
+    lies in the midst of its caller, where the optimiser does not take it into registers."""
     for allocated in _all(function, llvm.AllocaOp):
         size, first = allocated.arraySize.owner, function.regions[0].blocks[0].operations[0]
         if isinstance(size.opview, llvm.ConstantOp):

@@ -34,6 +34,7 @@ def apply() -> None:
     descriptor.MLIRDispatcher._compile_public = _compile
     Inlining._do_work = _inline_calls_of_many
     models.UniTupleModel.from_return = _from_return
+    mlir_optimization.get_base_pipeline = mlir_modules.pipeline
     mlir_optimization.run_pre_codegen_patterns = mlir_modules.finish
 
 

@@ -33,6 +33,7 @@ _HOST_ONLY = (
 _SHAPES_CUDA = {
     "cuda_compilers": ("numba-cuda", "numba-cuda-mlir"),
     "mlir_functions": ("numba-cuda-mlir",),
+    "mlir_modules": ("numba-cuda-mlir",),
     "mlir_patches": ("numba-cuda-mlir",),
 }
 
