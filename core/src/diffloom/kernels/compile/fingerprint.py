@@ -49,7 +49,9 @@ def environment(target: str) -> str:
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         if path.stem not in without:
             digest.update(path.read_bytes())
-    digest.update(repr((sys.version_info[:3], sorted(DEVICE_OPTIONS.items(), key=str))).encode())
+    # abiflags: without a global lock Python's objects lie in memory in another way, which compiled code reads.
+    python = (*sys.version_info[:3], getattr(sys, "abiflags", ""))
+    digest.update(repr((python, sorted(DEVICE_OPTIONS.items(), key=str))).encode())
     for name in _VERSIONED:
         try:
             digest.update(f"{name}={version(name)}".encode())
