@@ -66,6 +66,17 @@ def test_a_job_leaves_its_programs_for_others(tmp_path, monkeypatch):
         assert any("adjoint" in name for name in found)
 
 
+def test_what_has_no_value_before_its_truth_is_left_to_the_whole(tmp_path, monkeypatch):
+    """A body has a mass or a density: of a density that is sought, the physics alone knows nothing."""
+    monkeypatch.setenv("DIFFLOOM_CACHE_DIR", str(tmp_path / "cache"))
+    head = '[model]\nname = "rigid"\nbodies = [{ shape = "box" }]\n'
+    file = tmp_path / "box.toml"
+    file.write_text(head + SPRINGS[SPRINGS.index("[time]") :].replace("stiffness", "density"))
+    outcomes = list(run_jobs([Job(file, None, part) for part in ("physics", "all")], 1))
+    assert [outcome.trouble for outcome in outcomes] == [None, None]
+    assert any("adjoint" in name for name in programs(tmp_path / "cache")), "the whole has compiled it"
+
+
 def test_trouble_is_told_in_a_line(tmp_path):
     file = tmp_path / "springs.toml"
     file.write_text(SPRINGS.replace("[[0, 1]]", "[[0, 7]]"))

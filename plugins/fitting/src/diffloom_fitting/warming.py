@@ -82,7 +82,10 @@ def compile_part(job: Job) -> None:
     changes = {} if job.renderer is None else {"renderer.name": job.renderer}
     loaded = load_file(job.file, changes=changes, quick=True)
     if job.part == "physics":
-        _run_physics(build_scene(loaded), _leaves(loaded))
+        scene = build_scene(loaded)
+        leaves = _leaves(scene, loaded)
+        if leaves is not None:
+            _run_physics(scene, leaves)
     elif job.part == "images":
         _draw_images(build_scene(loaded))
     elif loaded.content.unknowns:
@@ -93,12 +96,14 @@ def compile_part(job: Job) -> None:
         _draw_images(scene)
 
 
-def _leaves(loaded: Loaded) -> dict[str, Tensor]:
-    """The unknowns that are parameters of the model, as tensors that take a gradient."""
-    scene = build_scene(loaded)
+def _leaves(scene: Scene, loaded: Loaded) -> dict[str, Tensor] | None:
+    """The unknowns that are parameters of the model, as tensors that take a gradient; None where one has no value until
+    its truth is drawn, such as a density: it is left to the whole."""
     leaves = {}
     for name, table in loaded.content.unknowns.items():
         if name in {spec.name for spec in scene.model.specs}:
+            if name not in scene.params:
+                return None
             value = scene.params[name].detach()
             if table.each or table.only is not None:
                 value = value.expand(scene.model.spec(name).full_shape(scene.model.axes))
