@@ -132,6 +132,34 @@ def test_a_program_sees_the_same_functions():
     assert out.tolist() == [0.0, 4.0, 8.0, 12.0, 16.0]
 
 
+SHARED_TWICE = """
+import numpy as np
+from diffloom.kernels import Program, device, launch
+from diffloom.kernels.backends.team_kernels import first_tile
+from diffloom.kernels.backends.thread_team import make_team
+
+@device
+def doubled(i, a):
+    a[i] = a[i] + a[i]
+
+def pipeline(a):
+    launch(a.shape[0], doubled, a)
+
+a = np.arange(5.0)
+Program("shared_twice", (pipeline,)).run("pipeline", a, target="serial")
+print(a.tolist(), first_tile(make_team(4), 2))
+"""
+
+
+def test_a_function_that_a_program_shares_is_called_from_python_too(tmp_path):
+    """The program's copy is not passed what it does not read: called in place of the function itself it would crash."""
+    (tmp_path / "shared_twice.py").write_text(SHARED_TWICE)
+    environment = {**os.environ, "DIFFLOOM_CACHE_DIR": str(tmp_path / "cache"), "DIFFLOOM_QUIET": "1"}
+    command = [sys.executable, str(tmp_path / "shared_twice.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[0.0, 2.0, 4.0, 6.0, 8.0] 2\n"
+
+
 def test_generated_modules_are_let_go():
     a = np.arange(5, dtype=np.float64)
     quadrupling.run("quadrupled", a, a.copy(), target="serial")

@@ -35,6 +35,9 @@ from .numba_internals import (
 
 #: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
 SHARED = "_dl_shared"
+#: Ends the names of what is private to a program. Its machine code takes other arguments than the device function's, and
+#: numba's linker, asked for a device function by name, would find it in any program that was loaded.
+OWN = ".own"
 
 
 class _WithoutEnvironment:
@@ -100,6 +103,7 @@ class EntryLibrary(_NotRun):
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = "internal"
+                function.name += OWN
                 if SHARED in function.name:
                     function.add_function_attribute("noinline")
         passes, builder = self._codegen._module_pass_manager()
