@@ -35,8 +35,8 @@ from .numba_internals import (
 
 #: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
 SHARED = "_dl_shared"
-#: Ends the names of what is private to a program. Its machine code takes other arguments than the device function's, and
-#: numba's linker, asked for a device function by name, would find it in any program that was loaded.
+#: Ends the names of what is private to a program. Its machine code takes other arguments than the device function's,
+#: and numba's linker, asked for a device function by name, would find it in any program that was loaded.
 OWN = ".own"
 
 
