@@ -7,7 +7,7 @@ from diffloom.kernels import Program
 
 from .model import ArticulatedModel
 
-#: On sm_90, the second with numba-cuda-mlir. Approximate quotients may take fewer registers, but would not be float32's.
+#: On sm_90, the second with numba-cuda-mlir. Approximate quotients may take fewer registers, but not be float32's.
 WHY = "one thread takes a tree's joints and contact back, with exact quotients"
 SPILLS = {"rate_back": WHY, "move_node_back": WHY}
 
