@@ -41,8 +41,10 @@ class Environment:
         return str(self.folder / "bin" / "python")
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python here, without whatever plugin switches the tests' own environment has, and with one thread."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("DIFFLOOM_")}
+        """Run Python here, without whatever plugin switches the tests' own environment has, and with one thread. What
+        it compiles goes where the tests' own kernels are, and may be found there."""
+        kept = {"DIFFLOOM_CACHE_DIR"}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("DIFFLOOM_") or name in kept}
         given = clean | {"DIFFLOOM_NUM_THREADS": "1"} | variables
         return subprocess.run([self.python, *arguments], capture_output=True, text=True, env=given, check=False)
 
