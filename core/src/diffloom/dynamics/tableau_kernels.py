@@ -209,13 +209,13 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
                 stage_back(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
                 weights = tuple(row[k] for k in static(taking_part(row)))
                 rates = tuple(back.rates[k] for k in static(taking_part(row)))
-                spread(steps.dt, weights, back.point, rates, system)
+                all_to_rates(steps.dt, weights, back.point, rates, system)
         with together:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
-def spread(dt, weights, point, adj_rates, system):
+def all_to_rates(dt, weights, point, adj_rates, system):
     """From the point of a stage to the rates that it was made of, for all nodes."""
     with together:
         for nodes in static(system.sets):
