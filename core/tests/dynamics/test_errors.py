@@ -106,5 +106,7 @@ def test_bad_terms(net):
         Push(0, 1.0, 1.0)
     with pytest.raises(InputError, match="masses of 0"):
         particles(torch.tensor([-1.0]), torch.zeros(3))
+    with pytest.raises(InputError, match="got nan kg"):
+        particles(torch.tensor([1.0, float("nan")]), torch.zeros(3))
     with pytest.raises(InputError, match="cannot expand"):
         broadcast(torch.zeros(2), (3,))

@@ -12,6 +12,7 @@ from diffloom.dynamics import (
     TorchTerm,
     applied,
     broadcast,
+    expanded,
     particles,
     springs,
 )
@@ -271,3 +272,12 @@ def test_what_does_not_fit_is_said():
     short = NodeTerm("lift", lift, lift_adjoint, params=(("force", at["lift"]),), only=np.ones(2, bool))
     with pytest.raises(InputError, match=r"only has shape \(2,\); expected \(3,\) flags"):
         Mechanics(pair["a"], (short,))
+
+
+def test_what_has_its_rows_already_is_not_copied():
+    rows, one = torch.ones(3, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    assert expanded(rows, (3,)) is rows
+    made = expanded(one, (3,))
+    assert made.tolist() == [2.0, 2.0, 2.0]
+    made.sum().backward()
+    assert one.grad == 3.0

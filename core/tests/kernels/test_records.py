@@ -220,6 +220,8 @@ def test_parts_of_arrays_and_whole_ones_share_their_code():
     text, _, _ = program.generated("double_twice", "cpu", (path, out, kept), "test")
     assert text.count("def doubled") == 1
     assert text.count("def _dl_shared_pass_0_doubled(") == 1, "a pass that is called twice stays a function"
+    one_pass = text[text.index("def _dl_shared_pass_0_doubled(") :].split("\n@")[0]
+    assert "_dl_team" not in one_pass, "nothing is called between tiles, for which registers would have to be saved"
 
 
 def double_part(given, out):

@@ -64,9 +64,9 @@ def test_one_member_does_what_nobody_else_comes_for():
 @pytest.mark.parametrize("members", [1, 2, 3, 7])
 @pytest.mark.parametrize(("count", "width"), [(0, 4), (1, 1), (10, 1), (64, 8), (30, 8), (5, 8)])
 def test_tiles_are_whole_runs_and_together_everything(members, count, width):
-    team, end = make_team(members), 0
+    end = 0
     for tile in range(members):
-        first, after = shared.share(team, tile, count, width)
+        first, after = shared.share(members, tile, count, width)
         assert first == end
         assert first % width == 0
         end = after

@@ -38,7 +38,7 @@ def contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[Param
 
 def unit_normal(normal: Tensor) -> Tensor:
     """``normal`` (3,) or (n, 3) scaled to length 1, differentiable."""
-    length = normal.norm(dim=-1, keepdim=True)
+    length = torch.linalg.vector_norm(normal, dim=-1, keepdim=True)
     if bool((concrete(length) == 0).any()):
         raise InputError("ground_normal: got a vector of length 0; expected a direction such as (0, 1, 0)")
     return torch.as_tensor(normal / length)

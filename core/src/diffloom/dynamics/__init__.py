@@ -3,7 +3,7 @@
 from diffloom.deprecation import renamed_names
 from diffloom.dynamics.applied_force import applied
 from diffloom.dynamics.binding import Compiled
-from diffloom.dynamics.broadcasting import broadcast
+from diffloom.dynamics.broadcasting import broadcast, expanded
 from diffloom.dynamics.evaluation import Evaluation
 from diffloom.dynamics.explicit import Target
 from diffloom.dynamics.gather import frozen
@@ -42,6 +42,7 @@ __all__ = [
     "TorchTerm",
     "applied",
     "broadcast",
+    "expanded",
     "explicit_rollout",
     "frozen",
     "moves",

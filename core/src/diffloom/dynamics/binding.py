@@ -90,11 +90,7 @@ class Compiled:
 
 
 class Binding:
-    """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding.
-
-    free: the nodes without terms, for pipelines that are given the force: one program of these serves all systems of
-    the same kinds of node.
-    """
+    """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding."""
 
     def __init__(self, system: Compiled, tensors: Sequence[Tensor], needed: Sequence[bool] | None = None) -> None:
         """needed: for each tensor whether its gradient is asked for, by which forces are computed again backwards; by
@@ -111,7 +107,13 @@ class Binding:
         self.record = SystemRecord(tuple(sets), tuple(elements))
         self.force_matters = any(nodes.kind.force_matters for nodes in sets)
         self.bound = Bound(self.record)
-        self.free = Bound(SystemRecord(tuple(n._replace(incoming=None, rows=None, terms=()) for n in sets), ()))
+
+    @cached_property
+    def free(self) -> Bound:
+        """The nodes without terms, for pipelines that are given the force: one program of these serves all systems of
+        the same kinds of node."""
+        sets = (nodes._replace(incoming=None, rows=None, terms=()) for nodes in self.record.sets)
+        return Bound(SystemRecord(tuple(sets), ()))
 
     def gradients(self) -> Gradients:
         """Zeroed cotangents of every tensor."""
@@ -213,7 +215,7 @@ class Binding:
 
 
 class Gradients:
-    """Cotangents of the tensors of a binding, in the layout the pipelines take; free: those of the nodes alone."""
+    """Cotangents of the tensors of a binding, in the layout the pipelines take."""
 
     def __init__(self, binding: Binding) -> None:
         system, record = binding.system, binding.record
@@ -228,7 +230,11 @@ class Gradients:
         )
         self.record = Grads(sets, elements)
         self.bound = Bound(self.record)
-        self.free = Bound(Grads(tuple(nodes._replace(terms=()) for nodes in sets), ()))
+
+    @cached_property
+    def free(self) -> Bound:
+        """Those of the nodes alone."""
+        return Bound(Grads(tuple(nodes._replace(terms=()) for nodes in self.record.sets), ()))
 
     def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
         terms = [term for term in self._system.nodes if self._system.index(term.on) == n]

@@ -76,6 +76,11 @@ def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
     return total.reshape(shape)
 
 
+def expanded(value: Tensor, shape: Sequence[int]) -> Tensor:
+    """As ``broadcast``, but ``value`` itself where it has this shape: for what is only read."""
+    return value if value.shape == tuple(shape) else broadcast(value, shape)
+
+
 def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
     """``value`` expanded to ``shape``, in memory of its own, differentiable.
 

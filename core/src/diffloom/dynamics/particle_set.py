@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -13,12 +15,18 @@ from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_real
 from diffloom.transforms import concrete
 
+if TYPE_CHECKING:
+    from diffloom.contact.touching import TouchingSkin
 
-def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None) -> NodeSet:
+
+def particles(
+    mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None, touches: TouchingSkin | None = None
+) -> NodeSet:
     """Point masses.
 
     mass: (nodes,) [kg], positive; zero or infinite holds a particle too. gravity: (3,) or (nodes, 3) [m/s^2].
     fixed: (nodes,) particles that are held in place; they keep their start velocity as a value without moving.
+    touches: the faces between them by which they touch other bodies of a world.
     """
     from diffloom.dynamics import particle_kernels as kernels
 
@@ -28,13 +36,13 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
         raise InputError(f"mass: got shape {tuple(mass.shape)}; expected (nodes,), one mass per particle")
     if fixed is not None and np.shape(fixed) != tuple(mass.shape):
         raise InputError(f"fixed: got shape {np.shape(fixed)}; expected {tuple(mass.shape)} flags, one per particle")
-    known = concrete(mass)
     pull = broadcast(gravity, (int(mass.shape[0]), 3))
-    if bool(((known > 0) & (known < float("inf"))).all()) and (fixed is None or not np.any(fixed)):
-        inverse = 1.0 / mass
+    least, most = (bound.item() for bound in concrete(mass).aminmax()) if mass.numel() else (1.0, 1.0)
+    if least > 0.0 and most < float("inf") and (fixed is None or not np.count_nonzero(fixed)):
+        inverse = mass.reciprocal()
     else:
-        if bool((known < 0).any()):
-            raise InputError(f"mass: got {float(known.min()):g} kg; expected masses of 0 (held) or more")
+        if not least >= 0.0:
+            raise InputError(f"mass: got {least:g} kg; expected masses of 0 (held) or more")
         free = (mass.detach() > 0) & torch.isfinite(mass.detach())
         if fixed is not None:
             free = free & ~torch.as_tensor(fixed, device=mass.device)
@@ -54,4 +62,5 @@ def particles(mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = N
             kernels.particle_rate_adjoint,
         ),
         force_needed_by=("inverse_mass",),
+        touches=touches,
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics.broadcasting import broadcast
+from diffloom.dynamics.broadcasting import expanded
 from diffloom.dynamics.terms import ElementTerm
 from diffloom.interfaces import InputError
 
@@ -35,9 +35,9 @@ def springs(
         force=spring_force,
         adjoint=spring_force_adjoint,
         params=(
-            ("stiffness", broadcast(stiffness, count)),
-            ("damping", broadcast(damping, count)),
-            ("rest_length", broadcast(rest_length, count)),
+            ("stiffness", expanded(stiffness, count)),
+            ("damping", expanded(damping, count)),
+            ("rest_length", expanded(rest_length, count)),
         ),
         on=on,
     )

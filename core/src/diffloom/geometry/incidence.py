@@ -33,10 +33,11 @@ def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
 
 def _sum_rows(values: Tensor, index: Indices, count: int) -> Tensor:
     """Row i is the sum of the rows of ``values`` whose index is i; bincount adds one by one, in float64."""
-    flat = values.detach().cpu().contiguous().numpy().reshape(index.size, -1)
-    columns = [np.bincount(index.ravel(), weights=column, minlength=count) for column in flat.T]
-    total = torch.from_numpy(np.stack(columns, axis=1)).to(values.dtype).to(values.device)
-    return total.reshape(count, *values.shape[index.ndim :])
+    rows, flat = index.reshape(-1), values.detach().cpu().numpy().reshape(index.size, -1)
+    total = np.empty((count, flat.shape[1]))
+    for k in range(flat.shape[1]):
+        total[:, k] = np.bincount(rows, weights=flat[:, k], minlength=count)
+    return torch.from_numpy(total).to(values).reshape(count, *values.shape[index.ndim :])
 
 
 def _of_scenes(index: Indices, scenes: int, count: int) -> Indices:

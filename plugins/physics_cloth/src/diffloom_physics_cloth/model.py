@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from diffloom.contact import contact_law, ground
 from diffloom.contact.touching import TouchingSkin
-from diffloom.dynamics import Mechanics, Term, broadcast, frozen, particles, springs
+from diffloom.dynamics import Mechanics, Term, broadcast, expanded, frozen, particles, springs
 from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import (
     Control,
@@ -170,9 +169,9 @@ class ClothModel(Model):
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         rest = self.rest_shape(params)
-        law = particles(self.mass(params, rest), params["gravity"], self.fixed)
         skin = TouchingSkin(self._nodes["faces"])
-        return Mechanics(replace(law, touches=skin), tuple(self._terms(params, control, rest)))
+        law = particles(self.mass(params, rest), params["gravity"], self.fixed, skin)
+        return Mechanics(law, tuple(self._terms(params, control, rest)))
 
     def rest_shape(self, params: Params) -> RestShape:
         """Rest lengths, areas and angles, from the parameter ``rest_shape`` or else from the mesh."""
@@ -260,9 +259,9 @@ class ClothModel(Model):
         larger first. control: what drove it, a row for each frame."""
         corners = trajectory.q[:, torch.from_numpy(self.sheet.faces)]
         count = self.axes["faces"]
-        mu, lam = (broadcast(params[name], (count,)) for name in ("shear_modulus", "lame_modulus"))
+        mu, lam = (expanded(params[name], (count,)) for name in ("shear_modulus", "lame_modulus"))
         activation = per_step("activation", params, control or Control())
-        rows = broadcast(activation.reshape(activation.shape[0], -1), (activation.shape[0], count))
+        rows = expanded(activation.reshape(activation.shape[0], -1), (activation.shape[0], count))
         normal = None if self.normal is None else torch.as_tensor(self.normal, dtype=params.dtype)
         return principal_stresses(corners, self.rest_shape(params).edges, mu, lam, rows, normal)
 

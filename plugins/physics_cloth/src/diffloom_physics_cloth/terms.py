@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, broadcast
+from diffloom.dynamics import ElementTerm, expanded
 from diffloom.transforms import concrete, needs_gradient
 
 Elements = NDArray[np.integer[Any]]
@@ -57,7 +57,7 @@ def face_term(
             "faces", nodes, kernels.face_force, kernels.face_force_adjoint, params=shared, per_step=("activation",)
         )
     count = len(faces)
-    wind = broadcast(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
+    wind = expanded(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
     names = ("wind_x", "wind_y", "wind_z")
     return ElementTerm(
         "airy_faces",
@@ -66,8 +66,8 @@ def face_term(
         kernels.airy_face_force_adjoint,
         params=(
             *shared,
-            ("drag", broadcast(air.drag, (count,))),
-            ("lift", broadcast(air.lift, (count,))),
+            ("drag", expanded(air.drag, (count,))),
+            ("lift", expanded(air.lift, (count,))),
             *zip(names, (w.contiguous() for w in wind), strict=True),
         ),
         per_step=("activation", *names),
@@ -96,10 +96,10 @@ def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity)
     count = (rest_area.shape[0],)
     return (
         ("rest_edges", rest_edges),
-        ("shear_modulus", broadcast(material.shear_modulus, count) * rest_area),
-        ("lame_modulus", broadcast(material.lame_modulus, count) * rest_area),
-        ("damping", broadcast(material.damping, count) * rest_area),
-        ("activation", broadcast(material.activation, (material.activation.shape[0], *count))),
+        ("shear_modulus", expanded(material.shear_modulus, count) * rest_area),
+        ("lame_modulus", expanded(material.lame_modulus, count) * rest_area),
+        ("damping", expanded(material.damping, count) * rest_area),
+        ("activation", expanded(material.activation, (material.activation.shape[0], *count))),
     )
 
 
@@ -115,10 +115,10 @@ def hinge_term(
 
     count = (len(hinges),)
     bend = (
-        ("rest_angle", broadcast(rest_angle, count)),
-        ("activation", broadcast(activation, (activation.shape[0], *count))),
+        ("rest_angle", expanded(rest_angle, count)),
+        ("activation", expanded(activation, (activation.shape[0], *count))),
     )
-    stiff = ("stiffness", broadcast(stiffness, count) * weight)
+    stiff = ("stiffness", expanded(stiffness, count) * weight)
     nodes = joined(hinges)
     if not needs_gradient(damping) and not bool(concrete(damping).any()):
         return ElementTerm(
@@ -134,7 +134,7 @@ def hinge_term(
         nodes,
         kernels.hinge_force,
         kernels.hinge_force_adjoint,
-        params=(stiff, ("damping", broadcast(damping, count) * weight), *bend),
+        params=(stiff, ("damping", expanded(damping, count) * weight), *bend),
         per_step=("activation",),
     )
 
@@ -153,8 +153,8 @@ def anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: T
         anchor_force,
         anchor_force_adjoint,
         params=(
-            ("place", broadcast(place, (*count, 3))),
-            ("stiffness", broadcast(stiffness, count)),
-            ("damping", broadcast(damping, count)),
+            ("place", expanded(place, (*count, 3))),
+            ("stiffness", expanded(stiffness, count)),
+            ("damping", expanded(damping, count)),
         ),
     )

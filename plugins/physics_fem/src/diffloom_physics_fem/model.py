@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -14,7 +13,7 @@ from torch import Tensor
 from diffloom.contact import contact_law, unit_normal
 from diffloom.contact import ground as ground_contact
 from diffloom.contact.touching import TouchingSkin
-from diffloom.dynamics import Mechanics, broadcast, frozen, particles
+from diffloom.dynamics import Mechanics, broadcast, expanded, frozen, particles
 from diffloom.geometry.incidence import assemble
 from diffloom.geometry.tet_surface import extract_surface
 from diffloom.geometry.tetmesh import TetMesh
@@ -143,8 +142,9 @@ class FemModel(Model):
         shape = params.get("start_shape", own)
         q = placed(broadcast(shape, (count, 3)), params["position"], params["orientation"])
         u = moving(q, lambda: self.masses(params), params["velocity"], params["angular_velocity"])
-        held = torch.from_numpy(self.fixed)[:, None]
-        return State(q, torch.where(held, torch.zeros_like(u), u))
+        if self.fixed.any():
+            u = torch.where(torch.from_numpy(self.fixed)[:, None], torch.zeros_like(u), u)
+        return State(q, u)
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         mu, lam = self.moduli(params)
@@ -156,8 +156,7 @@ class FemModel(Model):
             damping=self._per_tet(params, "damping"),
             activation=self.activation(params, control),
         )
-        law = particles(self.masses(params), params["gravity"], self.fixed)
-        law = replace(law, touches=TouchingSkin(self._skin))
+        law = particles(self.masses(params), params["gravity"], self.fixed, TouchingSkin(self._skin))
         floor = (ground_contact(params, len(self.mesh.vertices), contact=self.contact),) if self.ground else ()
         return Mechanics(law, (tets, *floor))
 
@@ -246,12 +245,12 @@ class FemModel(Model):
     @staticmethod
     def _rows(params: Params, control: Control, name: str, count: int) -> Tensor:
         if name not in control:
-            return broadcast(params[name], (1, count))
+            return expanded(params[name], (1, count))
         steps = control[name].shape[0]
-        return broadcast(control[name].reshape(steps, -1), (steps, count))
+        return expanded(control[name].reshape(steps, -1), (steps, count))
 
     def _per_tet(self, params: Params, name: str) -> Tensor:
-        return self._with_regions(params, name, broadcast(params[name], (len(self.mesh.tets),)), particles=False)
+        return self._with_regions(params, name, expanded(params[name], (len(self.mesh.tets),)), particles=False)
 
     def _with_regions(self, params: Params, name: str, value: Tensor, *, particles: bool) -> Tensor:
         """``value`` with its entries in regions that have this parameter of their own exchanged."""

@@ -13,6 +13,9 @@ from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
 
+#: The quaternion that turns nothing.
+UPRIGHT = [1.0, 0.0, 0.0, 0.0]
+
 
 def rotation_matrix(quaternion: Tensor) -> Tensor:
     """(3, 3) rotation of a quaternion w, x, y, z of any length but 0."""
@@ -31,8 +34,9 @@ def rotation_matrix(quaternion: Tensor) -> Tensor:
 def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     """(points, 3): each point turned by ``orientation`` and moved by ``position`` (3,) [m]."""
     count = points.shape[0]
-    upright = orientation.new_tensor([1.0, 0.0, 0.0, 0.0])
-    if not needs_gradient(orientation) and bool((concrete(orientation) == upright).all()):
+    if not needs_gradient(orientation) and all(
+        turn == UPRIGHT for turn in concrete(orientation).reshape(-1, 4).tolist()
+    ):
         return points + broadcast(position, (count, 3))
     # Products entry by entry, not a matrix product: the gradient's sum must not depend on threads.
     turned = (broadcast(rotation_matrix(orientation), (count, 3, 3)) * points[:, None, :]).sum(dim=2)

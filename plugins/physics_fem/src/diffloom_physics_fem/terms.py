@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, broadcast
+from diffloom.dynamics import ElementTerm, expanded
 from diffloom.transforms import mapped, needs_gradient
 from diffloom_physics_fem.rest_shape import RestShape
 
@@ -32,10 +32,10 @@ def tetrahedra(
     count = len(nodes)
     rows = activation.shape[0] if activation.dim() == 2 else 1
     material = (
-        ("shear_modulus", broadcast(shear_modulus, (count,))),
-        ("lame_modulus", broadcast(lame_modulus, (count,))),
-        ("damping", broadcast(damping, (count,))),
-        ("activation", broadcast(activation, (rows, count))),
+        ("shear_modulus", expanded(shear_modulus, (count,))),
+        ("lame_modulus", expanded(lame_modulus, (count,))),
+        ("damping", expanded(damping, (count,))),
+        ("activation", expanded(activation, (rows, count))),
     )
     # What differs from scene to scene is no constant.
     if any(needs_gradient(t) or mapped(t) for t in (rest.metric, rest.inv_det)):

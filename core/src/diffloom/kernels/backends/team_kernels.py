@@ -51,11 +51,13 @@ def next_tile(team, member, tile):
 
 
 @device
-def share(team, tile, count, width):
+def share(tiles, tile, count, width):
     """First and last element, of so many, that make up a tile: the same share of all, in whole runs of this width."""
-    if team.shape[0] == 1:
+    if tiles == 1:
         return 0, count
-    return _dl_shared_share(team.shape[0], tile, count, width)
+    runs = (count + width - 1) // width
+    end = (tile + 1) * runs // tiles * width
+    return tile * runs // tiles * width, end if end < count else count
 
 
 @device(inline=False)
@@ -71,13 +73,6 @@ def _dl_shared_go_on(team, member, tile):
     number = team[member, _PASSES] - 1
     leave_tile(team, member, tile, number)
     return other_tile(team, member, tile, number)
-
-
-@device(inline=False)
-def _dl_shared_share(tiles, tile, count, width):
-    runs = (count + width - 1) // width
-    end = (tile + 1) * runs // tiles * width
-    return tile * runs // tiles * width, end if end < count else count
 
 
 @device

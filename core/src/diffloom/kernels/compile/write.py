@@ -151,10 +151,9 @@ class _Writer(ast.NodeTransformer):
                 heads.append(f"{own} = {rebuilt_text(value, names, types.__getitem__)}")
             taken += used
             chunks.append(Chunk(k, ast.unparse(launch.body), args, used, heads, launch.lanes, launch.rest))
-        carried = _CARRIED["cpu"]
-        head = f"@_dl_pass\ndef {name}({', '.join([*carried, *taken])}):"
-        self.passes.append(_indented(head, _team_loop(chunks)))
-        return f"{name}({', '.join([*carried, *given])})"
+        head = f"@_dl_pass\ndef {name}({', '.join(['_dl_tiles', '_dl_tile', *taken])}):"
+        self.passes.append(_indented(head, _tile_loops(chunks)))
+        return _team_loop(f"{name}({', '.join(['_dl_team.shape[0]', '_dl_tile', *given])})")
 
     def _cuda(self, launches: list[Launch]) -> str:
         """Write kernels for the launches, as many in one as its parameters have room for; what launches them."""
@@ -249,25 +248,26 @@ def _run_call(chunk: Chunk) -> str:
     return f"{chunk.body}({', '.join([run, *chunk.args])})"
 
 
-def _team_loop(chunks: list[Chunk]) -> list[str]:
-    """One member's way through a pass."""
-    return [
-        *[head for chunk in chunks for head in chunk.heads],
-        "_dl_tile = _dl_first_tile(_dl_team, _dl_member)",
-        "while _dl_tile >= 0:",
-        *[f"    {line}" for line in _tile_loops(chunks)],
-        "    _dl_tile = _dl_next_tile(_dl_team, _dl_member, _dl_tile)",
-    ]
+def _team_loop(tile: str) -> str:
+    """One member's way through a pass; tile: the call that does one.
+
+    It is not written in the pass: what is called between two tiles would have all that the compiler keeps in registers
+    for the elements' loops put into memory, and taken from there by each element.
+    """
+    return _indented("_dl_tile = _dl_first_tile(_dl_team, _dl_member)\nwhile _dl_tile >= 0:", [
+        tile,
+        "_dl_tile = _dl_next_tile(_dl_team, _dl_member, _dl_tile)",
+    ])  # fmt: skip
 
 
 def _tile_loops(chunks: list[Chunk]) -> list[str]:
     """A tile of a pass: its share of each chunk, in whole runs of lanes."""
-    lines: list[str] = []
+    lines = [head for chunk in chunks for head in chunk.heads]
     for chunk in chunks:
         k = chunk.number
         lines += [
             f"_dl_w{k} = _dl_lane_count(({', '.join(chunk.used)},))" if chunk.lanes else f"_dl_w{k} = 1",
-            f"_dl_s{k}, _dl_e{k} = _dl_share(_dl_team, _dl_tile, _dl_n{k}, _dl_w{k})",
+            f"_dl_s{k}, _dl_e{k} = _dl_share(_dl_tiles, _dl_tile, _dl_n{k}, _dl_w{k})",
         ]
         if chunk.lanes:
             lines += [
