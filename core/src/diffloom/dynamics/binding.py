@@ -201,7 +201,8 @@ class Binding:
         return torch.from_numpy(array) if self._on_host else torch.from_numpy(array).to(self.device)
 
     def _constant(self, array: np.ndarray[Any, Any]) -> Tensor:
-        tensor = self._index(np.require(array, requirements=["C", "W"]))
+        plain = array.flags.c_contiguous and array.flags.writeable
+        tensor = self._index(array if plain else np.require(array, requirements=["C", "W"]))
         return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
 
     def _workspace(self, shape: tuple[int, ...], kind: str) -> Tensor:

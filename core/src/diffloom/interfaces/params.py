@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,18 +47,22 @@ class ParamSpec:
     def check(self, value: object, axes: Mapping[str, int], dtype: torch.dtype) -> Tensor:
         """``value`` as a tensor of this parameter; raises InputError in the user's words."""
         what = f"parameter {self.name!r}" + (f" [{self.unit}]" if self.unit else "")
-        tensor = check_finite(what, as_float_tensor(what, value, dtype))
+        tensor = as_float_tensor(what, value, dtype)
+        numbers = concrete(tensor)
+        one = numbers.item() if numbers.numel() == 1 else None
+        if one is None or not math.isfinite(one):
+            check_finite(what, tensor)
         full = self.full_shape(axes)
-        if tensor.dim() == 0 and self.shape[-1:] == (3,) and bool(concrete(tensor) != 0.0):
-            raise InputError(f"{what}: got one number, {float(concrete(tensor)):g}, for a vector; expected its 3")
+        if tensor.dim() == 0 and self.shape[-1:] == (3,) and bool((numbers != 0.0).any()):
+            raise InputError(f"{what}: got one number, {numbers.reshape(-1)[0].item():g}, for a vector; expected its 3")
         if not broadcasts_to(tuple(tensor.shape), full):
             names = ", ".join(str(n) for n in self.shape)
             raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected ({names}) = {full} or a part of it "
                              "that broadcasts, such as one scalar for all")  # fmt: skip
         low, high = self.bounds
-        if low is not None and tensor.numel() and (least := concrete(tensor).min().item()) < low:
+        if low is not None and numbers.numel() and (least := numbers.min().item() if one is None else one) < low:
             raise InputError(f"{what}: got {least:g}; expected at least {low:g}")
-        if high is not None and tensor.numel() and (most := concrete(tensor).max().item()) > high:
+        if high is not None and numbers.numel() and (most := numbers.max().item() if one is None else one) > high:
             raise InputError(f"{what}: got {most:g}; expected at most {high:g}")
         return tensor
 

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from diffloom.plugins.errors import PluginError
 
@@ -30,12 +31,7 @@ class Selection:
     def from_environment(environment: Mapping[str, str] | None = None) -> "Selection":
         """What the variables ask for: an unset ``DIFFLOOM_PLUGINS`` means all plugins, an empty one none."""
         env = os.environ if environment is None else environment
-        return Selection(
-            only=_names(env[ONLY]) if ONLY in env else None,
-            without=_names(env.get(EXCEPT, "")),
-            strict=_switch(env, STRICT),
-            trace=_switch(env, TRACE),
-        )
+        return _selected(env.get(ONLY), env.get(EXCEPT, ""), env.get(STRICT, ""), env.get(TRACE, ""))
 
     def refuses(self, plugin: str, distribution: str) -> str | None:
         """Why this plugin is not to be loaded, or None."""
@@ -47,6 +43,16 @@ class Selection:
         return None
 
 
+@lru_cache  # every plugin that is asked for by name asks the environment first
+def _selected(only: str | None, without: str, strict: str, trace: str) -> Selection:
+    return Selection(
+        only=None if only is None else _names(only),
+        without=_names(without),
+        strict=_switch(STRICT, strict),
+        trace=_switch(TRACE, trace),
+    )
+
+
 def normalized(name: str) -> str:
     """One spelling for names that differ only in case and in ``-``, ``_`` and ``.``."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
@@ -56,10 +62,10 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(normalized(name) for name in re.split(r"[,\s]+", text) if name)
 
 
-def _switch(env: Mapping[str, str], variable: str) -> bool:
-    text = env.get(variable, "").strip().lower()
+def _switch(variable: str, given: str) -> bool:
+    text = given.strip().lower()
     if text in ("", "0", "no", "off", "false"):
         return False
     if text in ("1", "yes", "on", "true"):
         return True
-    raise PluginError(f"{variable} is {env[variable]!r}: set it to 1 or 0")
+    raise PluginError(f"{variable} is {given!r}: set it to 1 or 0")

@@ -43,13 +43,17 @@ def bodies(
     from diffloom_physics_rigid import body_kernels as kernels
 
     count = int(mass.shape[0])
-    check_positive(mass, inertia)
-    free = ~torch.as_tensor(fixed, device=mass.device)
-    inverse_mass = torch.where(free, 1.0 / mass, torch.zeros_like(mass))
+    check_real("inertia", inertia)
+    matrices = symmetric(inertia)
+    check_positive(mass, matrices)
+    some_fixed = bool(fixed.any())
 
     def unless_fixed(rows: Tensor) -> Tensor:
         """Zero for bodies that never move: no force accelerates them."""
-        return rows if not fixed.any() else torch.where(free[:, None], rows, torch.zeros_like(rows))
+        if not some_fixed:
+            return rows
+        free = ~torch.as_tensor(fixed, device=rows.device)
+        return torch.where(free if rows.dim() == 1 else free[:, None], rows, torch.zeros_like(rows))
 
     return NodeSet(
         "bodies",
@@ -68,29 +72,28 @@ def bodies(
             kernels.body_kicked_drift_adjoint,
         ),
         arrays=(
-            ("inverse_mass", inverse_mass),
+            ("inverse_mass", unless_fixed(mass.reciprocal())),
             ("gravity", unless_fixed(broadcast(gravity, (count, 3)))),
             ("inertia", inertia),
-            ("inverse_inertia", unless_fixed(six(torch.linalg.inv(symmetric(inertia))))),
+            ("inverse_inertia", unless_fixed(six(torch.linalg.inv(matrices)))),
         ),
         lanes=True,
         # What never moves need not be tested for contact.
         contact_points=points
-        if points is None or not fixed.any()
+        if points is None or not some_fixed
         else replace(points, reach=np.where(fixed, -np.inf, points.reach)),
     )
 
 
 def check_positive(mass: Tensor, inertia: Tensor) -> None:
-    """InputError unless masses are positive and inertias belong to something that can exist."""
+    """InputError unless masses are positive and inertias (..., 3, 3) belong to something that can exist."""
     check_real("mass", mass)
-    check_real("inertia", inertia)
     masses = concrete(mass)
     if bool((masses <= 0).any()):
         bad = (masses <= 0).nonzero()[0]
         raise InputError(f"mass: body {int(bad[-1])} has {float(masses[tuple(bad)]):g} kg; expected a positive mass; "
                          "a body that must not move is given fixed = true")  # fmt: skip
-    least = torch.linalg.eigvalsh(symmetric(concrete(inertia).double()))[..., 0]
+    least = torch.linalg.eigvalsh(concrete(inertia).double())[..., 0]
     if bool((least <= 0).any()):
         bad = (least <= 0).nonzero()[0]
         raise InputError(

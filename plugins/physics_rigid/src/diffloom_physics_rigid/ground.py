@@ -23,8 +23,10 @@ def body_ground(
     count = len(points.reach)
     given = params.get("centre_of_mass")
     centre = params["gravity"].new_zeros((count, 3)) if given is None else broadcast(given, (count, 3))
-    off_centre = concrete(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0)
-    reach = np.where(exempt, -np.inf, points.reach + off_centre.cpu().numpy())
+    reach = points.reach
+    if given is not None:
+        reach = reach + concrete(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0).cpu().numpy()
+    reach = np.where(exempt, -np.inf, reach)
     normal, friction = law.normal(), law.friction.functions()
     force, adjoint = body_ground_contact(normal, friction)
     return NodeTerm(

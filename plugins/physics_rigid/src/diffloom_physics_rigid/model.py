@@ -156,12 +156,13 @@ class RigidModel(Model):
     def derived(self, params: Params) -> Mapping[str, Tensor]:
         return {"mass": self.masses(params)}
 
-    def inertias(self, params: Params) -> Tensor:
-        """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass."""
+    def inertias(self, params: Params, masses: Tensor | None = None) -> Tensor:
+        """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass. masses: where known already."""
         count = len(self.bodies)
         if "inertia" in params:
             return broadcast(params["inertia"], (count, 6))
-        return self.masses(params)[:, None] * self._inertia_by_volume.to(params.dtype)
+        known = self.masses(params) if masses is None else masses
+        return known[:, None] * self._inertia_by_volume.to(params.dtype)
 
     def _with_stiffness(self, params: Params) -> Mapping[str, Tensor]:
         """``params`` with the stiffness that a static sag asks for: m g / (n sag), for n points on the largest side."""
@@ -179,10 +180,9 @@ class RigidModel(Model):
                 "centre_of_mass: got one for bodies that touch each other; it is felt by the ground alone so far: "
                 "leave it out, or give collisions = false"
             )
-        law = bodies_law(
-            self.masses(params), self.inertias(params), params["gravity"], self._fixed,
-            None if off_centre else self._points,
-        )  # fmt: skip
+        masses = self.masses(params)
+        points = None if off_centre else self._points
+        law = bodies_law(masses, self.inertias(params, masses), params["gravity"], self._fixed, points)
         contact = self._with_stiffness(params)
         # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
         terms: list[Term] = [
