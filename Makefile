@@ -4,13 +4,15 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+LIBS := $(sort $(wildcard libs/*/))
 PLUGINS := $(sort $(wildcard plugins/*/))
-INPUTS := constraints.txt requirements-dev.txt pyproject.toml core/pyproject.toml $(addsuffix pyproject.toml,$(PLUGINS))
+PACKAGES := core/ $(LIBS) $(PLUGINS)
+INPUTS := constraints.txt requirements-dev.txt pyproject.toml $(addsuffix pyproject.toml,$(PACKAGES))
 # The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
 STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
 # A worker that has to compile everything anew grows to some 3 GB, and there is more on a machine than tests.
 WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)
-BUILD_LEFTOVERS := build core/build $(addsuffix build,$(PLUGINS))
+BUILD_LEFTOVERS := build $(addsuffix build,$(PACKAGES))
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo warm smoke test test-slow test-services coverage attack lint format bench docs wheel-files wheels lock cuda-check \
@@ -44,9 +46,9 @@ test-slow: $(STAMP) ## Run the tests that take long
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 test-services: $(STAMP) ## Run the tests that need Ray, TensorBoard and MLflow, which it installs
-	$(BIN)/python -m pip install -q -e "./plugins/fitting[ray,tensorboard,mlflow]" -c constraints.txt
-	cd plugins/fitting/tests && $(CURDIR)/$(BIN)/python -m pytest -n 0 -m "slow or not slow" $(ARGS) \
-		test_engines.py test_loggers.py test_shared_out.py
+	$(BIN)/python -m pip install -q -e "./plugins/scale[ray,tensorboard,mlflow]" -c constraints.txt
+	cd plugins/scale/tests && $(CURDIR)/$(BIN)/python -m pytest -n 0 -m "slow or not slow" $(ARGS) \
+		test_engines.py test_loggers.py test_distributed.py
 
 coverage: $(STAMP) ## Run the tests with branch coverage of host code; fails below the floor in pyproject.toml
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-branch --cov-report=term:skip-covered $(ARGS)
@@ -71,7 +73,7 @@ docs: $(STAMP) ## Build the documentation into site/
 
 wheel-files: $(STAMP) ## Build all wheels into wheels/
 	rm -rf wheels $(BUILD_LEFTOVERS)
-	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w wheels ./core $(addprefix ./,$(PLUGINS)) .
+	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w wheels $(addprefix ./,$(PACKAGES)) .
 	rm -rf $(BUILD_LEFTOVERS)
 
 wheels: wheel-files ## Build all wheels, install them into a fresh environment and list the plugins there
@@ -85,7 +87,7 @@ lock: $(STAMP) ## Resolve the pinned set anew into constraints.txt, within const
 	$(BIN)/python tools/lock.py
 
 cuda-check: $(STAMP) ## Compile every kernel for CUDA without a GPU; print registers and spills
-	$(BIN)/python -m diffloom.kernels.backends.cuda_check $(ARGS)
+	$(BIN)/python -m diffloom_kernels.backends.cuda_check $(ARGS)
 
 gpu-acceptance: $(STAMP) ## Compare a GPU with the CPU: values, bits, speed; says so where there is none
 	$(BIN)/python tools/gpu_acceptance.py $(ARGS)

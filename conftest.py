@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 # Known to pytest by itself where diffloom-core is installed; named here for environments that are older than it.
-pytest_plugins = ["diffloom.testing.pytest_plugin"]
+pytest_plugins = ["diffloom_testing.pytest_plugin"]
 
 # Threads only where a test asks for them: two tests run at once, and code compiled for one target serves them all.
 os.environ.setdefault("DIFFLOOM_PARALLEL_FROM", "1e9")
@@ -31,7 +31,7 @@ GROWTH = 100.0
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown():
     """Give back what a test has freed: worked examples in plain torch take hundreds of MB for a moment."""
-    bound = sys.modules.get("diffloom.kernels.compile.memory_bound")
+    bound = sys.modules.get("diffloom_kernels.compile.memory_bound")
     if bound is not None and bound.resident() > _LEFT[0] + GROWTH:
         bound.give_back()
         _LEFT[0] = max(bound.resident(), 600.0)

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from diffloom.kernels import set_num_threads
 from diffloom.simulation import simulate
+from diffloom_kernels import set_num_threads
 from diffloom_physics_articulated.link import Tree
 from diffloom_physics_articulated.model import ArticulatedModel
 

@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.testing import compare_wide
-from diffloom_fitting.motion import Clip, MotionProblem, MotionStage, Recording, Rules, Shared, fit_motion
+from diffloom_motion import Clip, MotionProblem, MotionStage, Recording, Rules, Shared, fit_motion
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import compare_wide
 
 WIDTH, MASS = 0.1048, 0.37
 COLUMNS = {"position": (0, 1, 2), "orientation": (3, 4, 5, 6), "velocity": (7, 8, 9), "angular_velocity": (10, 11, 12)}

@@ -17,7 +17,7 @@ from smoke_torch import rollout
 from torch import Tensor
 
 from diffloom import get_model, simulate
-from diffloom.kernels import set_num_threads
+from diffloom_kernels import set_num_threads
 
 
 def ours(start: Tensor, wind: Tensor, cells: int, steps: int) -> Tensor:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, Material, PointLight, Surface
-from diffloom.kernels import num_threads, set_num_threads
+from diffloom_kernels import num_threads, set_num_threads
 from diffloom_render_softras.pytorch3d_backend import why_unavailable
 from diffloom_render_softras.renderer import SoftRasRenderer
 
@@ -122,7 +122,7 @@ def best(run: Callable[[], Tensor], vertices: Tensor, budget: float, most: int) 
 
 def fragments(vertices: Tensor, faces: Tensor, size: int) -> tuple[float, int]:
     """Mean number of faces within reach of a covered pixel, and of covered pixels."""
-    from diffloom.raster import camera_tensors, whole_layout
+    from diffloom_raster import camera_tensors, whole_layout
     from diffloom_render_softras.drawing import prepare
     from diffloom_render_softras.native import softness
     from diffloom_render_softras.plan import plan_of

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from diffloom.kernels import set_num_threads
-from diffloom_fitting.motion import MotionProblem, MotionStage, Recording, Rules, Shared, fit_motion
-from diffloom_fitting.motion.gauss_newton import Setting, loss_at
-from diffloom_fitting.motion.unknowns import start_vector
+from diffloom_kernels import set_num_threads
+from diffloom_motion import MotionProblem, MotionStage, Recording, Rules, Shared, fit_motion
+from diffloom_motion.gauss_newton import Setting, loss_at
+from diffloom_motion.unknowns import start_vector
 from diffloom_physics_rigid.model import RigidModel
 
 HERE = Path(__file__).resolve().parent

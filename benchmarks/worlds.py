@@ -57,10 +57,10 @@ def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The ball and the sheet of so many triangles, ready to run in this process."""
     import torch
 
-    from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
     from diffloom.interfaces import NoGradient, StoreAll
     from diffloom.plugins import get_model
     from diffloom.simulation import simulate
+    from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 
     scene = scene_of(faces)
     cells, scheme = CELLS[faces], SemiImplicitEuler(target)  # type: ignore[arg-type]

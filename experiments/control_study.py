@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.control.outcome import reached
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import peak_memory
+from diffloom_fitting.goal_outcome import reached
 from diffloom_fitting.loop import advance, begin
 from diffloom_fitting.losses import CentreError
 from diffloom_fitting.optimisers import CmaEs

@@ -11,9 +11,9 @@ import torch
 from reach_study import FOLDER, followed
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.losses.centre import centres
-from diffloom_fitting.report import write_frames
+from diffloom_studio.report import write_frames
 
 EVERY = 40  # steps of a decision, 42 ms
 ENOUGH = -2.5e-3  # the return that counts as reached [m^2]: within 5 cm

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_fitting.motion.files import load_motion
-from diffloom_fitting.motion.fits import settled
-from diffloom_fitting.motion.scoring import score
-from diffloom_fitting.motion.unknowns import start_vector, values_at
+from diffloom_motion.files import load_motion
+from diffloom_motion.fits import settled
+from diffloom_motion.scoring import score
+from diffloom_motion.unknowns import start_vector, values_at
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: Hunt-Crossley: restitutions of 0.71 to 0.12 at 1 m/s.

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diffloom_fitting.motion.clips import Clip
-from diffloom_fitting.motion.files import load_motion
-from diffloom_fitting.motion.rotations import rotated
+from diffloom_motion.clips import Clip
+from diffloom_motion.files import load_motion
+from diffloom_motion.rotations import rotated
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 Array = NDArray[np.float64]

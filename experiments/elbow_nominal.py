@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_fitting.motion.files import load_motion
-from diffloom_fitting.motion.fits import settled
-from diffloom_fitting.motion.problem import MotionProblem
-from diffloom_fitting.motion.unknowns import start_vector, values_at
+from diffloom_motion.files import load_motion
+from diffloom_motion.fits import settled
+from diffloom_motion.problem import MotionProblem
+from diffloom_motion.unknowns import start_vector, values_at
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: As described, the hinge neither damped nor anything recorded corrected.

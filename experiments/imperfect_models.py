@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parent

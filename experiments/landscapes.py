@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.landscape import Axis, Grid, evaluate_grid
 
 FOLDER = Path(__file__).resolve().parent

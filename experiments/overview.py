@@ -14,7 +14,7 @@ import torch
 from PIL import Image, ImageDraw
 from torch import Tensor
 
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parent

@@ -3,7 +3,7 @@
 python experiments/ppo_beside.py cartpole --steps 300000 --out ppo.json       # pip install stable-baselines3
 
 One environment step is one decision. PPO is given the state, where ours sees pixels: a favour, and quicker to run.
-Many carts are simulated as one batch; a single one, by ``diffloom_fitting.gym``, has the same return: see ``--check``.
+Many carts are simulated as one batch; a single one, by ``diffloom_control.gym``, has the same return: see ``--check``.
 """
 
 import argparse
@@ -18,11 +18,12 @@ import numpy as np
 import reach_study
 import torch
 
+import diffloom_control as control
 import diffloom_fitting as fitting
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
-from diffloom_fitting.control.networks import control_rows
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_control.networks import control_rows
+from diffloom_experiments import build_experiment, load_file
 
 
 class Carts:
@@ -32,7 +33,7 @@ class Carts:
 
     def __init__(self, count, seed=0):
         self.count = count
-        network = fitting.Network("torque", "state", every=cartpole.EVERY, scale=self.limit, only=(0,))
+        network = control.Network("torque", "state", every=cartpole.EVERY, scale=self.limit, only=(0,))
         self.scene = cartpole.scene_of(network, 0, self.decisions)
         self.start = torch.tensor([0.0, np.pi, 0.0, 0.0], dtype=torch.float64)
 
@@ -59,7 +60,7 @@ class Carts:
 
     def env(self):
         """One of them as a Gymnasium environment, whose reward is the loss of a fit."""
-        from diffloom_fitting.gym import SceneEnv, Task
+        from diffloom_control.gym import SceneEnv, Task
 
         return SceneEnv(Task(self.scene, cartpole.upright(self.scene), cartpole.UprightError()))
 
@@ -255,7 +256,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if given.check:
-        print("return in the batch {:.9f}, by diffloom_fitting.gym {:.9f}".format(*check(SCENES[given.scene])))
+        print("return in the batch {:.9f}, by diffloom_control.gym {:.9f}".format(*check(SCENES[given.scene])))
         return
     learn(SCENES[given.scene], given.steps, given.seed, given.out, given.enough)
 

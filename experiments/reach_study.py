@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import peak_memory
 from diffloom_fitting.loop import advance, begin
 

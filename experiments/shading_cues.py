@@ -17,7 +17,7 @@ import math
 import statistics
 from pathlib import Path
 
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parent

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from PIL import Image
 
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parent

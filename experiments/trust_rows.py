@@ -18,11 +18,11 @@ import torch
 
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting import demo as bundled
-from diffloom_fitting.console.numbers import shown, with_caveat
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
-from diffloom_fitting.report.video import write_video
+from diffloom_fitting.numbers import shown, with_caveat
+from diffloom_studio import demo as bundled
+from diffloom_studio.report.video import write_video
 
 FOLDER = Path(__file__).resolve().parent
 Found = fitting.Result

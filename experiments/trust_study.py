@@ -23,8 +23,9 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting import Appearance, Orbit, Result, Scene, Stop, Target, fit, read_video, synthesise
-from diffloom_fitting.report.video import write_video
+from diffloom_fitting import Appearance, Orbit, Result, Scene, Stop, Target, fit, synthesise
+from diffloom_studio.report.video import write_video
+from diffloom_video import read_video
 
 SIZE, RATE, LEVEL = (32, 32), 30.0, 0.02
 BLUR, MEMORY = 3, 0.6

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

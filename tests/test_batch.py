@@ -6,22 +6,11 @@ import pytest
 import torch
 from torch.autograd import forward_ad
 
-from diffloom import (
-    Camera,
-    Checkpointed,
-    Control,
-    State,
-    WithTerms,
-    batch_surface,
-    get_model,
-    get_renderer,
-    get_term,
-    simulate,
-)
-from diffloom.dynamics import lanes
+from diffloom import Camera, Checkpointed, Control, State, batch_surface, get_model, get_renderer, get_term, simulate
 from diffloom.interfaces import BatchError, InputError, SimulationError
-from diffloom.kernels import num_threads, set_num_threads, threads
 from diffloom.plugins import models
+from diffloom_kernels import num_threads, set_num_threads, threads
+from diffloom_mechanics import WithTerms, lanes
 
 DOUBLE = torch.float64
 #: Tables and pairs are shown scene by scene, by a program of its own that takes long to compile.
@@ -444,7 +433,7 @@ def test_errors_name_the_scene_and_what_was_meant():
 
 def test_a_model_that_looks_at_one_scene_says_so():
     """Host code that asks for a number of one scene cannot be asked for many; the message says what to do."""
-    from diffloom.testing.toy_model import ToyChain
+    from diffloom_testing.toy_model import ToyChain
 
     class Peeking(ToyChain):  # type: ignore[misc]
         def initial_state(self, params):

@@ -3,8 +3,8 @@
 import pytest
 
 from diffloom.plugins import integrators, models, renderers, terms
-from diffloom.testing import parametrize_with_checks
 from diffloom_render_mitsuba.library import why_unavailable
+from diffloom_testing import parametrize_with_checks
 
 SUBJECTS = [
     *(f"model {name}" for name in models()),

@@ -67,7 +67,7 @@ def test_every_snippet_of_the_other_pages_runs(page, tmp_path, monkeypatch):
     module = ModuleType(f"page_{Path(page).stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for snippet in snippets((DOCS / page).read_text()):
-        if "diffloom_fitting.gym" in snippet and find_spec("gymnasium") is None:
+        if "diffloom_control.gym" in snippet and find_spec("gymnasium") is None:
             continue  # comes with the extra "gym"
         exec(compile(snippet, page, "exec"), module.__dict__)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.files import build_experiment, load_file
-from diffloom_fitting.files.build import build_scene
+from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.build import build_scene
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments"

@@ -16,10 +16,10 @@ from diffloom.interfaces import (
     join,
 )
 from diffloom.plugins import get_model, get_renderer
-from diffloom.testing.gradients import check_gradient
 from diffloom_fitting import Orbit
 from diffloom_fitting.scene import Appearance
 from diffloom_physics_world.model import World
+from diffloom_testing.gradients import check_gradient
 
 DOUBLE = torch.float64
 FACES = torch.tensor([[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1]])

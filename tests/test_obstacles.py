@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom import WithTerms, get_model, get_term, simulate
+from diffloom import get_model, get_term, simulate
 from diffloom.interfaces import Control, InputError, NoGradient, State, TermContext
 from diffloom.plugins import models
-from diffloom_fitting.files import build_experiment, build_scene, load_file
+from diffloom_experiments import build_experiment, build_scene, load_file
 from diffloom_fitting.fits import run_fit
+from diffloom_mechanics import WithTerms
 
 DOUBLE = {"dtype": torch.float64}
 HOSTS = ("springs", "fem", "cloth", "rigid")

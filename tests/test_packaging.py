@@ -12,8 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from diffloom.kernels.backends import numba_internals
-from diffloom.kernels.backends.numba_internals import TRIED_NUMBA
+from diffloom_kernels.backends import numba_internals
+from diffloom_kernels.backends.numba_internals import TRIED_NUMBA
 
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))

@@ -7,7 +7,7 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.interfaces import Trajectory
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting.playback import Body, Playback, contact_forces
+from diffloom_studio.playback import Body, Playback, contact_forces
 
 
 def at_rest(model, params, dt, steps):

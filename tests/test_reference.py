@@ -12,9 +12,9 @@ from diffloom.plugins.kinds import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [
-    "diffloom", "diffloom.contact", "diffloom.dynamics", "diffloom.interfaces", "diffloom.kernels", "diffloom.plugins",
-    "diffloom.raster", "diffloom.testing", "diffloom_fitting", "diffloom_fitting.exports", "diffloom_fitting.playback",
-    "diffloom_fitting.testing", "diffloom_viewer", *(["diffloom_fitting.gym"] if find_spec("gymnasium") else []),
+    "diffloom", "diffloom_mechanics.contact", "diffloom_mechanics", "diffloom.interfaces", "diffloom_kernels", "diffloom.plugins",
+    "diffloom_raster", "diffloom_testing", "diffloom_fitting", "diffloom_studio.exports", "diffloom_studio.playback",
+    "diffloom_fitting.testing", "diffloom_viewer", *(["diffloom_control.gym"] if find_spec("gymnasium") else []),
 ]  # fmt: skip
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.dynamics import ElementTerm, Mechanics
-from diffloom.dynamics.programs import ROLLOUTS, samples
 from diffloom.interfaces import Control
 from diffloom.plugins import get_model, models
+from diffloom_mechanics import ElementTerm, Mechanics
+from diffloom_mechanics.programs import ROLLOUTS, samples
 
 MECHANICAL = sorted(name for name in models() if get_model(name).example_settings is not None)
 
@@ -94,8 +94,8 @@ IN_SIMULATOR = """
 import pickle, sys, torch
 from pathlib import Path
 from diffloom.interfaces import Control
-from diffloom.dynamics import FrameCotangents, Segment, moves
-from diffloom.dynamics.explicit import CompiledStepper
+from diffloom_mechanics import FrameCotangents, Segment, moves
+from diffloom_mechanics.explicit import CompiledStepper
 
 model = pickle.loads(Path(sys.argv[1]).read_bytes())
 params = model.params(dtype=torch.float64)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from diffloom_fitting import Tracked, Viewpoint, build_experiment, check_gradient, load_file, run_fit
+from diffloom_experiments import build_experiment, load_file
+from diffloom_fitting import Tracked, Viewpoint, check_gradient, run_fit
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "two-views.toml"
 

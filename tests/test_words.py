@@ -83,7 +83,7 @@ def keys(schema: object) -> Iterator[str]:
 
 
 def test_keys_of_experiment_files_use_the_fields_words():
-    schema = pytest.importorskip("diffloom_fitting.files.schema")
+    schema = pytest.importorskip("diffloom_experiments.schema")
     found = set(keys(schema.ExperimentFile.model_json_schema()))
     assert len(found) > 60
     assert not {key: INSTEAD[word] for key in found for word in given_up(key)}

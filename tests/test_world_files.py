@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from diffloom.interfaces import InputError, Material, Trajectory
-from diffloom_fitting.files.build import build_scene
-from diffloom_fitting.files.load import load_data
+from diffloom_experiments.build import build_scene
+from diffloom_experiments.load import load_data
 
 BALL = {"name": "rigid", "bodies": [{"shape": "sphere", "radius": 0.1}], "ground": False}
 SHEET = {"name": "cloth", "mesh": {"shape": "grid", "cells": [2, 2]}}

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.files import build_experiment, load_file
+from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene.device import check_device
 

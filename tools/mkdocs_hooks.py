@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[1]
 #: Where a page appears, and the file it is.
 PAGES = {
-    "reference/kernel_layer.md": "core/src/diffloom/kernels/README.md",
+    "reference/kernel_layer.md": "libs/kernels/src/diffloom_kernels/README.md",
     "project/contributing.md": "CONTRIBUTING.md",
     "project/changes.md": "CHANGELOG.md",
     "project/security.md": "SECURITY.md",

@@ -7,8 +7,8 @@ import torch
 from diffloom.interfaces import ParamSpec
 from diffloom.plugins import first_party, get_model
 from diffloom.plugins.kinds import MODELS
-from diffloom.testing.term_hosts import term_subject
 from diffloom_fitting import Orbit
+from diffloom_testing.term_hosts import term_subject
 
 MOST = 4  # numbers of a default that are written
 OBSTACLES = ("plane", "sphere", "box", "capsule", "height_field", "mesh")

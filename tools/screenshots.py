@@ -33,7 +33,7 @@ def main(run: Path) -> None:
 
 def viewer(browser: Browser, run: Path) -> None:
     """Three bodies side by side, by stress, with contact forces."""
-    from diffloom_fitting.playback import load_playback
+    from diffloom_studio.playback import load_playback
     from diffloom_viewer import Window
 
     window = Window(load_playback(run), port=18100)

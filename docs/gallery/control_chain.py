@@ -5,6 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom import simulate
 from diffloom.interfaces import Control
 from diffloom.plugins import get_model, get_renderer
@@ -37,4 +38,4 @@ scene = fitting.Scene(
     appearance=fitting.Appearance(pattern="position"),
 )
 seen = scene.render({}, torch.linspace(0.0, 0.8, 4))
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "control_chain.png", seen.image.rgb.float())
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "control_chain.png", seen.image.rgb.float())

@@ -5,6 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
 
 ball = get_model("fem")("ball", radius=0.3)
@@ -25,4 +26,4 @@ frames = [
     scene.render({"shear_modulus": torch.tensor(mu), "lame_modulus": torch.tensor(2 * mu)}, times).image.rgb
     for mu in (1e3, 4e3, 2e4)
 ]
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_ball.png", torch.cat(frames), columns=4)
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_ball.png", torch.cat(frames), columns=4)

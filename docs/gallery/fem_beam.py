@@ -5,6 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
 
 beam = get_model("fem")("box", size=[1.2, 0.15, 0.15], cells=[16, 2, 2], fixed=["left"], ground=False)
@@ -18,4 +19,4 @@ frames = []
 for stiffness in (2e5, 6e4, 3e4):
     values = {"shear_modulus": torch.tensor(stiffness), "lame_modulus": torch.tensor(2 * stiffness)}
     frames.append(scene.render(values, torch.tensor([0.6])).image.rgb)
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_beam.png", torch.cat(frames))
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_beam.png", torch.cat(frames))

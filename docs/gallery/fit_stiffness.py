@@ -5,6 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
 
 ball, view = get_model("fem")("ball", radius=0.3), fitting.Orbit(distance=2, elevation=10, size=(48, 48))
@@ -17,4 +18,4 @@ rows = [video.frames[..., :3]]
 for value in (torch.tensor(2e3), found["shear_modulus"]):
     rows.append(scene.render({"shear_modulus": value}, video.times).image.rgb.detach())
 large = torch.cat([row[3:] for row in rows]).repeat_interleave(2, dim=1).repeat_interleave(2, dim=2)
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fit_stiffness.png", large, rows=3)
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fit_stiffness.png", large, rows=3)

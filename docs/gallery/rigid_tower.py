@@ -5,6 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
 
 box = {"shape": "box", "size": [0.4, 0.2, 0.3], "density": 300.0}
@@ -24,4 +25,4 @@ renderer = get_renderer("dibr")(background=(0.9, 0.92, 0.95))
 scene = fitting.Scene(model, renderer, view, model.params(), dt="auto", steps=9000, appearance=look)
 end = min(0.9, scene.steps * scene.dt)
 seen = scene.render({}, torch.linspace(0.0, end, 4))
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "rigid_tower.png", seen.image.rgb)
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "rigid_tower.png", seen.image.rgb)

@@ -5,10 +5,11 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom import simulate
 from diffloom.interfaces import Surface
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting.playback import scale_colours
+from diffloom_studio.playback import scale_colours
 
 beam = get_model("fem")("beam", size=(1.0, 0.12, 0.12), cells=(14, 2, 2), fixed=["left"], ground=False)
 params = beam.params(youngs_modulus=1.5e5, poisson_ratio=0.3, density=1000.0, damping=60.0)
@@ -24,4 +25,4 @@ surface, frames = beam.surface(path, params), []
 for vertices, values in zip(surface.vertices, found.values, strict=True):
     colours = torch.tensor(scale_colours(values.double().numpy(), most)).float() / 255.0
     frames.append(renderer.render(Surface(vertices[None], surface.faces, colours=colours), camera).rgb)
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "stress.png", torch.cat(frames), columns=2)
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "stress.png", torch.cat(frames), columns=2)

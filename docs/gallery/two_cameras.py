@@ -5,6 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
+import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
 
 ball = get_model("fem")("ball", radius=0.3)
@@ -20,4 +21,4 @@ print(found)
 
 rows = [videos.by_view()[label].frames[..., :3] for label in views]
 large = torch.cat(rows).repeat_interleave(2, dim=1).repeat_interleave(2, dim=2)
-fitting.write_frames(sys.argv[1] if len(sys.argv) > 1 else "two_cameras.png", large, rows=2)
+studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "two_cameras.png", large, rows=2)

@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.files import build_scene
-from diffloom_fitting.files.load import load_data
+from diffloom_experiments import build_scene
+from diffloom_experiments.load import load_data
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = {"shape": "box", "size": [0.07, 0.07, 0.07], "mass": 0.03, "position": [0.12, 0.08, 0.07]}

@@ -10,7 +10,7 @@ from bodies import checks, show, torus
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, HarmonicLight, Material, PointLight, Surface, Texture
-from diffloom.raster import project
+from diffloom_raster import project
 from diffloom_render_dibr.renderer import DibrRenderer
 
 FOLDER = Path(__file__).parent

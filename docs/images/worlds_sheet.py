@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.files import build_scene, load_file
+from diffloom_experiments import build_scene, load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = [132, 192]

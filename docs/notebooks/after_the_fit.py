@@ -18,7 +18,7 @@ print(f"{float(again['shear_modulus']):.1f} Pa, verdict {again.verdict.level}")
 # %% [markdown]
 # A playback simulates the start, the fit and the truth again. How far is the surface stretched, over time?
 # %%
-from diffloom_fitting.playback import playback_of, strain
+from diffloom_studio.playback import playback_of, strain
 
 playback = playback_of(experiment, found.z)
 body = playback.body("fit", playback.times(9))
@@ -27,7 +27,7 @@ for time, now in zip(body.times, body.vertices, strict=True):
 # %% [markdown]
 # And the same motion as an animated mesh, a table and a video:
 # %%
-from diffloom_fitting.exports import export
+from diffloom_studio.exports import export
 
 for name in ("ball.glb", "ball.csv", "ball.mp4"):
     written = export(playback, name, frames=9)

@@ -17,24 +17,24 @@ import torch
 import trimesh
 from tape import Tape
 
-from diffloom.geometry.mesh_files import read_triangles
-from diffloom.geometry.tet_checks import check_tetmesh
-from diffloom.geometry.tet_files import read_solid
 from diffloom.interfaces import InputError
-from diffloom_fitting.control.weights_file import load_policy, save_policy
-from diffloom_fitting.datasets.reading import VideoDataset
-from diffloom_fitting.files import load_file
+from diffloom_control.weights_file import load_policy, save_policy
+from diffloom_experiments import load_file
+from diffloom_experiments.run_folder import read_checkpoint, read_history, write_checkpoint
+from diffloom_fitting.history import append_record
 from diffloom_fitting.loop import FitState, Record
-from diffloom_fitting.motion.files import load_motion
-from diffloom_fitting.motion.recordings import Recording
-from diffloom_fitting.report.video import write_video
-from diffloom_fitting.run_folder import read_checkpoint, read_history, write_checkpoint
-from diffloom_fitting.run_folder.history import append_record
 from diffloom_fitting.scene.policy import Policy
-from diffloom_fitting.sweeps.case import keep_outcome, read_outcome
-from diffloom_fitting.targets import read_video
-from diffloom_fitting.targets.folder import read_image
+from diffloom_geometry.mesh_files import read_triangles
+from diffloom_geometry.tet_checks import check_tetmesh
+from diffloom_geometry.tet_files import read_solid
+from diffloom_motion.files import load_motion
+from diffloom_motion.recordings import Recording
 from diffloom_physics_articulated.model_files import read_model_file
+from diffloom_scale.datasets.reading import VideoDataset
+from diffloom_scale.sweeps.case import keep_outcome, read_outcome
+from diffloom_studio.report.video import write_video
+from diffloom_video import read_video
+from diffloom_video.folder import read_image
 
 WORDS = (b"0", b"-1", b"4294967295", b"9" * 25, b"nan", b"1e999", b"\xff", b"\0" * 8, b"[" * 3000, b"../../etc/passwd")
 
@@ -208,7 +208,7 @@ def reading(tape: Tape) -> str:
 
 PROGRAM = """
 import numpy as np
-from diffloom.kernels import Program, device, launch
+from diffloom_kernels import Program, device, launch
 
 @device
 def body(i, a, out):

@@ -12,7 +12,7 @@ from diffloom import simulate
 from diffloom.interfaces import Checkpointed, InputError, Model, SimulationError, StoreAll
 from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_model, integrators, models
-from diffloom.testing.gradients import compare_gradient
+from diffloom_testing.gradients import compare_gradient
 
 #: Differences at several lengths, of which the best counts: long ones cross kinks, short ones drown in rounding.
 LENGTHS = (1e-5, 1e-4, 1e-6, 1e-3, 1e-7, 1e-2)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.dynamics.broadcasting import broadcast
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import BatchError, Control, InputError, Model, Params, State, Surface, Trajectory
 from diffloom.interfaces.batch import is_per_scene
 from diffloom.interfaces.errors import whole_number

@@ -11,8 +11,6 @@ from diffloom.interfaces import InputError, ParamSpec
 
 Value = TypeVar("Value")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-#: What begins the names of unknowns that are no parameters.
-RESERVED = ("appearance", "camera", "control", "look", "policy")
 
 
 def below(name: str, values: Mapping[str, Value]) -> dict[str, Value]:
@@ -36,6 +34,4 @@ def check_name(what: str, name: object) -> str:
     """``name`` if a part may be called so; what: the parts, such as "terms"."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(f"{what}: got the name {name!r}; expected lower case letters, digits and _, such as 'ball'")
-    if name in RESERVED:
-        raise InputError(f"{what}: the name {name!r} is kept for other unknowns; choose another")
     return name

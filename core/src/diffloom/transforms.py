@@ -115,7 +115,7 @@ def untransformed() -> AbstractContextManager[Any]:
 def leading(value: Tensor, dim: int | None, count: int) -> Tensor:
     """``value`` of a rule for ``vmap`` with its scenes first; what is one for all is repeated, its gradient summed in
     a fixed order."""
-    from diffloom.dynamics.broadcasting import broadcast
+    from diffloom.broadcasting import broadcast
 
     if dim is None:
         return broadcast(value, (count, *value.shape))

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from diffloom.cli.doctor import cuda, examine, libraries, runtime
+from diffloom.cli.doctor import examine, libraries, runtime
 from diffloom.plugins.entry import Origin
 from diffloom.plugins.report import PluginReport, PluginState
+from diffloom_kernels import doctor as cuda
 
 
 def findings(run, **environment):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, InputError
-from diffloom.testing import check_gradient
+from diffloom_testing import check_gradient
 
 
 def seen(camera: Camera, point) -> tuple[float, float, float]:

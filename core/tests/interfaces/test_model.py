@@ -5,11 +5,12 @@ import warnings
 import pytest
 import torch
 
-from diffloom import WithTerms, simulate
+from diffloom import simulate
 from diffloom.interfaces import CustomStep, ExampleSettings, InputError, Model, State
 from diffloom.interfaces.example import as_example_settings
-from diffloom.testing.subjects import model_subject
-from diffloom.testing.toy_model import ToyChain
+from diffloom_mechanics import WithTerms
+from diffloom_testing.subjects import model_subject
+from diffloom_testing.toy_model import ToyChain
 
 
 class Stepping(Model):

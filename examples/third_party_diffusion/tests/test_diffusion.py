@@ -9,7 +9,7 @@ from loom_diffusion.model import DiffusionModel
 import diffloom_fitting as fitting
 from diffloom import get_renderer, simulate
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.testing import check_gradient, parametrize_with_checks
+from diffloom_testing import check_gradient, parametrize_with_checks
 
 D = torch.float64
 

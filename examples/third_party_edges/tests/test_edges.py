@@ -7,9 +7,9 @@ import torch
 from loom_edges.loss import EdgeError
 
 from diffloom.interfaces import Image, InputError
-from diffloom.plugins import get_loss
-from diffloom.testing import check_gradient, parametrize_with_checks
 from diffloom_fitting import Target, View
+from diffloom_fitting.kinds import get_loss
+from diffloom_testing import check_gradient, parametrize_with_checks
 
 
 @parametrize_with_checks([EdgeError, EdgeError(blur=3)])

@@ -5,10 +5,10 @@ import torch
 from loom_foam.law import Foam
 
 from diffloom import get_model, simulate
-from diffloom.contact import contact_law
-from diffloom.contact.restitution import rebound
 from diffloom.interfaces import Control, InputError
-from diffloom.testing import check_gradient
+from diffloom_mechanics.contact import contact_law
+from diffloom_mechanics.contact.restitution import rebound
+from diffloom_testing import check_gradient
 
 
 def particle(height: float):

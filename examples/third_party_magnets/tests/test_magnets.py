@@ -7,7 +7,7 @@ from loom_magnets.dipoles import MAGNETIC, Dipoles, dipole_forces
 from loom_magnets.model import MagnetsModel
 
 from diffloom import simulate
-from diffloom.testing import parametrize_with_checks
+from diffloom_testing import parametrize_with_checks
 
 
 @parametrize_with_checks([MagnetsModel])

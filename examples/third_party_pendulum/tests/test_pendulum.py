@@ -8,7 +8,7 @@ from loom_pendulum.model import PendulumModel
 
 from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom.testing import check_gradient, parametrize_with_checks
+from diffloom_testing import check_gradient, parametrize_with_checks
 
 
 @parametrize_with_checks([PendulumModel])

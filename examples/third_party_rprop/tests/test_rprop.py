@@ -4,9 +4,9 @@ import pytest
 from loom_rprop.optimiser import Rprop
 
 from diffloom.interfaces import InputError
-from diffloom.plugins import get_optimiser
-from diffloom.testing import parametrize_with_checks
+from diffloom_fitting.kinds import get_optimiser
 from diffloom_fitting.testing import small_fit
+from diffloom_testing import parametrize_with_checks
 
 
 @parametrize_with_checks([Rprop])

@@ -5,8 +5,9 @@ import torch
 from loom_sphere.ball import Ball
 
 import diffloom_fitting as fitting
-from diffloom import WithTerms, get_model, get_renderer, simulate
-from diffloom.testing import parametrize_with_checks
+from diffloom import get_model, get_renderer, simulate
+from diffloom_mechanics import WithTerms
+from diffloom_testing import parametrize_with_checks
 
 # The rest compiles whole rollouts of every installed model; `diffloom plugins check ball` runs it all.
 FAMILIES = ("declarations", "fits", "force", "gradients", "claims", "determinism")

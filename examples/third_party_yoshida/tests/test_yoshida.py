@@ -10,10 +10,10 @@ import torch
 from click.testing import CliRunner
 from loom_yoshida.integrator import SCHEME, Yoshida
 
-from diffloom.dynamics import Mechanics, particles, springs
 from diffloom.interfaces import NoGradient, State, StoreAll
 from diffloom.plugins import get_integrator
-from diffloom.testing import check_gradient, parametrize_with_checks
+from diffloom_mechanics import Mechanics, particles, springs
+from diffloom_testing import check_gradient, parametrize_with_checks
 
 PAIRS = np.array([[0, 1], [1, 2], [2, 3]], dtype=np.int32)
 GRAVITY = torch.tensor([0.0, -9.81, 0.0], dtype=torch.float64)

@@ -14,11 +14,12 @@ from diffloom.interfaces import Image
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses.chroma import LUMA, brightness, with_shared_colour
-from diffloom_fitting.report.video import write_video
-from diffloom_fitting.targets import read_video, synthesise
+from diffloom_fitting.targets import synthesise
 from diffloom_fitting.trust.camera_error import _normal, _recorded, camera_shift
 from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.unknowns import Unknown
+from diffloom_studio.report.video import write_video
+from diffloom_video import read_video
 
 
 def test_only_colour_is_shared():

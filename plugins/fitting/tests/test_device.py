@@ -8,7 +8,7 @@ import torch
 from test_files import TOY
 
 from diffloom.interfaces import Control, Image, InputError, Surface, Trajectory
-from diffloom_fitting.files import build_scene, load_file
+from diffloom_experiments import build_scene, load_file
 from diffloom_fitting.scene import Appearance, Orbit, Scene, device
 
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import diffloom_fitting as fitting
-from diffloom.plugins import get_loss, get_model, get_renderer
+from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import many_views
 from diffloom_fitting.gradient_check import check_gradient
+from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.objective import Evaluation
 from diffloom_fitting.optimisers.jacobian import jacobian
 from diffloom_fitting.wide_check import check_wide

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from diffloom_fitting.console.numbers import brief, measured, memory, percent, seconds, shown, shown_lines
-from diffloom_fitting.playback import scale_text
+from diffloom_fitting.numbers import brief, measured, memory, percent, seconds, shown, shown_lines
+from diffloom_studio.playback import scale_text
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,9 @@ from test_files import TOY
 
 from diffloom.interfaces import Camera, InputError, ParamSpec
 from diffloom.plugins import hookimpl
-from diffloom_fitting import (
-    Adam,
-    CameraPlacement,
-    Optimiser,
-    Progress,
-    VideoReader,
-    build_experiment,
-    build_scene,
-    first_evaluation,
-    load_file,
-    read_video,
-    run_fit,
-    take_step,
-)
+from diffloom_experiments import build_experiment, build_scene, load_file
+from diffloom_fitting import Adam, CameraPlacement, Optimiser, Progress, first_evaluation, run_fit, take_step
+from diffloom_video import VideoReader, read_video
 
 
 @dataclass(frozen=True)

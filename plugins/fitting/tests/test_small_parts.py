@@ -8,10 +8,11 @@ import torch
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_fitting import Orbit, Schedule, Tracked, write_frames
-from diffloom_fitting.motion.clips import Clip
-from diffloom_fitting.report.control_page import heat_map
+from diffloom_fitting import Orbit, Schedule, Tracked
 from diffloom_fitting.scene.placement import camera_of
+from diffloom_motion.clips import Clip
+from diffloom_studio import write_frames
+from diffloom_studio.report.control_page import heat_map
 
 
 def test_schedules_go_from_first_to_last():

@@ -8,11 +8,10 @@ from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
-from diffloom.plugins import losses, optimisers
-from diffloom.testing import Outcome, parametrize_with_checks
-from diffloom.testing.suites import run_suite
-from diffloom_fitting import Adam, Loss, Optimiser, PixelError, Progress, Sgd
+from diffloom_fitting import Adam, Loss, Optimiser, PixelError, Progress, Sgd, losses, optimisers
 from diffloom_fitting.testing import check_loss, check_optimiser, loss_subject, optimiser_subject
+from diffloom_testing import Outcome, parametrize_with_checks
+from diffloom_testing.suites import run_suite
 
 
 @parametrize_with_checks([*(f"loss {name}" for name in losses()), *(f"optimiser {name}" for name in optimisers())])

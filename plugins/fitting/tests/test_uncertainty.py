@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch.nn.functional import avg_pool2d, conv2d
 
-from diffloom_fitting.correlated_noise import Noise
 from diffloom_fitting.fits import fit
 from diffloom_fitting.losses import MultiScale
 from diffloom_fitting.scene import Appearance, Orbit, Scene
 from diffloom_fitting.targets import synthesise
 from diffloom_fitting.trust.blocks import student
+from diffloom_fitting.trust.correlated_noise import Noise
 
 TRUTH = {"gravity": 6.0, "drag": 0.8}
 BLUR, MEMORY = 5, 0.7

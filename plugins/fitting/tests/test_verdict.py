@@ -16,7 +16,7 @@ from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import IoU, StateError
 from diffloom_fitting.optimisers import Adam, Lbfgs
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.report.results_file import result_data
+from diffloom_fitting.result_file import result_data
 from diffloom_fitting.scene import Orbit
 from diffloom_fitting.stages import Stop
 from diffloom_fitting.targets import synthesise
@@ -166,7 +166,7 @@ def test_a_motion_that_blows_up_with_its_step_is_an_error():
 
 
 def test_a_real_video_has_no_truth_of_a_models_defaults(toy_registry, tmp_path):
-    from diffloom_fitting.files.experiments import _derived
+    from diffloom_experiments.experiments import _derived
 
     class Heavy(toys.ToyModel):
         @property

@@ -11,6 +11,8 @@ from fitting_toys import ToyModel, ToyRenderer, ToySteps
 from test_files import TOY
 
 from diffloom.interfaces import Camera, InputError
+from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.run_folder import RunFolder
 from diffloom_fitting import (
     Experiment,
     GaussNewton,
@@ -23,20 +25,17 @@ from diffloom_fitting import (
     Unknown,
     Viewpoint,
     Waypoint,
-    build_experiment,
     check_gradient,
     fit,
-    load_file,
     synthesise,
     synthesise_views,
 )
-from diffloom_fitting.commands.render import render
-from diffloom_fitting.commands.run import run
-from diffloom_fitting.commands.simulate import simulate
 from diffloom_fitting.landscape import Axis, evaluate_grid
-from diffloom_fitting.report.video import write_video
-from diffloom_fitting.run_folder import RunFolder
-from diffloom_fitting.uncertainty import Uncertainty, estimate_uncertainty
+from diffloom_fitting.trust.uncertainty import Uncertainty, estimate_uncertainty
+from diffloom_studio.commands.render import render
+from diffloom_studio.commands.run import run
+from diffloom_studio.commands.simulate import simulate
+from diffloom_studio.report.video import write_video
 
 D = torch.float64
 FRONT = Orbit(distance=5.0, elevation=10.0, size=(16, 16))

@@ -15,7 +15,7 @@ import torch
 import diffloom_fitting as f
 from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Params
 from diffloom.plugins import PluginError
-from diffloom_fitting.files.load import load_data
+from diffloom_experiments.load import load_data
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian

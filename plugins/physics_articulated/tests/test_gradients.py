@@ -11,9 +11,9 @@ import torch
 
 from diffloom.interfaces import Control
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
 from diffloom_physics_articulated.mass_properties import to_log_cholesky
 from diffloom_physics_articulated.model import ArticulatedModel
+from diffloom_testing import check_gradient
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_trees import random_tree

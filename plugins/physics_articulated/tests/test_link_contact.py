@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom import WithTerms, get_term
-from diffloom.dynamics import Mechanics
+from diffloom import get_term
 from diffloom.interfaces import Control, InputError, Model
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
+from diffloom_mechanics import Mechanics, WithTerms
 from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import check_gradient
 
 sys.path.insert(0, str(Path(__file__).parent))
 from energies import totals

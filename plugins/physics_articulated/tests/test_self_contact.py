@@ -11,8 +11,8 @@ import torch
 
 from diffloom.interfaces import InputError
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
 from diffloom_physics_articulated.model import ArticulatedModel
+from diffloom_testing import check_gradient
 
 LAW = {"contact_stiffness": 400.0, "contact_dissipation": 0.7, "friction": 0.4, "friction_stiffness": 9.0}
 PLACES = (

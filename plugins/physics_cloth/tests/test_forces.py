@@ -9,12 +9,12 @@ from numba import njit
 from torch import Tensor
 from torch.func import grad, jvp, vjp
 
-from diffloom.dynamics import Mechanics, particles
-from diffloom.testing.gradients import check_gradient
+from diffloom_mechanics import Mechanics, particles
 from diffloom_physics_cloth.angle_kernels import angle
 from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.rest_shape import rest_shape
 from diffloom_physics_cloth.terms import Air, Elasticity, face_term, hinge_term, planar_face_term
+from diffloom_testing.gradients import check_gradient
 
 SHEET = irregular_grid((4, 3), (1.0, 0.8), jitter=0.3, seed=5)
 FACES, HINGES = SHEET.faces, SHEET.edges.hinges

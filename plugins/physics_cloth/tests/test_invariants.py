@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import Mechanics
-from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Control
 from diffloom.simulation import simulate
+from diffloom_mechanics import Mechanics
+from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_cloth.meshes import Sheet, disc, irregular_grid
 from diffloom_physics_cloth.model import ClothModel
 

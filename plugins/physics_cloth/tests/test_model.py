@@ -10,10 +10,10 @@ from torch import Tensor
 from diffloom.interfaces import Control, InputError
 from diffloom.plugins import get_model
 from diffloom.simulation import simulate
-from diffloom.testing.gradients import check_gradient
 from diffloom_physics_cloth.materials import sheet_moduli
 from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.model import ClothModel
+from diffloom_testing.gradients import check_gradient
 
 SHEET = irregular_grid((4, 3), (0.4, 0.3), jitter=0.25, seed=2)
 THICK = 0.02

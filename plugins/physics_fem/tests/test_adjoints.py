@@ -6,8 +6,8 @@ from reference import random_case, reference_force
 from torch import Tensor
 
 from diffloom.interfaces import Control
-from diffloom.testing import check_gradient
 from diffloom_physics_fem.model import FemModel
+from diffloom_testing import check_gradient
 
 INPUTS = ("q", "u", "shear_modulus", "lame_modulus", "damping", "activation", "rest_shape")
 

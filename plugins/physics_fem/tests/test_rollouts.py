@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, Control, StoreAll, Trajectory
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
+from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_fem.model import FemModel
+from diffloom_testing import check_gradient
 
 DT, STEPS = 5e-4, 80
 DOUBLE = torch.float64

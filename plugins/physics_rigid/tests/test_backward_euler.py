@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.dynamics.jacobian import ForceJacobian, colours
 from diffloom.interfaces import Control
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
+from diffloom_mechanics.jacobian import ForceJacobian, colours
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.pairs import near_pairs
+from diffloom_testing import check_gradient
 
 BOX = {"shape": "box", "size": [0.6, 0.4, 0.5], "position": [0.0, 0.5, 0.0], "orientation": [0.9, 0.2, 0.1, 0.3],
        "velocity": [1.0, 0.0, 0.3], "mass": 5.0}  # fmt: skip

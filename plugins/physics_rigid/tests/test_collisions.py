@@ -12,8 +12,8 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, Params, State
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import check_gradient
 
 CONTACT = ("contact_stiffness", "contact_dissipation", "friction_stiffness", "friction")
 PAIRS = [

@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.contact.restitution import rebound
 from diffloom.interfaces import Control, InputError
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
+from diffloom_mechanics.contact.restitution import rebound
 from diffloom_physics_rigid.contact_defaults import sides_of
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.poses import rotation_matrices
+from diffloom_testing import check_gradient
 
 G = 9.81
 DOUBLE = torch.float64

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.contact import contact_points
-from diffloom.contact.restitution import damping_ratio, linear_rebound
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
+from diffloom_mechanics.contact import contact_points
+from diffloom_mechanics.contact.restitution import damping_ratio, linear_rebound
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import check_gradient
 
 G = 9.81
 

@@ -7,8 +7,8 @@ import torch
 
 from diffloom.interfaces import InputError
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import check_gradient
 
 BALL = {"shape": "sphere", "radius": 0.03, "mass": 0.026, "position": [0.0, 0.2, 0.0], "contact_stiffness": 3e3}
 

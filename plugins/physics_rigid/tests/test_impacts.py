@@ -14,13 +14,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.contact.restitution import rebound
 from diffloom.interfaces import InputError, NoGradient
 from diffloom.simulation import simulate
-from diffloom.testing import WideComparison, check_gradient, compare_wide
+from diffloom_mechanics.contact.restitution import rebound
 from diffloom_physics_rigid.body_set import symmetric
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.poses import rotation_matrices
+from diffloom_testing import WideComparison, check_gradient, compare_wide
 
 DOUBLE = torch.float64
 G = 9.81

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import Mechanics
-from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import State
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
+from diffloom_mechanics import Mechanics
+from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_rigid.body_set import bodies, symmetric
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.poses import rotation_matrices
+from diffloom_testing import check_gradient
 
 
 def top(angular_velocity: list[float], moments: list[float]) -> RigidModel:

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import check_gradient
 
 
 def pushed(**push: object) -> RigidModel:

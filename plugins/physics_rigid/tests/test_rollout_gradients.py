@@ -11,8 +11,8 @@ from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Control, Params, Trajectory
 from diffloom.simulation import simulate
-from diffloom.testing import Comparison, compare_gradient
 from diffloom_physics_rigid.model import RigidModel
+from diffloom_testing import Comparison, compare_gradient
 
 ALL = (
     "position", "orientation", "velocity", "angular_velocity", "mass", "gravity", "contact_stiffness",
@@ -148,7 +148,7 @@ def test_checkpoints_change_no_bit() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_same_bits_again_and_on_any_number_of_threads(dtype: torch.dtype) -> None:
-    from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 
     model = RigidModel.example()
 

@@ -8,7 +8,7 @@ import torch
 
 from diffloom import get_model, simulate
 from diffloom.interfaces import InputError
-from diffloom.kernels import set_num_threads, threads
+from diffloom_kernels import set_num_threads, threads
 from diffloom_physics_smoke.flow import Flow
 
 ROOT = Path(__file__).resolve().parents[3]

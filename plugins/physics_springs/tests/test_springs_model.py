@@ -9,8 +9,8 @@ import torch
 
 from diffloom.interfaces import Control, InputError
 from diffloom.simulation import simulate
-from diffloom.testing import check_gradient
 from diffloom_physics_springs.model import SpringsModel
+from diffloom_testing import check_gradient
 
 DT, STEPS = SpringsModel.example_settings.dt, SpringsModel.example_settings.steps
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from diffloom import get_model, simulate
-from diffloom.dynamics import Mechanics
 from diffloom.interfaces import Control, InputError, State
-from diffloom.testing.gradients import check_gradient
+from diffloom_mechanics import Mechanics
 from diffloom_physics_world.model import World
+from diffloom_testing.gradients import check_gradient
 
 DOUBLE = torch.float64
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from diffloom import get_model
-from diffloom.dynamics import Mechanics
 from diffloom.interfaces import Control, State
-from diffloom.testing.gradients import check_gradient
+from diffloom_mechanics import Mechanics
 from diffloom_physics_world.model import World
+from diffloom_testing.gradients import check_gradient
 
 DOUBLE = torch.float64
 NAMES = ["a_b.contact_stiffness", "a_b.contact_dissipation", "a_b.friction", "a_b.friction_stiffness"]

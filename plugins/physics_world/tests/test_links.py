@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from diffloom import get_model, simulate
-from diffloom.dynamics import Mechanics
-from diffloom.dynamics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom.interfaces import Control, InputError, State
-from diffloom.kernels import num_threads, set_num_threads
-from diffloom.testing.gradients import check_gradient
+from diffloom_kernels import num_threads, set_num_threads
+from diffloom_mechanics import Mechanics
+from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_world.model import World
+from diffloom_testing.gradients import check_gradient
 
 DOUBLE = torch.float64
 PAIR = {"a_b.contact_stiffness": 300.0, "a_b.friction": 0.4, "a_b.friction_stiffness": 9.0}
@@ -184,7 +184,7 @@ def test_every_parameter_of_a_rollout_with_contact_has_an_exact_gradient():
 
 @pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("diffloom.kernels.backends.threads._available", lambda: 3)
+    monkeypatch.setattr("diffloom_kernels.backends.threads._available", lambda: 3)
     world = scene()
     found, before = [], num_threads()
     try:

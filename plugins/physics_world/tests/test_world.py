@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from diffloom import get_integrator, get_model, simulate
-from diffloom.dynamics import Mechanics
 from diffloom.interfaces import Control, InputError, NoGradient, State, Trajectory
-from diffloom.kernels import num_threads, set_num_threads
-from diffloom.testing.gradients import check_gradient
+from diffloom_kernels import num_threads, set_num_threads
+from diffloom_mechanics import Mechanics
 from diffloom_physics_world.model import World
+from diffloom_testing.gradients import check_gradient
 
 DOUBLE = torch.float64
 
@@ -75,7 +75,7 @@ def test_a_pairs_value_is_what_the_contact_has():
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("diffloom.kernels.backends.threads._available", lambda: 3)
+    monkeypatch.setattr("diffloom_kernels.backends.threads._available", lambda: 3)
     world = World.example()
     leaf = torch.tensor([0.3], dtype=DOUBLE, requires_grad=True)
     params = world.params(DOUBLE, **{"ball.mass": leaf})

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Surface
-from diffloom.raster import project
+from diffloom_raster import project
 from diffloom_render_dibr.renderer import DibrRenderer
 
 

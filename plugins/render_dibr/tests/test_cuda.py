@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from diffloom.kernels.backends import cuda_check, ptx
+from diffloom_kernels.backends import cuda_check, ptx
 from diffloom_render_dibr.programs import kaolin_program, kaolin_samples, program, samples
 
 SIMULATED = """

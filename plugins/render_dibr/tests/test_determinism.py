@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import AmbientLight, HarmonicLight, Material, PointLight, Surface, Texture
-from diffloom.kernels.backends.threads import num_threads, set_num_threads
+from diffloom_kernels.backends.threads import num_threads, set_num_threads
 from diffloom_render_dibr.renderer import DibrRenderer
 
 OUTPUTS = ("rgba", "depth", "face_index")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, HarmonicLight, Material, Texture
-from diffloom.raster import sample_texture, shade
+from diffloom_raster import sample_texture, shade
 from diffloom_render_dibr import kaolin_backend
 from diffloom_render_dibr.renderer import DibrRenderer
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from diffloom.interfaces import Camera, Surface, Texture
-from diffloom.raster import camera_points, project
-from diffloom.testing.gradients import check_gradient
+from diffloom_raster import camera_points, project
 from diffloom_render_dibr.renderer import DibrRenderer
+from diffloom_testing.gradients import check_gradient
 
 FLOOR = torch.tensor([[-3.0, -0.5, 6.0], [3.0, -0.5, 6.0], [3.0, -0.5, -6.0], [-3.0, -0.5, -6.0]], dtype=torch.float64)
 FACES = torch.tensor([[0, 1, 2], [0, 2, 3]])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from diffloom.testing.gradients import check_gradient
 from diffloom_render_dibr.operators import dibr_rasterization, soft_mask
+from diffloom_testing.gradients import check_gradient
 
 
 def triangles(seed: int = 0):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, Surface
-from diffloom.raster import camera_points
+from diffloom_raster import camera_points
 from diffloom_render_dibr.operators import rasterize, soft_mask
 from diffloom_render_dibr.renderer import DibrRenderer
 

@@ -17,8 +17,8 @@ from diffloom.interfaces import (
     Surface,
     Texture,
 )
-from diffloom.testing.gradients import check_gradient
 from diffloom_render_dibr.renderer import DibrRenderer
+from diffloom_testing.gradients import check_gradient
 
 MODES = pytest.mark.parametrize("compat", [None, "kaolin"])
 #: A mask wide enough to reach many pixels of a small image.

@@ -7,9 +7,9 @@ import torch
 
 from diffloom import get_renderer
 from diffloom.interfaces import AmbientLight, InputError, PointLight, Surface, Texture, join
-from diffloom.testing.scenes import camera, chequered, front, gem, lamps, lit, square
 from diffloom_render_mitsuba import library
 from diffloom_render_mitsuba.library import why_unavailable
+from diffloom_testing.scenes import camera, chequered, front, gem, lamps, lit, square
 
 REAL = torch.float32
 SIZE = (32, 40)

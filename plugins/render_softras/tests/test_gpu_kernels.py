@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from diffloom.kernels.backends import ptx
+from diffloom_kernels.backends import ptx
 
 IN_SIMULATOR = """
 import sys
@@ -57,7 +57,7 @@ for near, frames in ((0.3, ()), (1.5, ()), (0.3, (2,)), (1.5, (2,))):
 #: In a process of its own: what compiling for CUDA leaves behind, some 300 MB here, would stay with all later tests.
 COMPILED = """
 import numpy as np
-from diffloom.kernels.backends import cuda_check
+from diffloom_kernels.backends import cuda_check
 from diffloom_render_softras.programs import program
 
 findings = list(cuda_check.check([program], dtypes=(np.float32,), capabilities=((8, 0),)))

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, Material, Surface, Texture
-from diffloom.kernels import set_num_threads
-from diffloom.kernels.backends.threads import _chosen
+from diffloom_kernels import set_num_threads
+from diffloom_kernels.backends.threads import _chosen
 from diffloom_render_softras.renderer import SoftRasRenderer
 
 ALL = ("rgba", "silhouette", "depth", "face_index")

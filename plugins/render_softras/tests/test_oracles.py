@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import AmbientLight, Camera, Material, PointLight, Surface, Texture
-from diffloom.raster import project
+from diffloom_raster import project
 from diffloom_render_softras.renderer import SoftRasRenderer
 
 CASES = sorted(Path(__file__).parent.joinpath("data").glob("p3d_*.npz"))

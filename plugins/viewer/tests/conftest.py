@@ -29,8 +29,8 @@ def playback(tmp_path, monkeypatch):
     from test_files import TOY
 
     from diffloom_fitting import plugin
-    from diffloom_fitting.commands.run import run
-    from diffloom_fitting.playback import load_playback
+    from diffloom_studio.commands.run import run
+    from diffloom_studio.playback import load_playback
 
     registry = Registry()
     registry.install(core_plugin, "core")

@@ -142,7 +142,7 @@ def test_a_fit_is_shown_while_it_runs(playback):
 
 def test_run_shows_the_fit_and_then_waits(playback, monkeypatch):
     pytest.importorskip("viser", reason="viser is not installed")
-    from diffloom_fitting.commands.run import run
+    from diffloom_studio.commands.run import run
     from diffloom_viewer import Live
 
     waited = []

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import click
 
-from diffloom.plugins.errors import PluginError
+from diffloom.plugins import PluginError
 
 
 @contextmanager

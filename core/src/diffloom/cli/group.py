@@ -3,25 +3,38 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from diffloom.cli.lazy_group import write_commands
-from diffloom.plugins import FactoryError, UnknownNameError, current_registry, installed_registry
-from diffloom.plugins.kinds import COMMANDS
+from diffloom.plugins import COMMANDS, Entry, FactoryError, UnknownNameError, current_registry, installed_registry
 from diffloom.plugins.loader import CORE
 from diffloom.plugins.selection import EXCEPT
 
 
 class RegistryGroup(click.Group):
-    """Commands by name from the registry: listed by their summaries, imported when run."""
+    """Group of registered commands: listed by their summaries, imported when run.
+
+    Args:
+        within: First word of the names of its commands; empty for commands of one word.
+    """
+
+    def __init__(self, *args: Any, within: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._prefix = f"{within} " if within else ""
+
+    def _entries(self) -> dict[str, Entry]:
+        """Return the commands of this group by their name in it."""
+        found = {entry.name: entry for entry in installed_registry().entries(COMMANDS)}
+        names = {name: name.removeprefix(self._prefix) for name in found if name.startswith(self._prefix)}
+        return {names[name]: found[name] for name in names if " " not in names[name]}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(installed_registry().names(COMMANDS))
+        return list(self._entries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         try:
-            entry = installed_registry().entry(COMMANDS, cmd_name)
+            entry = installed_registry().entry(COMMANDS, self._prefix + cmd_name)
         except UnknownNameError as error:
             raise click.UsageError(str(error), ctx) from error
         if entry.origin.plugin != CORE:
@@ -33,7 +46,14 @@ class RegistryGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_commands(formatter, [(entry.name, entry.summary) for entry in installed_registry().entries(COMMANDS)])
+        _write_commands(formatter, [(name, entry.summary) for name, entry in self._entries().items()])
+
+
+def _write_commands(formatter: click.HelpFormatter, rows: list[tuple[str, str]]) -> None:
+    """Write the section of a group's help that lists its commands."""
+    if rows:
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 @contextmanager

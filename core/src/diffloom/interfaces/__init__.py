@@ -6,7 +6,6 @@ differentiable in the way a `Gradient` policy says. A `ForceTerm` adds a force, 
 that it fits. A `Renderer` draws a surface as a `Camera` sees it under `Light`s into an `Image`.
 """
 
-from diffloom.deprecation import renamed_names
 from diffloom.interfaces.camera import Camera
 from diffloom.interfaces.errors import BatchError, InputError, SimulationError
 from diffloom.interfaces.example import ExampleSettings, ImpactSettings
@@ -29,8 +28,6 @@ from diffloom.interfaces.renderer import Capabilities, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.stress import Stress, join_stresses
 from diffloom.interfaces.surface import FaceMaterials, Material, Surface, Texture
-
-__getattr__ = renamed_names(__name__, {"OwnStep": "CustomStep"})
 
 __all__ = [
     "AmbientLight",

@@ -16,7 +16,7 @@ from diffloom.interfaces.params import Params, ParamSpec
 from diffloom.interfaces.state import Control, State
 
 if TYPE_CHECKING:
-    from diffloom.dynamics import NodeSet, Term
+    from diffloom_mechanics import NodeSet, Term
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ForceTerm(ABC):
 
     ``diffloom.WithTerms(model, {"name": term})`` adds terms to a model; the parameters of this one are then called
     ``name.<parameter>`` everywhere. Classes that are registered also bring ``example(context) -> ForceTerm``, a term
-    that acts on the nodes where they start, for the conformance suite (see ``diffloom.testing.check_term``).
+    that acts on the nodes where they start, for the conformance suite (see ``diffloom_testing.check_term``).
 
     claims: of "conservative", "dissipative", "momentum" and "angular_momentum", what the suite holds it to. variants:
     mappings of values, each for the gradients of the parameters it names. expected_failures: checks that cannot pass,

@@ -14,7 +14,7 @@ from diffloom.interfaces.state import State, Trajectory
 
 
 class Dynamics(ABC):
-    """A system ready to be advanced: parameters are bound. ``diffloom.dynamics.Mechanics`` (masses and force
+    """A system ready to be advanced: parameters are bound. ``diffloom_mechanics.Mechanics`` (masses and force
     terms, compiled or plain PyTorch) is the usual kind; ``CustomStep`` is for systems with a step of their own."""
 
     @property

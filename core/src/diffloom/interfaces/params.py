@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.deprecation import warn_renamed
 from diffloom.interfaces.errors import InputError, ParameterError, as_float_tensor, check_finite, nearest
 from diffloom.transforms import concrete
 
@@ -23,7 +22,7 @@ class ParamSpec:
     have any shape that broadcasts to it, so a scalar or a single row stands for all. ``default=None`` means that the
     parameter is optional and absent unless given. ``bounds`` are inclusive; ``(0.0, None)`` marks a quantity that
     may not be negative, which is fitted in log space. ``per_step`` allows one value per physics step: a control.
-    ``formerly``: names the parameter had; they are served with a warning. ``replaces``: the parameter whose default it
+    ``replaces``: the parameter whose default it
     displaces when it is given; giving both is an error. ``not_to_be_confused``: names that are no parameters
     here, such as one of the same quantity in another unit, with what to tell who gives one.
     """
@@ -36,7 +35,6 @@ class ParamSpec:
     bounds: tuple[float | None, float | None] = (None, None)
     per_step: bool = False
     differentiable: bool = True
-    formerly: tuple[str, ...] = ()
     replaces: str | None = None
     not_to_be_confused: tuple[tuple[str, str], ...] = ()
 
@@ -161,19 +159,6 @@ class Params(Mapping[str, Tensor]):
         return Params(values, dtype, self._checked, self.batch, self.per_scene)
 
 
-def with_present_names(owner: str, specs: tuple[ParamSpec, ...], values: Mapping[str, object]) -> dict[str, object]:
-    """``values`` with parameters' former names replaced by their present ones, and a warning for each."""
-    present = {old: spec.name for spec in specs for old in spec.formerly}
-    found: dict[str, object] = {}
-    for name, value in values.items():
-        if name in present:
-            warn_renamed(owner, name, present[name], depth=5)
-            if present[name] in values:
-                raise InputError(f"{owner}: got both {name!r} and {present[name]!r}, its present name; give one")
-        found[present.get(name, name)] = value
-    return found
-
-
 def make_params(
     owner: str,
     specs: tuple[ParamSpec, ...],
@@ -183,7 +168,6 @@ def make_params(
 ) -> Params:
     """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
     known = {spec.name: spec for spec in specs}
-    values = with_present_names(owner, specs, values)
     check_names(owner, known, values)
     replaced = {spec.replaces for name, spec in known.items() if values.get(name) is not None}
     checked: dict[str, Tensor] = {}

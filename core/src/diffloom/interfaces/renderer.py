@@ -61,5 +61,5 @@ class Renderer(ABC):
         """Draw ``surface`` as ``camera`` sees it, under ``lights``.
 
         outputs: of "rgba", "silhouette", "depth", "face_index". With no lights, "lambert" and "phong" materials are
-        lit by ``diffloom.raster.DEFAULT_LIGHTS``.
+        lit by ``diffloom_raster.DEFAULT_LIGHTS``.
         """

@@ -8,7 +8,6 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from diffloom.deprecation import renamed_attributes
 from diffloom.interfaces.errors import InputError, check_choice, check_shape
 from diffloom.interfaces.light import Colour
 
@@ -88,7 +87,6 @@ class Texture:
         check_choice("Texture.filter", self.filter, ("bilinear", "nearest"))
 
 
-@renamed_attributes(with_look="with_appearance")
 @dataclass(frozen=True)
 class Surface:
     """A triangle mesh whose vertices move.

@@ -1,37 +1,23 @@
-"""The plugin system: hooks, a loader that no broken plugin can bring down, and the registry of what is installed.
+"""The plugin system: hooks, a loader that isolates broken plugins, and the registry of what is installed.
 
-A plugin's module needs only ``hookimpl`` and ``Register``. Everyone else asks by name: ``get_model("fem")``,
-``get_integrator("semi_implicit")``, ``get_renderer("softras")``; ``models()`` and its kin say which names there are.
+A plugin's module needs only ``hookimpl`` and ``Register``. Users look things up by name: ``get_model("fem")``,
+``get_integrator("semi_implicit")``, ``get_renderer("softras")``; ``models()`` and the like return the names.
 """
 
-from diffloom.deprecation import renamed_names
 from diffloom.plugins.current import (
-    cameras,
-    contact_laws,
     current_registry,
-    get_camera,
-    get_contact_law,
     get_integrator,
-    get_logger,
-    get_loss,
     get_model,
-    get_optimiser,
     get_renderer,
-    get_segmenter,
     get_term,
-    get_video_reader,
     installed_registry,
     integrators,
-    loggers,
-    losses,
     models,
-    optimisers,
     renderers,
-    segmenters,
     terms,
     use_registry,
-    video_readers,
 )
+from diffloom.plugins.entry import Entry, Origin, import_object
 from diffloom.plugins.errors import (
     BrokenPluginsError,
     FactoryError,
@@ -41,46 +27,48 @@ from diffloom.plugins.errors import (
     UnknownNameError,
 )
 from diffloom.plugins.hookspecs import PLUGIN_API, Availability, Factory, Register, hookimpl
+from diffloom.plugins.kinds import COMMANDS, DIAGNOSTICS, INTEGRATORS, MODELS, RENDERERS, TERMS, Kind
+from diffloom.plugins.loader import core_registry
 from diffloom.plugins.registry import Registry
-
-__getattr__ = renamed_names(__name__, {"survey": "installed_registry"})
+from diffloom.plugins.report import PluginReport, PluginState
+from diffloom.plugins.selection import normalized
 
 __all__ = [
+    "COMMANDS",
+    "DIAGNOSTICS",
+    "INTEGRATORS",
+    "MODELS",
     "PLUGIN_API",
+    "RENDERERS",
+    "TERMS",
     "Availability",
     "BrokenPluginsError",
+    "Entry",
     "Factory",
     "FactoryError",
+    "Kind",
+    "Origin",
     "PluginError",
+    "PluginReport",
+    "PluginState",
     "Register",
     "RegistrationError",
     "Registry",
     "UnavailableError",
     "UnknownNameError",
-    "cameras",
-    "contact_laws",
+    "core_registry",
     "current_registry",
-    "get_camera",
-    "get_contact_law",
     "get_integrator",
-    "get_logger",
-    "get_loss",
     "get_model",
-    "get_optimiser",
     "get_renderer",
-    "get_segmenter",
     "get_term",
-    "get_video_reader",
     "hookimpl",
+    "import_object",
     "installed_registry",
     "integrators",
-    "loggers",
-    "losses",
     "models",
-    "optimisers",
+    "normalized",
     "renderers",
-    "segmenters",
     "terms",
     "use_registry",
-    "video_readers",
 ]

@@ -61,41 +61,6 @@ def terms() -> tuple[str, ...]:
     return current_registry().terms()
 
 
-def contact_laws() -> tuple[str, ...]:
-    """Names of the installed contact laws."""
-    return current_registry().contact_laws()
-
-
-def losses() -> tuple[str, ...]:
-    """Names of the installed losses."""
-    return current_registry().losses()
-
-
-def optimisers() -> tuple[str, ...]:
-    """Names of the installed optimisers."""
-    return current_registry().optimisers()
-
-
-def video_readers() -> tuple[str, ...]:
-    """Names of the installed video readers."""
-    return current_registry().video_readers()
-
-
-def cameras() -> tuple[str, ...]:
-    """Names of the installed kinds of camera."""
-    return current_registry().cameras()
-
-
-def segmenters() -> tuple[str, ...]:
-    """Names of the installed segmenters."""
-    return current_registry().segmenters()
-
-
-def loggers() -> tuple[str, ...]:
-    """Names of the installed loggers."""
-    return current_registry().loggers()
-
-
 def get_model(name: str) -> "Callable[..., Model]":
     """The model class (or factory) of this name."""
     return current_registry().get_model(name)
@@ -114,41 +79,6 @@ def get_renderer(name: str) -> "Callable[..., Renderer]":
 def get_term(name: str) -> Any:
     """The force term of this name."""
     return current_registry().get_term(name)
-
-
-def get_contact_law(name: str) -> Any:
-    """The contact law of this name."""
-    return current_registry().get_contact_law(name)
-
-
-def get_loss(name: str) -> Any:
-    """The loss of this name."""
-    return current_registry().get_loss(name)
-
-
-def get_optimiser(name: str) -> Any:
-    """The optimiser of this name."""
-    return current_registry().get_optimiser(name)
-
-
-def get_video_reader(name: str) -> Any:
-    """The video reader of this name."""
-    return current_registry().get_video_reader(name)
-
-
-def get_camera(name: str) -> Any:
-    """The kind of camera of this name."""
-    return current_registry().get_camera(name)
-
-
-def get_segmenter(name: str) -> Any:
-    """The segmenter of this name."""
-    return current_registry().get_segmenter(name)
-
-
-def get_logger(name: str) -> Any:
-    """The logger of this name."""
-    return current_registry().get_logger(name)
 
 
 @cache

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 
+from diffloom.plugins.catalogue import published_distributions
 from diffloom.plugins.entry import Origin
-from diffloom.plugins.first_party import DISTRIBUTIONS
 from diffloom.plugins.hookspecs import ENTRY_POINT_GROUP
 from diffloom.plugins.selection import normalized
 
@@ -41,4 +41,4 @@ def _candidate(point: EntryPoint) -> Candidate:
 
 def _order(candidate: Candidate) -> tuple[bool, str, str]:
     origin = candidate.origin
-    return normalized(origin.distribution) not in DISTRIBUTIONS, origin.plugin, origin.distribution
+    return normalized(origin.distribution) not in published_distributions(), origin.plugin, origin.distribution

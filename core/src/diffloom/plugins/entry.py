@@ -27,6 +27,7 @@ def import_object(path: str) -> Any:
 
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_TWO_WORDS = re.compile(r"[a-z][a-z0-9_-]*( [a-z][a-z0-9_-]*)?")
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered factory. Making one checks its form and imports nothing. formerly: names it had, served with a
-    warning."""
+    """A registered factory. Constructing one checks its form and imports nothing."""
 
     kind: Kind
     name: str
@@ -52,11 +52,11 @@ class Entry:
     summary: str
     origin: Origin
     available: Availability | None = None
-    formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         what = f"the {self.kind.singular} {self.name!r}"
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+        form = _TWO_WORDS if self.kind.subcommands else _NAME
+        if not isinstance(self.name, str) or not form.fullmatch(self.name):
             raise RegistrationError(
                 f"{what} has a bad name: use lower case letters, digits, '_' and '-', starting with a letter"
             )

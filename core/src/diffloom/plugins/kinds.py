@@ -1,40 +1,74 @@
-"""The kinds of things a plugin can offer, one for each hook."""
+"""Kinds of things that a plugin can register, one hook for each: those of the core, and how a plugin brings its own."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of thing.
+    """One kind of thing that plugins register, such as models.
 
-    plural, singular: its words, as in ``diffloom_register_<plural>`` and in messages. interface: import path of the
-    class that a factory of this kind must derive from, or None when anything callable will do.
+    A plugin brings a kind of its own by returning it from the hook ``diffloom_define_kinds``; every plugin may then
+    implement the hook ``diffloom_register_<plural>``.
+
+    Args:
+        plural: Plural in lower case with ``_`` between words, the end of the hook's name.
+        singular: Singular in lower case, as messages use it.
+        interface: Import path ``"package.module:Class"`` of the class that a factory must derive from; None accepts
+            anything callable.
+        doc: One line on what a plugin registers, shown with the hook.
+        subcommands: True if a name may have two words, the second one inside the group named by the first.
     """
 
     plural: str
     singular: str
     interface: str | None = None
+    doc: str = ""
+    subcommands: bool = False
 
     @property
     def hook(self) -> str:
-        """The hook that offers things of this kind."""
+        """Name of the hook that registers things of this kind."""
         return f"diffloom_register_{self.plural}"
 
+    def get(self, name: str) -> Any:
+        """Import and return the registered factory called ``name``; UnknownNameError lists the names there are."""
+        from diffloom.plugins.current import current_registry
 
-MODELS = Kind("models", "model", "diffloom.interfaces:Model")
-INTEGRATORS = Kind("integrators", "integrator", "diffloom.interfaces:Integrator")
-RENDERERS = Kind("renderers", "renderer", "diffloom.interfaces:Renderer")
-TERMS = Kind("terms", "term", "diffloom.interfaces:ForceTerm")
-CONTACT_LAWS = Kind("contact_laws", "contact law", "diffloom.contact.law:ContactLaw")
-LOSSES = Kind("losses", "loss")
-OPTIMISERS = Kind("optimisers", "optimiser")
-VIDEO_READERS = Kind("video_readers", "video reader")
-CAMERAS = Kind("cameras", "camera")
-SEGMENTERS = Kind("segmenters", "segmenter")
-LOGGERS = Kind("loggers", "logger")
-COMMANDS = Kind("commands", "command")
+        return current_registry().get(self, name)
 
-KINDS = (
-    MODELS, INTEGRATORS, RENDERERS, TERMS, CONTACT_LAWS, LOSSES, OPTIMISERS, VIDEO_READERS, CAMERAS,
-    SEGMENTERS, LOGGERS, COMMANDS,
-)  # fmt: skip
+    def names(self) -> tuple[str, ...]:
+        """Return the registered names of this kind, sorted."""
+        from diffloom.plugins.current import current_registry
+
+        return current_registry().names(self)
+
+
+MODELS = Kind("models", "model", "diffloom.interfaces:Model", "Classes that implement ``diffloom.interfaces.Model``.")
+INTEGRATORS = Kind(
+    "integrators",
+    "integrator",
+    "diffloom.interfaces:Integrator",
+    "Classes that implement ``diffloom.interfaces.Integrator``.",
+)
+RENDERERS = Kind(
+    "renderers", "renderer", "diffloom.interfaces:Renderer", "Classes that implement ``diffloom.interfaces.Renderer``."
+)
+TERMS = Kind(
+    "terms", "term", "diffloom.interfaces:ForceTerm", "Force terms that act on the nodes of any model that they fit."
+)
+COMMANDS = Kind(
+    "commands",
+    "command",
+    None,
+    "Commands of the command line: ``click`` commands or groups. The name ``plugins check`` puts a command into a group.",
+    subcommands=True,
+)
+DIAGNOSTICS = Kind(
+    "diagnostics", "diagnostic", None, "Functions without arguments that return a ``diffloom.cli.doctor.Section``."
+)
+
+KINDS = (MODELS, INTEGRATORS, RENDERERS, TERMS, COMMANDS, DIAGNOSTICS)
+"""The kinds of the core. ``Registry.kinds`` has those of the installed plugins too."""

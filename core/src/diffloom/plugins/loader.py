@@ -6,11 +6,10 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 
-from diffloom.plugins import core_plugin
-from diffloom.plugins.collect import Collected, collect
+from diffloom.plugins import PluginError, RegistrationError, UnavailableError, core_plugin
+from diffloom.plugins.collect import Collected, collect, collect_kinds
 from diffloom.plugins.discovery import Candidate, core_version, discover
 from diffloom.plugins.entry import Origin
-from diffloom.plugins.errors import PluginError, RegistrationError, UnavailableError
 from diffloom.plugins.registry import Registry
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import Selection, normalized
@@ -18,60 +17,94 @@ from diffloom.plugins.selection import Selection, normalized
 CORE = "core"
 
 
+def core_registry() -> Registry:
+    """Return a new registry with what the core itself registers, and nothing else."""
+    registry = Registry()
+    registry.install(core_plugin, CORE, "diffloom-core", core_version())
+    return registry
+
+
 def load_plugins(selection: Selection, candidates: Sequence[Candidate] | None = None) -> Registry:
     """A registry of the core and of every selected plugin that is sound; the others are named on stderr.
 
     candidates: plugins to consider instead of the installed ones.
     """
-    registry = Registry()
-    registry.install(core_plugin, CORE, "diffloom-core", core_version())
+    registry = core_registry()
     found = discover() if candidates is None else candidates
-    for candidate in found:
-        _note(_load(candidate, registry, selection))
+    # All kinds are defined before anything is registered, so the order of plugins does not matter.
+    loads = [_Load(candidate, registry, selection) for candidate in found]
+    for load in loads:
+        load.define_kinds()
+    for load in loads:
+        _note(load.finish())
     for report in _missing(selection, found):
         registry.record(report)
         _note(report)
     return registry
 
 
-def _load(candidate: Candidate, registry: Registry, selection: Selection) -> PluginReport:
-    origin = candidate.origin
-    refusal = selection.refuses(origin.plugin, origin.distribution)
-    if refusal is not None:
-        report = PluginReport(origin, PluginState.DISABLED, refusal)
-    else:
-        report = _attempt(candidate, registry, selection)
-    _trace(selection)(f"{report} ({1e3 * report.seconds:.1f} ms)")
-    if report.state is not PluginState.LOADED:
-        registry.record(report)
-    return report
+class _Load:
+    """Loading of one plugin. Whatever a plugin does wrong, short of an interrupt, becomes the report's reason."""
 
+    def __init__(self, candidate: Candidate, registry: Registry, selection: Selection) -> None:
+        self._candidate, self._registry, self._selection = candidate, registry, selection
+        self._found = Collected()
+        self._seconds = 0.0
+        self._plugin: object = None
+        refusal = selection.refuses(candidate.origin.plugin, candidate.origin.distribution)
+        self._failure = None if refusal is None else (PluginState.DISABLED, refusal)
 
-def _attempt(candidate: Candidate, registry: Registry, selection: Selection) -> PluginReport:
-    """Import, collect, record. Whatever a plugin does wrong, short of an interrupt, ends here."""
-    origin = candidate.origin
-    start = time.perf_counter()
-    found = Collected()
-    try:
-        _refuse_namesake(origin, registry)
-        # What a plugin prints must not end up amid the output of a command.
-        with contextlib.redirect_stdout(sys.stderr):
-            plugin = candidate.load()
-            collect(plugin, origin, _trace(selection), found)
-        seconds = time.perf_counter() - start
-        report = PluginReport(origin, PluginState.LOADED, "", tuple(found.offers), seconds, tuple(found.warnings))
-        registry.record(report)
+    def define_kinds(self) -> None:
+        """Import the plugin and add its kinds to the registry."""
+
+        def define() -> None:
+            origin = self._candidate.origin
+            _refuse_namesake(origin, self._registry)
+            self._plugin = self._candidate.load()
+            self._registry.define_kinds(collect_kinds(self._plugin, origin), origin)
+
+        self._attempt(define)
+
+    def finish(self) -> PluginReport:
+        """Collect what the plugin registers, record it in the registry and return the report."""
+
+        def register() -> None:
+            origin = self._candidate.origin
+            _refuse_namesake(origin, self._registry)
+            collect(self._plugin, origin, self._registry.kinds, _trace(self._selection), self._found)
+            self._registry.record(self._report(PluginState.LOADED))
+
+        self._attempt(register)
+        report = self._report(*(self._failure or (PluginState.LOADED,)))
+        _trace(self._selection)(f"{report} ({1e3 * report.seconds:.1f} ms)")
+        if self._failure is not None:
+            self._registry.record(report)
         return report
-    except KeyboardInterrupt:
-        raise
-    except UnavailableError as error:
-        state, reason = PluginState.UNAVAILABLE, _one_line(str(error))
-    except PluginError as error:
-        state, reason = PluginState.BROKEN, _one_line(str(error))
-    except BaseException as error:  # also SystemExit, and panics of compiled extensions
-        state, reason = PluginState.BROKEN, _one_line(f"{type(error).__name__}: {error}")
-        _trace(selection)(traceback.format_exc())
-    return PluginReport(origin, state, reason, (), time.perf_counter() - start, withheld=tuple(found.offers))
+
+    def _report(self, state: PluginState, reason: str = "") -> PluginReport:
+        offers, warnings = tuple(self._found.offers), tuple(self._found.warnings)
+        if state is PluginState.LOADED:
+            return PluginReport(self._candidate.origin, state, "", offers, self._seconds, warnings)
+        return PluginReport(self._candidate.origin, state, reason, (), self._seconds, withheld=offers)
+
+    def _attempt(self, action: Callable[[], None]) -> None:
+        if self._failure is not None:
+            return
+        start = time.perf_counter()
+        try:
+            # Output of a plugin must not end up amid the output of a command.
+            with contextlib.redirect_stdout(sys.stderr):
+                action()
+        except KeyboardInterrupt:
+            raise
+        except UnavailableError as error:
+            self._failure = PluginState.UNAVAILABLE, _one_line(str(error))
+        except PluginError as error:
+            self._failure = PluginState.BROKEN, _one_line(str(error))
+        except BaseException as error:  # also SystemExit, and panics of compiled extensions
+            self._failure = PluginState.BROKEN, _one_line(f"{type(error).__name__}: {error}")
+            _trace(self._selection)(traceback.format_exc())
+        self._seconds += time.perf_counter() - start
 
 
 def _refuse_namesake(origin: Origin, registry: Registry) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from diffloom.plugins import first_party
+from diffloom.plugins.catalogue import distribution_of, published_names
 from diffloom.plugins.kinds import Kind
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import normalized
@@ -15,7 +15,7 @@ def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins:
     if not isinstance(name, str):
         return f"a {kind.singular} is asked for by its name, not by {name!r}. {listing}"
     absent = [report for report in plugins if report.state not in (PluginState.LOADED, PluginState.MISSING)]
-    distribution = first_party.distribution_of(kind, name)
+    distribution = distribution_of(kind, name)
     if distribution is not None:
         return (
             f"the {kind.singular} {name!r} comes with {distribution}, {_whereabouts(distribution, absent)}. {listing}"
@@ -24,13 +24,11 @@ def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins:
     if owner is not None:
         plugin = f"the plugin {owner.origin.plugin!r} of {owner.origin}"
         return f"the {kind.singular} {name!r} comes with {plugin}, which is {owner.state}: {owner.reason}. {listing}"
-    near = get_close_matches(name.lower(), [*installed, *first_party.names(kind)], n=1)
+    near = get_close_matches(name.lower(), [*installed, *published_names(kind)], n=1)
     if near:
         hint = f" Did you mean {near[0]!r}?"
         if near[0] not in installed:
-            hint += (
-                f" It comes with {first_party.distribution_of(kind, near[0])}, which is not installed or not loaded."
-            )
+            hint += f" It comes with {distribution_of(kind, near[0])}, which is not installed or not loaded."
         return f"there is no {kind.singular} {name!r}.{hint} {listing}"
     broken = "; ".join(str(report) for report in absent if report.faulty)
     lost = f" It may have been in what could not be loaded: {broken}." if broken else ""

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from diffloom.deprecation import warn_renamed
-from diffloom.plugins.collect import collect
+from diffloom.plugins.collect import collect, collect_kinds
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import BrokenPluginsError, RegistrationError, UnknownNameError
-from diffloom.plugins.kinds import (
-    CAMERAS,
-    COMMANDS,
-    CONTACT_LAWS,
-    INTEGRATORS,
-    LOGGERS,
-    LOSSES,
-    MODELS,
-    OPTIMISERS,
-    RENDERERS,
-    SEGMENTERS,
-    TERMS,
-    VIDEO_READERS,
-    Kind,
-)
+from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, KINDS, MODELS, RENDERERS, TERMS, Kind
 from diffloom.plugins.missing import explain_missing
 from diffloom.plugins.report import PluginReport, PluginState
 
@@ -37,11 +22,35 @@ class Registry:
     def __init__(self) -> None:
         self._entries: dict[tuple[Kind, str], Entry] = {}
         self._plugins: list[PluginReport] = []
+        self._definers: dict[Kind, Origin | None] = dict.fromkeys(KINDS)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """All kinds that are defined: those of the core first, then those of plugins."""
+        return tuple(self._definers)
+
+    def definer(self, kind: Kind) -> Origin | None:
+        """Return the plugin that defines a kind; None for those of the core."""
+        return self._definers[kind]
+
+    def kind(self, word: str) -> Kind | None:
+        """Return the kind with this singular or plural, or None where no installed plugin defines it."""
+        return next((kind for kind in self._definers if word in (kind.singular, kind.plural)), None)
+
+    def define_kinds(self, kinds: Sequence[Kind], origin: Origin) -> None:
+        """Add the kinds of a plugin; raises, and adds nothing, when one of their names is taken."""
+        for kind in kinds:
+            for other, definer in self._definers.items():
+                if kind.plural == other.plural or kind.singular == other.singular:
+                    owner = "the core" if definer is None else str(definer)
+                    raise RegistrationError(f"it defines the kind {kind.singular!r}, which {owner} defines already")
+        self._definers.update(dict.fromkeys(kinds, origin))
 
     def install(self, plugin: object, name: str, distribution: str | None = None, version: str = "0") -> None:
         """Add all that a plugin (a module, or an object with hooks as methods) offers, or raise and add nothing."""
         origin = Origin(name, distribution or name, version)
-        found = collect(plugin, origin)
+        self.define_kinds(collect_kinds(plugin, origin), origin)
+        found = collect(plugin, origin, self.kinds)
         self.record(
             PluginReport(origin, PluginState.LOADED, offers=tuple(found.offers), warnings=tuple(found.warnings))
         )
@@ -82,10 +91,6 @@ class Registry:
         try:
             return self._entries[kind, name]
         except (KeyError, TypeError):
-            for entry in self.entries(kind):
-                if name in entry.formerly:
-                    warn_renamed(kind.singular, name, entry.name, depth=5)
-                    return entry
             raise UnknownNameError(explain_missing(kind, name, self.names(kind), self._plugins)) from None
 
     def get(self, kind: Kind, name: str) -> Any:
@@ -108,34 +113,6 @@ class Registry:
         """Names of the installed force terms."""
         return self.names(TERMS)
 
-    def contact_laws(self) -> tuple[str, ...]:
-        """Names of the installed contact laws."""
-        return self.names(CONTACT_LAWS)
-
-    def losses(self) -> tuple[str, ...]:
-        """Names of the installed losses."""
-        return self.names(LOSSES)
-
-    def optimisers(self) -> tuple[str, ...]:
-        """Names of the installed optimisers."""
-        return self.names(OPTIMISERS)
-
-    def video_readers(self) -> tuple[str, ...]:
-        """Names of the installed video readers."""
-        return self.names(VIDEO_READERS)
-
-    def cameras(self) -> tuple[str, ...]:
-        """Names of the installed kinds of camera."""
-        return self.names(CAMERAS)
-
-    def segmenters(self) -> tuple[str, ...]:
-        """Names of the installed segmenters."""
-        return self.names(SEGMENTERS)
-
-    def loggers(self) -> tuple[str, ...]:
-        """Names of the installed loggers."""
-        return self.names(LOGGERS)
-
     def commands(self) -> tuple[str, ...]:
         """Names of the installed commands."""
         return self.names(COMMANDS)
@@ -155,31 +132,3 @@ class Registry:
     def get_term(self, name: str) -> Any:
         """The force term of this name."""
         return self.get(TERMS, name)
-
-    def get_contact_law(self, name: str) -> Any:
-        """The contact law of this name."""
-        return self.get(CONTACT_LAWS, name)
-
-    def get_loss(self, name: str) -> Any:
-        """The loss of this name."""
-        return self.get(LOSSES, name)
-
-    def get_optimiser(self, name: str) -> Any:
-        """The optimiser of this name."""
-        return self.get(OPTIMISERS, name)
-
-    def get_video_reader(self, name: str) -> Any:
-        """The video reader of this name."""
-        return self.get(VIDEO_READERS, name)
-
-    def get_camera(self, name: str) -> Any:
-        """The kind of camera of this name."""
-        return self.get(CAMERAS, name)
-
-    def get_segmenter(self, name: str) -> Any:
-        """The segmenter of this name."""
-        return self.get(SEGMENTERS, name)
-
-    def get_logger(self, name: str) -> Any:
-        """The logger of this name."""
-        return self.get(LOGGERS, name)

@@ -4,7 +4,7 @@
 
 import math
 
-from diffloom.kernels import cos, device, dot3, ld3, maximum, minimum, mul3, sin
+from diffloom_kernels import cos, device, dot3, ld3, maximum, minimum, mul3, sin
 
 
 @device

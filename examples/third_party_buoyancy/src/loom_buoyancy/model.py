@@ -9,7 +9,6 @@ import numpy as np
 import torch
 import trimesh
 
-from diffloom.dynamics import Mechanics, broadcast, particles, springs
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -21,6 +20,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_mechanics import Mechanics, broadcast, particles, springs
 from loom_buoyancy.term import buoyancy, water_specs
 
 

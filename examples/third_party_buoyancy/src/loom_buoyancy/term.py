@@ -9,8 +9,8 @@ from typing import final
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import NodeSet, NodeTerm, broadcast
 from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
+from diffloom_mechanics import NodeSet, NodeTerm, broadcast
 
 _POSITIVE = (0.0, None)
 

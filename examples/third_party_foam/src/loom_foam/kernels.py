@@ -1,6 +1,6 @@
 """Foam: f = k d (1 + h d^2) max(1 - a vn, 0) for the depth d = -c; k[0] = k, k[1] = a, k[2] = h."""
 
-from diffloom.kernels import constant, device, maximum, where
+from diffloom_kernels import constant, device, maximum, where
 
 
 @device

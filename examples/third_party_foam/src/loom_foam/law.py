@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diffloom.contact import ContactLaw, Coulomb, FrictionLaw, HuntCrossley, NormalFunctions
 from diffloom.interfaces import ParamSpec
+from diffloom_mechanics.contact import ContactLaw, Coulomb, FrictionLaw, HuntCrossley, NormalFunctions
 
 _POSITIVE = (0.0, None)
 

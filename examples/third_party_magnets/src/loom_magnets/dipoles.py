@@ -9,8 +9,8 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import NodeSet, TorchTerm, broadcast
 from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
+from diffloom_mechanics import NodeSet, TorchTerm, broadcast
 
 #: mu_0 / (4 pi) [N/A^2].
 MAGNETIC = 1e-7

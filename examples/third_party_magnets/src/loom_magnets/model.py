@@ -9,7 +9,6 @@ import torch
 import trimesh
 from torch import Tensor
 
-from diffloom.dynamics import Mechanics, TorchTerm, broadcast, particles
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -21,6 +20,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_mechanics import Mechanics, TorchTerm, broadcast, particles
 from loom_magnets.dipoles import dipoles
 
 

@@ -2,7 +2,7 @@
 
 # mypy: ignore-errors
 
-from diffloom.kernels import cos, device, sin
+from diffloom_kernels import cos, device, sin
 
 
 @device

@@ -8,7 +8,6 @@ from typing import final
 import torch
 import trimesh
 
-from diffloom.dynamics import Mechanics, broadcast, per_step
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -20,6 +19,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_mechanics import Mechanics, broadcast, per_step
 from loom_pendulum.system import pendulums, swing
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from diffloom.dynamics import NodeSet, NodeTerm
+from diffloom_mechanics import NodeSet, NodeTerm
 
 
 def pendulums(inertia: Tensor) -> NodeSet:

@@ -20,7 +20,7 @@ def sheet(file: Path, frames: int, columns: int, out: Path, settings: tuple[str,
     from PIL import Image
 
     from diffloom.interfaces import NoGradient
-    from diffloom_fitting import build_scene, load_file
+    from diffloom_experiments import build_scene, load_file
 
     scene = build_scene(load_file(file, settings=settings))
     times = torch.linspace(0.0, scene.dt * scene.steps, frames, dtype=torch.float64)

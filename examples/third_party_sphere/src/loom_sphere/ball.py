@@ -9,9 +9,9 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
-from diffloom.contact import Pose, Shape, obstacle, obstacle_specs, refuses_obstacles
-from diffloom.dynamics import NodeSet, NodeTerm
 from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
+from diffloom_mechanics import NodeSet, NodeTerm
+from diffloom_mechanics.contact import Pose, Shape, obstacle, obstacle_specs, refuses_obstacles
 
 
 @final

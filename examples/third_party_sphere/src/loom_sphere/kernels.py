@@ -3,7 +3,7 @@
 size: (nodes, 1), the radius [m] in row i. layout and table, a shape's constants, are not used.
 """
 
-from diffloom.kernels import add3, constant, device, dot3, mul3, sqrt, sub3
+from diffloom_kernels import add3, constant, device, dot3, mul3, sqrt, sub3
 
 
 @device

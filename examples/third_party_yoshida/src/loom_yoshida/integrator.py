@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from diffloom.dynamics import Target, explicit_rollout, moves, refuses_all_but_mechanics
 from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
+from diffloom_mechanics import Target, explicit_rollout, moves, refuses_all_but_mechanics
 
 # Three leapfrog steps of lengths w1, w0, w1 cancel leapfrog's error of third order: 2 w1 + w0 = 1, 2 w1^3 + w0^3 = 0.
 W1 = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))

@@ -8,11 +8,9 @@ from functools import cached_property
 
 from torch import Tensor
 
-from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
-from diffloom.plugins import get_loss
-from diffloom_fitting.accepting import instance, known
-from diffloom_fitting.control.costs import ControlCosts
+from diffloom_fitting.costs import ControlCosts
+from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
@@ -23,15 +21,15 @@ from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trust.assumed import check_assumed
-from diffloom_fitting.uncertainty import Method, check_method
+from diffloom_fitting.trust.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 from diffloom_fitting.unknowns.short_forms import as_unknowns
+from diffloom_fitting.validation import instance, known
 
 #: Objectives of stages that are kept: several starts may be at different stages.
 KEPT_OBJECTIVES = 32
 
 
-@renamed_arguments(held="holdout")
 @dataclass(frozen=True)
 class Experiment:
     """Everything a fit needs.

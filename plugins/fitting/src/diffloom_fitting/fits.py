@@ -14,13 +14,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.plugins import get_loss, get_optimiser
-from diffloom.testing.wide import WideComparison
-from diffloom_fitting.accepting import instance, shown, whole
-from diffloom_fitting.control.outcome import reached
 from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.files.build_target import warn_of_cut
+from diffloom_fitting.goal_outcome import reached
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
+from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss, get_optimiser
 from diffloom_fitting.loop import FitState, Record, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.losses.track import track_distance
@@ -30,15 +27,17 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.starts_together import StartsTogether
 from diffloom_fitting.stopwatch import Lap
-from diffloom_fitting.targets import Target, Targets, read_video
+from diffloom_fitting.targets import Target, Targets
 from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.trust.judge import judge
 from diffloom_fitting.trust.sight import sights
 from diffloom_fitting.trust.time_step import refuse_long_steps
+from diffloom_fitting.trust.uncertainty import Method, Uncertainty, estimate_uncertainty
 from diffloom_fitting.trust.verdict import Verdict, not_judged
-from diffloom_fitting.uncertainty import Method, Uncertainty, estimate_uncertainty
 from diffloom_fitting.unknowns.short_forms import Sought, as_unknowns
+from diffloom_fitting.validation import instance, shown, whole
 from diffloom_fitting.wide_check import check_wide
+from diffloom_testing.wide import WideComparison
 
 resource: ModuleType | None
 try:
@@ -91,13 +90,14 @@ def _shown(experiment: Experiment, progress: bool | None) -> Iterator[Observer |
         return
     from rich.console import Console
 
-    from diffloom_fitting.console import watcher
-
     console = Console(stderr=True)
     if progress is None and not console.is_jupyter:
         yield None
         return
-    with watcher(experiment, console) as shown_by:
+    if "progress" not in DISPLAYS.names():
+        yield None
+        return
+    with DISPLAYS.get("progress")(experiment, console) as shown_by:
         yield shown_by.show
 
 
@@ -106,11 +106,8 @@ def seen_by(scene: Scene, target: object) -> AnyTarget:
     if isinstance(target, Target | Targets):
         return target
     if isinstance(target, str | Path):
-        span = scene.steps * scene.dt - scene.viewpoint.time_offset
-        video = read_video(target, size=scene.size, duration=span, dtype=scene.dtype)
-        if video.goes_on:
-            warn_of_cut(str(target), span)
-        return video
+        read: Target = TARGET_READERS.get("video")(target, scene)
+        return read
     if isinstance(target, Mapping):
         views = {label: seen_by(scene.seen_from(label), one) for label, one in target.items()}
         return as_targets(views)  # type: ignore[arg-type]

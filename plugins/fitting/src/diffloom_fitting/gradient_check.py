@@ -9,9 +9,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from diffloom_fitting.accepting import real, whole
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
+from diffloom_fitting.validation import real, whole
 
 #: A smooth loss is best seen with the first, one that jumps at contacts with the second.
 STEPS = {torch.float64: (1e-5, 1e-8, 1e-6, 1e-7, 1e-3), torch.float32: (3e-2, 1e-2, 3e-3)}

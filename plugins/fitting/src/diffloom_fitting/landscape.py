@@ -17,7 +17,6 @@ from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.many_views import MOST_PLACES
-from diffloom_fitting.run_folder.writing import write_text
 
 Points = Iterable[tuple[int, ...]]
 
@@ -117,19 +116,3 @@ def losses_at(experiment: Experiment, axes: Sequence[Axis], points: Sequence[tup
             here[axis.name] = torch.tensor(axis.values[i], dtype=layout.dtype)
         places.append(layout.encode(here))
     return [seen.value for seen in experiment.objective().values_at(places)]
-
-
-def write_landscape(folder: Path, experiment: Experiment, grid: Grid, level: float | None = None) -> tuple[Path, Path]:
-    """Write landscape.svg and landscape.csv. level: a loss to mark, such as the edge of a profile's 95 % region."""
-    from diffloom_fitting.report.landscape_plot import landscape_plot
-
-    text = io.StringIO()
-    table = csv.writer(text)
-    table.writerow([*(axis.name for axis in grid.axes), "loss"])
-    for index in np.ndindex(grid.losses.shape):
-        place = [repr(float(axis.values[i])) for axis, i in zip(grid.axes, index, strict=True)]
-        table.writerow([*place, repr(float(grid.losses[index]))])
-    write_text(folder / "landscape.csv", text.getvalue())
-    truth = {name: float(value.flatten()[0]) for name, value in experiment.target.truth.items()}
-    write_text(folder / "landscape.svg", landscape_plot(grid, truth, level))
-    return folder / "landscape.svg", folder / "landscape.csv"

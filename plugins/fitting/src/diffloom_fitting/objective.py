@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
 from diffloom.interfaces.errors import nearest
-from diffloom_fitting.control.costs import ControlCosts
+from diffloom_fitting.costs import ControlCosts
 from diffloom_fitting.lockstep import Ask
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.many_views import MOST_PLACES, many_views

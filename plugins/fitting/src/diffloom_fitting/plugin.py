@@ -1,58 +1,53 @@
-"""What diffloom-fitting offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-fitting. Import paths only: nothing heavy is imported before it is used."""
 
-from diffloom.plugins import Register, hookimpl
-from diffloom_fitting import offers
+from diffloom.plugins import Kind, Register, hookimpl
+from diffloom_fitting.kinds import CAMERAS, DISPLAYS, LOSSES, OPTIMISERS, TARGET_READERS
 
-DIFFLOOM_PLUGIN_API = 2
+DIFFLOOM_PLUGIN_API = 3
 
 
 @hookimpl
-def diffloom_register_commands(register: Register) -> None:
-    """Offer the commands of the application."""
-    for name, summary in offers.COMMANDS.items():
-        register(name, f"diffloom_fitting.commands.{name}:{name}".replace("-", "_"), summary=summary)
+def diffloom_define_kinds() -> list[Kind]:
+    """Return the kinds that this plugin defines."""
+    return [CAMERAS, DISPLAYS, LOSSES, OPTIMISERS, TARGET_READERS]
 
 
 @hookimpl
 def diffloom_register_losses(register: Register) -> None:
-    """Offer the losses."""
-    for name, (what, summary) in offers.LOSSES.items():
-        register(name, f"diffloom_fitting.losses:{what}", summary=summary)
+    """Register the losses."""
+    register("mse", "diffloom_fitting.losses:PixelError", summary="Mean squared difference of pixels")
+    register("silhouette", "diffloom_fitting.losses:SilhouetteError", summary="Mean squared difference of outlines")
+    register("iou", "diffloom_fitting.losses:IoU", summary="One minus the overlap of outlines")
+    register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
+    register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
+    register("moments", "diffloom_fitting.losses:Moments", summary="Place and size of the outline, from any distance")
+    register("region", "diffloom_fitting.losses:Region", summary="Another loss on a rectangle of the image")
+    register("centre", "diffloom_fitting.losses:CentreError", summary="Squared distance of the nodes' middle")
+    register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
+    register("track", "diffloom_fitting.losses:TrackError", summary="Difference of centroid and radius in the image")
 
 
 @hookimpl
 def diffloom_register_optimisers(register: Register) -> None:
-    """Offer the optimisers."""
-    for name, (what, summary) in offers.OPTIMISERS.items():
-        formerly = ("hops",) if name == "basin_hopping" else ()
-        register(name, f"diffloom_fitting.optimisers:{what}", summary=summary, formerly=formerly)
-
-
-@hookimpl
-def diffloom_register_video_readers(register: Register) -> None:
-    """Offer the video readers."""
-    register("video", "diffloom_fitting.targets:VideoFile", summary="mp4, gif and whatever else FFmpeg decodes")
-    register("folder", "diffloom_fitting.targets:ImageFolder", summary="A folder of images")
+    """Register the optimisers."""
+    register("adam", "diffloom_fitting.optimisers:Adam", summary="Adam: steps of one size, whatever the gradient's")
+    register("cma", "diffloom_fitting.optimisers:CmaEs", summary="CMA-ES: a search without gradients, for a start")
+    register("gauss_newton", "diffloom_fitting.optimisers:GaussNewton", summary="Gauss-Newton with damped steps")
+    register("basin_hopping", "diffloom_fitting.optimisers:BasinHopping", summary="Basin hopping")
+    register("lbfgs", "diffloom_fitting.optimisers:Lbfgs", summary="L-BFGS, for very many unknowns")
+    register("line_scan", "diffloom_fitting.optimisers:LineScan", summary="Gradient descent, the best of many lengths")
+    register("sgd", "diffloom_fitting.optimisers:Sgd", summary="Gradient descent with momentum")
 
 
 @hookimpl
 def diffloom_register_cameras(register: Register) -> None:
-    """Offer the kinds of camera."""
+    """Register the kinds of camera."""
     register("orbit", "diffloom_fitting.scene:Orbit", summary="Stands around the scene, by distance and angles")
     register("free", "diffloom_fitting.scene:FreeCamera", summary="Stands anywhere, turned in any way")
 
 
 @hookimpl
-def diffloom_register_segmenters(register: Register) -> None:
-    """Offer the segmenters."""
-    for name, (what, summary) in offers.SEGMENTERS.items():
-        register(name, f"diffloom_fitting.segmentation:{what}", summary=summary)
-
-
-@hookimpl
-def diffloom_register_loggers(register: Register) -> None:
-    """Offer the loggers."""
-    register("csv", "diffloom_fitting.loggers.table:CsvTable", summary="A table of all iterations")
-    for name, (what, summary) in offers.LOGGERS.items():
-        needs = f"diffloom_fitting.loggers.logger:needs_{name}"
-        register(name, f"diffloom_fitting.loggers.{name}:{what}", summary=summary, available=needs)
+def diffloom_register_suites(register: Register) -> None:
+    """Register the conformance suites of losses and optimisers."""
+    register("loss", "diffloom_fitting.testing.losses:SUITE", summary="Checks of a loss on small targets")
+    register("optimiser", "diffloom_fitting.testing.optimisers:SUITE", summary="Checks of an optimiser on valleys")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import as_float_tensor, nearest
-from diffloom_fitting.accepting import real
+from diffloom_fitting.validation import real
 
 
 @dataclass(frozen=True)

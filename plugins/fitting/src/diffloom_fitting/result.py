@@ -9,13 +9,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from diffloom.deprecation import renamed_attributes
-from diffloom.testing.wide import WideComparison
-from diffloom_fitting.control.outcome import Reached
+from diffloom_fitting.goal_outcome import Reached
 from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
+from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import Verdict, not_judged
-from diffloom_fitting.uncertainty import Uncertainty
+from diffloom_testing.wide import WideComparison
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,6 @@ def relative_error(found: Tensor, truth: Tensor) -> float:
     return float((found - wanted).abs().mean()) / (size if size > 0.0 else 1.0)
 
 
-@renamed_attributes(held_loss="holdout_loss", held_start="holdout_start_loss")
 @dataclass(frozen=True)
 class Result:
     """The outcome of a fit.
@@ -112,23 +110,23 @@ class Result:
 
     def save(self, folder: str | Path) -> Path:
         """Write result.json and history.jsonl into ``folder``, made if need be; returns it. `load` reads them."""
-        from diffloom_fitting.report.results_file import save_result
+        from diffloom_fitting.result_file import save_result
 
         return save_result(folder, self)
 
     @staticmethod
     def load(folder: str | Path) -> Result:
         """The result of a run, from the folder that ``save`` or `diffloom run` wrote."""
-        from diffloom_fitting.report.results_file import load_result
+        from diffloom_fitting.result_file import load_result
 
         return load_result(folder)
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.notebook.html import result_html
+        from diffloom_fitting.display import html_of
 
-        return result_html(self)
+        return html_of("result", self)
 
     def __str__(self) -> str:
-        from diffloom_fitting.console.tables import plain_table
+        from diffloom_fitting.result_tables import plain_table
 
         return plain_table(self)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diffloom.interfaces import InputError
-from diffloom.plugins import get_loss, get_optimiser
-from diffloom_fitting.accepting import instance, real, whole
+from diffloom_fitting import get_loss, get_optimiser
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.schedules import Schedule, constant
+from diffloom_fitting.validation import instance, real, whole
 
 LOSS = "loss."
 PARAMS = "params."

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from diffloom.testing.wide import WIDTH, WideComparison
 from diffloom_fitting.gradient_check import losses
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
+from diffloom_testing.wide import WIDTH, WideComparison
 
 ADVICE = (
     "the loss changes otherwise than its gradient says: impacts that jump (contact = 'linear') or a chaotic motion. "

@@ -7,7 +7,7 @@ holds torque, wanted position and wanted velocity.
 
 import functools
 
-from diffloom.kernels import constant, device, sqrt, where
+from diffloom_kernels import constant, device, sqrt, where
 from diffloom_physics_articulated.row_kernels import row_reader
 
 STIFFNESS, REST, DAMPING, FRICTION, SLIP, LOWER, UPPER, LIMIT_STIFFNESS, LIMIT_DAMPING, SERVO, SERVO_DAMPING = range(11)

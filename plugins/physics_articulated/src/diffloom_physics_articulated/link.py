@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.contact.body_shapes import Solid
+from diffloom_mechanics.contact.body_shapes import Solid
 
 Vector = NDArray[np.float64]
 Joint = Literal["fixed", "revolute", "prismatic", "ball", "free", "planar", "universal"]

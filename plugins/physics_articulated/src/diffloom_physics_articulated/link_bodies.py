@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import contact_points
-from diffloom.contact.body_shapes import body_shapes
-from diffloom.contact.touching import BodyShapes, TouchingBodies
-from diffloom.dynamics import Motion, NodeSet
-from diffloom.dynamics.carried_bodies import CarriedBodies
-from diffloom.geometry.incidence import take
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
+from diffloom_geometry.incidence import take
+from diffloom_mechanics import Motion, NodeSet
+from diffloom_mechanics.carried_bodies import CarriedBodies
+from diffloom_mechanics.contact import contact_points
+from diffloom_mechanics.contact.body_shapes import body_shapes
+from diffloom_mechanics.contact.touching import BodyShapes, TouchingBodies
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link, PieceBody, Vector
 

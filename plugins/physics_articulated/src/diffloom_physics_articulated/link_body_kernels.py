@@ -11,7 +11,7 @@ a of r is the moment vec(a r*) / 2.
 
 import functools
 
-from diffloom.kernels import add3, cross3, device, matvec33, mul3, quat_conj, quat_mul, quat_vec3, tmatvec33
+from diffloom_kernels import add3, cross3, device, matvec33, mul3, quat_conj, quat_mul, quat_vec3, tmatvec33
 from diffloom_physics_articulated.link_contact_kernels import gather_forces, virtual_motions
 from diffloom_physics_articulated.row_kernels import row_reader
 from diffloom_physics_articulated.spatial_kernels import addpair, addvec, ldpair, ldturn, ldvec, stpair

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import ContactLaw, Pose, Shape, contact_law, contact_rows, unit_normal
-from diffloom.contact.laws import REFERENCE_SPEED, RESTITUTION
-from diffloom.dynamics import NodeTerm, broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.interfaces.errors import nearest
+from diffloom_mechanics import NodeTerm, broadcast
+from diffloom_mechanics.contact import ContactLaw, Pose, Shape, contact_law, contact_rows, unit_normal
+from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION
 from diffloom_physics_articulated.layout import Layout
 from diffloom_physics_articulated.link import Link, Tree
 from diffloom_physics_articulated.link_points import LinkPoints
@@ -47,7 +47,7 @@ class LinkContact:
 
     def ground(self, params: Params) -> NodeTerm:
         """The plane n.x = ground_height."""
-        from diffloom.contact.obstacle_shape_kernels import plane_distance, plane_distance_adjoint
+        from diffloom_mechanics.contact.obstacle_shape_kernels import plane_distance, plane_distance_adjoint
 
         normal = unit_normal(params["ground_normal"])
         blank = np.zeros((self.layout.trees, 1))

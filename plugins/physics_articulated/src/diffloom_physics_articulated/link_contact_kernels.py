@@ -15,10 +15,10 @@ obstacle (contact.obstacle_kernels). ``k_n`` and ``k_t`` (trees, links, paramete
 
 import functools
 
-from diffloom.contact.kernels import contact
-from diffloom.contact.obstacle_kernels import posed_shape
-from diffloom.contact.turning_kernels import turning_friction
-from diffloom.kernels import add3, cross3, device, dot3, matvec33, mul3, sub3, tmatvec33
+from diffloom_kernels import add3, cross3, device, dot3, matvec33, mul3, sub3, tmatvec33
+from diffloom_mechanics.contact.kernels import contact
+from diffloom_mechanics.contact.obstacle_kernels import posed_shape
+from diffloom_mechanics.contact.turning_kernels import turning_friction
 from diffloom_physics_articulated.row_kernels import row_reader
 from diffloom_physics_articulated.spatial_kernels import addpair, ldpair, ldturn, ldvec, product, stpair
 from diffloom_physics_articulated.tree_adjoint_kernels import joint_adjoint, pose_adjoint

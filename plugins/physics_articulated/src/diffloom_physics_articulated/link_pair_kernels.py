@@ -6,8 +6,8 @@ the contact for itself, as in body_pair_kernels.
 
 import functools
 
-from diffloom.contact.body_pair_kernels import pair_points
-from diffloom.kernels import device, dot3, ld3, quat_matrix_vjp, sub3
+from diffloom_kernels import device, dot3, ld3, quat_matrix_vjp, sub3
+from diffloom_mechanics.contact.body_pair_kernels import pair_points
 
 
 @device

@@ -10,10 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import contact_law
-from diffloom.contact.touching import TouchingLinks
-from diffloom.dynamics import Mechanics, NodeSet, Term, broadcast, per_step
-from diffloom.dynamics.carried_bodies import Carries
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -25,6 +21,10 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_mechanics import Mechanics, NodeSet, Term, broadcast, per_step
+from diffloom_mechanics.carried_bodies import Carries
+from diffloom_mechanics.contact import contact_law
+from diffloom_mechanics.contact.touching import TouchingLinks
 from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of

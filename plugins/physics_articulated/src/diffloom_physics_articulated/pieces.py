@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from diffloom.contact.body_shapes import Solid
-from diffloom.contact.touching import KINDS
 from diffloom.interfaces import InputError
+from diffloom_mechanics.contact.body_shapes import Solid
+from diffloom_mechanics.contact.touching import KINDS
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
 from diffloom_physics_articulated.touch import touching_points

@@ -1,6 +1,6 @@
 """Turns inside kernels: the quaternion of a rotation vector, and its transpose."""
 
-from diffloom.kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
+from diffloom_kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
 
 
 @device

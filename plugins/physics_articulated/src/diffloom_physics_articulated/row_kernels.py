@@ -2,7 +2,7 @@
 
 import functools
 
-from diffloom.kernels import device
+from diffloom_kernels import device
 
 
 @functools.cache

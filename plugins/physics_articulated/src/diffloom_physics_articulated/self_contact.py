@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diffloom.contact import ContactLaw, contact_rows
-from diffloom.contact.point_clusters import offsets
-from diffloom.contact.touching import TouchingBodies
-from diffloom.dynamics import NodeSet, NodeTerm
-from diffloom.dynamics.carried_bodies import carried_term
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom_mechanics import NodeSet, NodeTerm
+from diffloom_mechanics.carried_bodies import carried_term
+from diffloom_mechanics.contact import ContactLaw, contact_rows
+from diffloom_mechanics.contact.point_clusters import offsets
+from diffloom_mechanics.contact.touching import TouchingBodies
 from diffloom_physics_articulated.layout import Index
 from diffloom_physics_articulated.link import Link, Tree
 

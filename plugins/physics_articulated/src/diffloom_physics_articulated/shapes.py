@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.geometry.closed_mesh import read_closed_mesh
-from diffloom.geometry.volume_integrals import Solid, solid
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_choice
+from diffloom_geometry.closed_mesh import read_closed_mesh
+from diffloom_geometry.volume_integrals import Solid, solid
 
 
 @dataclass(frozen=True)

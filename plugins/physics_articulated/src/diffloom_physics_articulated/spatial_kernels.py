@@ -4,7 +4,7 @@ A motion is an angular velocity w and the velocity v of the body's point that is
 and a force f. Rigid-body inertias are ten numbers: mass, first moment (3), second moments about O (xx yy zz xy xz yz).
 """
 
-from diffloom.kernels import add3, cross3, device, dot3, matmul33, mul3, sub3
+from diffloom_kernels import add3, cross3, device, dot3, matmul33, mul3, sub3
 
 
 @device

@@ -8,17 +8,7 @@ gives a wrench too, the cotangent of an infinitesimal motion of the link; a join
 so its cotangent is S.(sum of their wrenches). O plays no part: the result does not depend on it.
 """
 
-from diffloom.kernels import (
-    add3,
-    device,
-    mul3,
-    neg3,
-    quat_conj,
-    quat_mul,
-    quat_rotate,
-    sub3,
-    tmatvec33,
-)
+from diffloom_kernels import add3, device, mul3, neg3, quat_conj, quat_mul, quat_rotate, sub3, tmatvec33
 from diffloom_physics_articulated.spatial_kernels import (
     addpair,
     addvec,

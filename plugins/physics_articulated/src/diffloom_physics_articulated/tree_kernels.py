@@ -9,7 +9,7 @@ of joint, place of its first coordinate and velocity, axis (3). ``frame``: posit
 parent's axes (7). ``inertia``: mass, first moment and second moments about the link's origin in its axes (10).
 """
 
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     cos,
     cross3,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import Motion, NodeSet, NodeTerm
+from diffloom_mechanics import Motion, NodeSet, NodeTerm
 from diffloom_physics_articulated.layout import Layout
 
 

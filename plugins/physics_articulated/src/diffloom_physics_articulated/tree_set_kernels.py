@@ -7,7 +7,7 @@ quaternions (1, 0, 0, 0) and by zeros, which stay what they are.
 
 import functools
 
-from diffloom.kernels import device, quat_mul, quat_mul_vjp, quat_normalize, quat_normalize_vjp
+from diffloom_kernels import device, quat_mul, quat_mul_vjp, quat_normalize, quat_normalize_vjp
 from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_vjp
 from diffloom_physics_articulated.row_kernels import picker, row_reader, row_writer
 from diffloom_physics_articulated.tree_adjoint_kernels import accelerations_adjoint

@@ -6,7 +6,7 @@ and c_l [kg/m^3] are half the density of air times the usual coefficients. The f
 corner takes a third.
 """
 
-from diffloom.kernels import absolute, constant, device, dot3, fma, fma3, mul3, sqrt, where
+from diffloom_kernels import absolute, constant, device, dot3, fma, fma3, mul3, sqrt, where
 
 
 @device

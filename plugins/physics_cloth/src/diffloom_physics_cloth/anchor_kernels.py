@@ -1,6 +1,6 @@
 """Springs of no length that tie single vertices to points in space."""
 
-from diffloom.kernels import add_to3, device, dot3, ld3, mul3, store_corners, sub3
+from diffloom_kernels import add_to3, device, dot3, ld3, mul3, store_corners, sub3
 
 
 @device

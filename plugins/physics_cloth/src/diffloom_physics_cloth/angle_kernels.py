@@ -1,6 +1,6 @@
 """The angle of a point, free of branches, so that all lanes compute at once where a library call would take turns."""
 
-from diffloom.kernels import absolute, constant, device, fma, maximum, minimum, where
+from diffloom_kernels import absolute, constant, device, fma, maximum, minimum, where
 
 
 @device

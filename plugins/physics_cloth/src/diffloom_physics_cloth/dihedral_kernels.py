@@ -9,7 +9,7 @@ lie behind the front. Its derivatives, with p = a.e/|e|^2, q = b.e/|e|^2, alpha 
 are finite at every angle, flat ones included.
 """
 
-from diffloom.kernels import add3, constant, cross3, device, dot3, fma, fma3, mul3, neg3, sqrt, where
+from diffloom_kernels import add3, constant, cross3, device, dot3, fma, fma3, mul3, neg3, sqrt, where
 from diffloom_physics_cloth.angle_kernels import angle
 
 

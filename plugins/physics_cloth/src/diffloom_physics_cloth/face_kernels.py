@@ -1,6 +1,6 @@
 """Triangles of a thin shell as elements: in-plane elasticity, with or without air."""
 
-from diffloom.kernels import add3, cross3, device, fma3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_kernels import add3, cross3, device, fma3, ld3, mul3, neg3, store_corners, sub3
 from diffloom_physics_cloth.air_kernels import air_force, air_force_adjoint
 from diffloom_physics_cloth.metric_kernels import (
     add_products_gradient,

@@ -5,7 +5,7 @@ the energy k/2 (phi - phi0 + activation)^2. Hinges without damping, c = 0, have 
 velocities, which is a third of what there is to load.
 """
 
-from diffloom.kernels import add3, device, fma, fma3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_kernels import add3, device, fma, fma3, ld3, mul3, neg3, store_corners, sub3
 from diffloom_physics_cloth.dihedral_kernels import curvature, hinge, slope, slope_adjoint
 
 

@@ -5,7 +5,7 @@ unit normal of the plane and J = m.(Fu x Fv) the signed ratio of areas, so that 
 division by J, which passes through zero when a triangle turns inside out.
 """
 
-from diffloom.kernels import add3, constant, cross3, device, dot3, mul3
+from diffloom_kernels import add3, constant, cross3, device, dot3, mul3
 
 
 @device

@@ -6,7 +6,7 @@ A = [a1, a2] B for the upper triangular B = [[b0, b1], [0, b2]], the inverse of 
 what is left of a triangle is a handful of scalars.
 """
 
-from diffloom.kernels import device, dot3, fma, fma3, mul3
+from diffloom_kernels import device, dot3, fma, fma3, mul3
 
 
 @device

@@ -10,10 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import contact_law, ground
-from diffloom.contact.touching import TouchingSkin
-from diffloom.dynamics import Mechanics, Term, broadcast, expanded, frozen, particles, springs
-from diffloom.geometry.incidence import Indices, take
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -28,6 +24,10 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
+from diffloom_geometry.incidence import Indices, take
+from diffloom_mechanics import Mechanics, Term, broadcast, expanded, frozen, particles, springs
+from diffloom_mechanics.contact import contact_law, ground
+from diffloom_mechanics.contact.touching import TouchingSkin
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
 from diffloom_physics_cloth.plane import plane_normal

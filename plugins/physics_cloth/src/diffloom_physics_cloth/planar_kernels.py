@@ -4,7 +4,7 @@ As the faces of a shell, but with the plane's own normal m: J = m.(Fu x Fv) is t
 inside out, and the elastic force drives it back, where a shell could not tell its front from its back.
 """
 
-from diffloom.kernels import add3, cross3, device, dot3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_kernels import add3, cross3, device, dot3, ld3, mul3, neg3, store_corners, sub3
 from diffloom_physics_cloth.face_kernels import corners
 from diffloom_physics_cloth.membrane_kernels import deformation, membrane_stress, membrane_stress_adjoint
 

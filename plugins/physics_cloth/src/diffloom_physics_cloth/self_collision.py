@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import ContactLaw
-from diffloom.contact.corner_rows import corner_slots, power_of_two
-from diffloom.dynamics import NodeTerm, Stage, broadcast
-from diffloom.geometry.incidence import Indices
 from diffloom.interfaces.errors import InputError
+from diffloom_geometry.incidence import Indices
+from diffloom_mechanics import NodeTerm, Stage, broadcast
+from diffloom_mechanics.contact import ContactLaw
+from diffloom_mechanics.contact.corner_rows import corner_slots, power_of_two
 
 
 def self_collision_term(

@@ -6,9 +6,9 @@ cell_kernels.
 
 import functools
 
-from diffloom.contact.cell_kernels import face_centres, sort_into_cells
-from diffloom.contact.skin_kernels import gathered_cotangents, gathered_pushes, skin_contact
-from diffloom.kernels import device
+from diffloom_kernels import device
+from diffloom_mechanics.contact.cell_kernels import face_centres, sort_into_cells
+from diffloom_mechanics.contact.skin_kernels import gathered_cotangents, gathered_pushes, skin_contact
 
 
 @device
@@ -31,7 +31,7 @@ def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, 
 @functools.cache
 def self_contact(normal_law, friction_law):
     """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions, or None for no
-    friction (see diffloom.contact.law)."""
+    friction (see diffloom_mechanics.contact.law)."""
     corners, vertex, corners_adjoint, vertex_adjoint = skin_contact(normal_law, not_a_corner, friction_law)
 
     @device

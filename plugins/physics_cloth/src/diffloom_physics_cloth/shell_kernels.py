@@ -14,7 +14,7 @@ The moduli come multiplied by the triangle's rest area, so S is too.
 
 from math import inf
 
-from diffloom.kernels import constant, cross3, device, dot3, fma, sqrt, where
+from diffloom_kernels import constant, cross3, device, dot3, fma, sqrt, where
 
 
 @device

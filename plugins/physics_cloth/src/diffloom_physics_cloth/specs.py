@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diffloom.contact import ContactLaw, contact_specs
 from diffloom.interfaces import ParamSpec
+from diffloom_mechanics.contact import ContactLaw, contact_specs
 
 NOT_NEGATIVE = (0.0, None)
 

@@ -8,8 +8,8 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from diffloom.geometry.incidence import Indices, assemble
 from diffloom.interfaces import InputError
+from diffloom_geometry.incidence import Indices, assemble
 
 #: Least ratio of areas by which a stress is divided: a face that is crushed to a line has no finite one.
 LEAST = 1e-6

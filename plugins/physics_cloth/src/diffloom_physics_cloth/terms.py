@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, expanded
 from diffloom.transforms import concrete, needs_gradient
+from diffloom_mechanics import ElementTerm, expanded
 
 Elements = NDArray[np.integer[Any]]
 
@@ -40,7 +40,7 @@ class Air:
 
 def joined(elements: Elements) -> NDArray[np.int32]:
     """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model may
-    give one that is known from rollout to rollout (see ``diffloom.dynamics.frozen``)."""
+    give one that is known from rollout to rollout (see ``diffloom_mechanics.frozen``)."""
     return np.ascontiguousarray(elements, dtype=np.int32)
 
 

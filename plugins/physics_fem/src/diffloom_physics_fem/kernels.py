@@ -16,7 +16,7 @@ only the *metric* K = V B B^T (symmetric: 00 01 02 11 12 22, in m) and w = 1/det
     H = T (c I + 6 k w M K) + l C,   forces -H on corners 1 to 3 and the sum of its columns on corner 0.
 """
 
-from diffloom.kernels import add3, cross3, device, dot3, dot33, fma, fma3, ld3, mul3, neg3, store_corners, sub3
+from diffloom_kernels import add3, cross3, device, dot3, dot33, fma, fma3, ld3, mul3, neg3, store_corners, sub3
 
 
 @device

@@ -10,13 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import contact_law, unit_normal
-from diffloom.contact import ground as ground_contact
-from diffloom.contact.touching import TouchingSkin
-from diffloom.dynamics import Mechanics, broadcast, expanded, frozen, particles
-from diffloom.geometry.incidence import assemble
-from diffloom.geometry.tet_surface import extract_surface
-from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -31,6 +24,13 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
+from diffloom_geometry.incidence import assemble
+from diffloom_geometry.tet_surface import extract_surface
+from diffloom_geometry.tetmesh import TetMesh
+from diffloom_mechanics import Mechanics, broadcast, expanded, frozen, particles
+from diffloom_mechanics.contact import contact_law, unit_normal
+from diffloom_mechanics.contact import ground as ground_contact
+from diffloom_mechanics.contact.touching import TouchingSkin
 from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
 from diffloom_physics_fem.materials import neo_hookean_moduli
 from diffloom_physics_fem.motion import moving, placed

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_choice, nearest
+from diffloom_geometry.tetmesh import TetMesh
 
 Mask = NDArray[np.bool_]
 

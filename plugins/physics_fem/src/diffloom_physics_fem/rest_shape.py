@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.geometry.incidence import take
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete
+from diffloom_geometry.incidence import take
 
 
 @dataclass(frozen=True)

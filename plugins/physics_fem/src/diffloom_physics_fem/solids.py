@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffloom.geometry.tet_ball import ball
-from diffloom.geometry.tet_checks import check_tetmesh
-from diffloom.geometry.tet_files import read_solid
-from diffloom.geometry.tet_gear import gear
-from diffloom.geometry.tet_shapes import beam, box
-from diffloom.geometry.tetmesh import TetMesh
 from diffloom.interfaces import InputError
 from diffloom.interfaces.setting_types import check_arguments
+from diffloom_geometry.tet_ball import ball
+from diffloom_geometry.tet_checks import check_tetmesh
+from diffloom_geometry.tet_files import read_solid
+from diffloom_geometry.tet_gear import gear
+from diffloom_geometry.tet_shapes import beam, box
+from diffloom_geometry.tetmesh import TetMesh
 
 _LOG = logging.getLogger(__name__)
 _ARGUMENTS = {

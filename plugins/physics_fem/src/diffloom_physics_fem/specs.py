@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from diffloom.contact import ContactLaw, contact_specs
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.interfaces.errors import check_choice
+from diffloom_mechanics.contact import ContactLaw, contact_specs
 
 _POSITIVE = (0.0, None)
 _TETS, _PARTICLES, _POINTS = ("tets",), ("particles",), ("particles", 3)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, expanded
 from diffloom.transforms import mapped, needs_gradient
+from diffloom_mechanics import ElementTerm, expanded
 from diffloom_physics_fem.rest_shape import RestShape
 
 

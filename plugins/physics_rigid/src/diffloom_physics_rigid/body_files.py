@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.contact import ContactLaw
-from diffloom.deprecation import warn_renamed
-from diffloom.geometry.closed_mesh import check_closed, read_closed_mesh
-from diffloom.geometry.volume_integrals import Solid
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom_geometry.closed_mesh import check_closed, read_closed_mesh
+from diffloom_geometry.volume_integrals import Solid
+from diffloom_mechanics.contact import ContactLaw
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
 from diffloom_physics_rigid.touch import (
@@ -60,7 +59,6 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
     what = f"bodies[{number}]" + (f" {table['name']!r}" if "name" in table else "")
     if not isinstance(table, Mapping):
         raise InputError(f"{what}: got {table!r}; expected a table such as {{shape = 'box', size = [1, 1, 1]}}")
-    table = _with_present_names(what, table)
     try:
         keys = start_keys(table, law)
         shape = read_shape(table, keys).scaled(read_scale(table.get("scale", 1.0)))
@@ -92,13 +90,6 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
         colour=None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2])),
         start={**start, **start_mass(start, body)},
     )
-
-
-def _with_present_names(what: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "spin" not in table:
-        return table
-    warn_renamed(what, "spin", "angular_velocity", depth=5)
-    return {"angular_velocity" if key == "spin" else key: value for key, value in table.items()}
 
 
 def start_keys(table: Mapping[str, Any], law: ContactLaw) -> dict[str, int]:

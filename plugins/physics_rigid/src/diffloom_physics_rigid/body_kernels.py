@@ -7,7 +7,7 @@ a_k = h^(k+1) times the k-th time derivative of O:
 The momentum in the world does not change in the turn, whatever s is: no step length makes a spin grow.
 """
 
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     add33,
     anyl,

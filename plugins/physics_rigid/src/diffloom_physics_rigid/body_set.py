@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import ContactPoints
-from diffloom.dynamics import Motion, NodeSet, broadcast
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_real
 from diffloom.transforms import concrete
+from diffloom_mechanics import Motion, NodeSet, broadcast
+from diffloom_mechanics.contact import ContactPoints
 
 ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Places of the six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz."""

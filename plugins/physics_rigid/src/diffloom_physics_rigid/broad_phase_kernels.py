@@ -1,6 +1,6 @@
 """Which bodies may touch: sorted along x, then by the balls around them."""
 
-from diffloom.kernels import device, dot3, ld3, sub3
+from diffloom_kernels import device, dot3, ld3, sub3
 
 
 @device

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import ContactLaw, unit_normal
-from diffloom.contact.laws import REFERENCE_SPEED, RESTITUTION
-from diffloom.geometry.triangle_checks import Points
 from diffloom.interfaces import State
+from diffloom_geometry.triangle_checks import Points
+from diffloom_mechanics.contact import ContactLaw, unit_normal
+from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION
 
 Matrix = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import ContactLaw, contact_rows, unit_normal
-from diffloom.contact.point_clusters import ContactPoints
-from diffloom.dynamics import NodeTerm, broadcast
 from diffloom.transforms import concrete
+from diffloom_mechanics import NodeTerm, broadcast
+from diffloom_mechanics.contact import ContactLaw, contact_rows, unit_normal
+from diffloom_mechanics.contact.point_clusters import ContactPoints
 
 
 def body_ground(

@@ -8,9 +8,7 @@ point that one of them touches with together; for the others it counts nothing.
 
 import functools
 
-from diffloom.contact.kernels import WHERE, contact
-from diffloom.contact.turning_kernels import turning_friction
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     add33,
     anyl,
@@ -31,11 +29,13 @@ from diffloom.kernels import (
     where,
     where3,
 )
+from diffloom_mechanics.contact.kernels import WHERE, contact
+from diffloom_mechanics.contact.turning_kernels import turning_friction
 
 
 @functools.cache
 def body_ground_contact(normal_law, friction_law):
-    """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
+    """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
     where_normal, where_friction = WHERE[normal_law.width], WHERE[friction_law.width]

@@ -13,9 +13,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import contact_law, contact_points
-from diffloom.contact.touching import BodyShapes, TouchingBodies
-from diffloom.dynamics import Mechanics, NodeTerm, Term, broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -29,6 +26,9 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.transforms import concrete
+from diffloom_mechanics import Mechanics, NodeTerm, Term, broadcast
+from diffloom_mechanics.contact import contact_law, contact_points
+from diffloom_mechanics.contact.touching import BodyShapes, TouchingBodies
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.body_set import six, symmetric

@@ -2,14 +2,14 @@
 
 import functools
 
-from diffloom.contact.body_pair_kernels import pair_points
-from diffloom.kernels import device, quat_matrix_vjp
+from diffloom_kernels import device, quat_matrix_vjp
+from diffloom_mechanics.contact.body_pair_kernels import pair_points
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
 
 
 @functools.cache
 def pair_contact(normal_law, friction_law):
-    """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom.contact.law)."""
+    """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law)."""
     points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
 
     @device

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import ContactLaw, contact_rows
-from diffloom.contact.body_shapes import Solid, body_shapes
-from diffloom.contact.point_clusters import ContactPoints
-from diffloom.contact.touching import BodyShapes
-from diffloom.dynamics import NodeTerm, Stage, broadcast
+from diffloom_mechanics import NodeTerm, Stage, broadcast
+from diffloom_mechanics.contact import ContactLaw, contact_rows
+from diffloom_mechanics.contact.body_shapes import Solid, body_shapes
+from diffloom_mechanics.contact.point_clusters import ContactPoints
+from diffloom_mechanics.contact.touching import BodyShapes
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import ContactLaw
 from diffloom.interfaces import ParamSpec
+from diffloom_mechanics.contact import ContactLaw
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import default_contact, sides_of
 from diffloom_physics_rigid.pushes import BodyPush
@@ -43,7 +43,7 @@ def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
                   "length", ("bodies", 4)),
         ParamSpec("velocity", rows("velocity", zero), "m/s", "velocity of the centre at the start", ("bodies", 3)),
         ParamSpec("angular_velocity", rows("angular_velocity", zero), "rad/s", "at the start, about world axes",
-                  ("bodies", 3), formerly=("spin",)),
+                  ("bodies", 3)),
         ParamSpec("mass", masses, "kg", "mass; the inertia follows it unless given", ("bodies",), POSITIVE),
         ParamSpec("density", None, "kg/m^3", "instead of mass: density x volume", ("bodies",), POSITIVE),
         ParamSpec("inertia", inertia, "kg m^2", "instead of the inertia that follows from mass and shape: xx, yy, zz, "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diffloom.dynamics.programs import sampled
-from diffloom.kernels import Program
+from diffloom_kernels import Program
+from diffloom_mechanics.programs import sampled
 
 from .model import RigidModel
 

@@ -1,7 +1,6 @@
 """External forces on points of bodies in windows of time."""
 
-from diffloom.dynamics.push_kernels import window_share
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     add33,
     beside,
@@ -17,6 +16,7 @@ from diffloom.kernels import (
     st3,
     tmatvec33,
 )
+from diffloom_mechanics.push_kernels import window_share
 
 
 @device

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact.point_clusters import offsets
-from diffloom.dynamics import NodeTerm
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
+from diffloom_mechanics import NodeTerm
+from diffloom_mechanics.contact.point_clusters import offsets
 from diffloom_physics_rigid.body import Body, Vector
 
 KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")

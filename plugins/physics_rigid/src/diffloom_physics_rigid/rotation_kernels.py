@@ -1,6 +1,6 @@
 """Rotations inside kernels: the exponential map and symmetric 3x3 matrices."""
 
-from diffloom.kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
+from diffloom_kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
 
 
 @device

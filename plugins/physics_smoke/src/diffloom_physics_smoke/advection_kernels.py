@@ -8,7 +8,7 @@ a row is the first of the same row: in a periodic domain by wrapping, between wa
 
 from __future__ import annotations
 
-from diffloom.kernels import device, floor
+from diffloom_kernels import device, floor
 
 
 @device

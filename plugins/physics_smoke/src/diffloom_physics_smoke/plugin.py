@@ -2,7 +2,7 @@
 
 from diffloom.plugins import Register, hookimpl
 
-DIFFLOOM_PLUGIN_API = 2
+DIFFLOOM_PLUGIN_API = 3
 
 
 @hookimpl

@@ -6,7 +6,7 @@ G = -D^T the projection P is symmetric, so it is its own adjoint.
 
 from __future__ import annotations
 
-from diffloom.kernels import device, fma, launch
+from diffloom_kernels import device, fma, launch
 
 from .advection_kernels import after, before, is_open
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom.kernels import Program
+from diffloom_kernels import Program
 
 from .pressure_kernels import project
 from .step_kernels import step_backward, step_forward

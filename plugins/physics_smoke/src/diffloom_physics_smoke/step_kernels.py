@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import device, launch
+from diffloom_kernels import device, launch
 
 from .advection_kernels import (
     after,

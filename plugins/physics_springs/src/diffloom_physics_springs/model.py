@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from diffloom.contact import contact_law, contact_specs, ground
-from diffloom.dynamics import Mechanics, Term, applied, broadcast, frozen, particles, per_step, springs
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -21,6 +19,8 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom_mechanics import Mechanics, Term, applied, broadcast, frozen, particles, per_step, springs
+from diffloom_mechanics.contact import contact_law, contact_specs, ground
 from diffloom_physics_springs.balls import balls
 
 

@@ -6,7 +6,7 @@ and how fast, and what a force there does to the node. Elements have one corner 
 
 import functools
 
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     cross3,
     device,

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, broadcast, per_step
-from diffloom.dynamics.carried_bodies import Carries
-from diffloom.dynamics.carried_elements import carried_elements
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.namespaces import check_name
+from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, broadcast, per_step
+from diffloom_mechanics.carried_bodies import Carries
+from diffloom_mechanics.carried_elements import carried_elements
 from diffloom_physics_world.bodies import Body
 from diffloom_physics_world.contacts import is_particles, is_rigid
 

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
 from diffloom.interfaces import Control, InputError, Model, Params, Surface, Trajectory
 from diffloom.namespaces import below, check_name
 from diffloom.plugins import get_model
+from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
 from diffloom_physics_world.appearance import BodyAppearance, read_appearance
 
 #: The parameter of a world that every body with one of this name takes.

@@ -12,11 +12,7 @@ thickness: how far before the triangles each body touches. pushes and slots are 
 
 import functools
 
-from diffloom.contact.carried_kernels import handed_on
-from diffloom.contact.kernels import ADD, LOAD
-from diffloom.contact.skin_kernels import gathered_cotangents, gathered_pushes, near
-from diffloom.contact.sliding_kernels import meet, meet_adjoint, sliding
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     add33,
     cross3,
@@ -35,6 +31,10 @@ from diffloom.kernels import (
     st3,
     sub3,
 )
+from diffloom_mechanics.contact.carried_kernels import handed_on
+from diffloom_mechanics.contact.kernels import ADD, LOAD
+from diffloom_mechanics.contact.skin_kernels import gathered_cotangents, gathered_pushes, near
+from diffloom_mechanics.contact.sliding_kernels import meet, meet_adjoint, sliding
 
 
 @device
@@ -70,7 +70,7 @@ def cluster_near(f, b, c, R, balls, bodies, points, thickness):
 @functools.cache
 def body_triangle(normal_law, friction_law):
     """Stages and forces on particles and on bodies, and their adjoints, under a NormalFunctions and a
-    FrictionFunctions (see diffloom.contact.law)."""
+    FrictionFunctions (see diffloom_mechanics.contact.law)."""
     force_on, force_adjoint = sliding(normal_law, friction_law)
     load, add = LOAD[normal_law.width], ADD[normal_law.width]
     load_friction, add_friction = LOAD[friction_law.width], ADD[friction_law.width]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from diffloom.contact import ContactLaw
-from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
-from diffloom.dynamics import Clock, Mechanics, NodeSet
 from diffloom.interfaces import Params, State
+from diffloom_mechanics import Clock, Mechanics, NodeSet
+from diffloom_mechanics.contact import ContactLaw
+from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.contact_terms import edge_length
 from diffloom_physics_world.contacts import Contact, can_touch, is_particles, is_rigid, touching_nodes
 

@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.contact import ContactLaw, contact_rows
-from diffloom.contact.corner_rows import corner_slots, power_of_two
-from diffloom.contact.touching import TouchingBodies, TouchingSkin
-from diffloom.dynamics import NodeSet, NodeTerm, Stage
-from diffloom.dynamics.carried_bodies import carried_term
-from diffloom.dynamics.node_sets import Named
-from diffloom.geometry.incidence import take
+from diffloom_geometry.incidence import take
+from diffloom_mechanics import NodeSet, NodeTerm, Stage
+from diffloom_mechanics.carried_bodies import carried_term
+from diffloom_mechanics.contact import ContactLaw, contact_rows
+from diffloom_mechanics.contact.corner_rows import corner_slots, power_of_two
+from diffloom_mechanics.contact.touching import TouchingBodies, TouchingSkin
+from diffloom_mechanics.node_sets import Named
 from diffloom_physics_world.contacts import has_skin, is_particles
 
 

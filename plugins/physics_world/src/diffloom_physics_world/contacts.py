@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact import ContactLaw, contact_law, contact_values
-from diffloom.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
-from diffloom.dynamics import NodeSet, broadcast
-from diffloom.geometry.incidence import assemble
 from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
 from diffloom.namespaces import check_name
 from diffloom.transforms import concrete
+from diffloom_geometry.incidence import assemble
+from diffloom_mechanics import NodeSet, broadcast
+from diffloom_mechanics.contact import ContactLaw, contact_law, contact_values
+from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.bodies import Body
 
 _SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")

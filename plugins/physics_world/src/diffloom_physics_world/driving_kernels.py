@@ -2,7 +2,7 @@
 
 import functools
 
-from diffloom.kernels import add3, device, dot3, minimum, mul3, neg3, sub3
+from diffloom_kernels import add3, device, dot3, minimum, mul3, neg3, sub3
 from diffloom_physics_world.attachment_kernels import ENDS, place_at
 
 

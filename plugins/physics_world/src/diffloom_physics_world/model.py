@@ -10,8 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.contact.touching import TouchingSkin
-from diffloom.dynamics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom.interfaces import (
     Control,
     InputError,
@@ -27,6 +25,8 @@ from diffloom.interfaces import (
 )
 from diffloom.interfaces.params import check_names, make_params
 from diffloom.namespaces import below, spec_under
+from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
+from diffloom_mechanics.contact.touching import TouchingSkin
 from diffloom_physics_world.attachments import read_attachments
 from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
 from diffloom_physics_world.contact_terms import (

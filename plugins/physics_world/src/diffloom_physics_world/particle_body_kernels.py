@@ -11,10 +11,7 @@ reads, and both forces have the same bits.
 
 import functools
 
-from diffloom.contact.body_pair_kernels import near_box
-from diffloom.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
-from diffloom.contact.kernels import contact
-from diffloom.kernels import (
+from diffloom_kernels import (
     add3,
     add33,
     constant,
@@ -31,6 +28,9 @@ from diffloom.kernels import (
     sub3,
     tmatvec33,
 )
+from diffloom_mechanics.contact.body_pair_kernels import near_box
+from diffloom_mechanics.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
+from diffloom_mechanics.contact.kernels import contact
 
 
 @device

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from diffloom.dynamics.force_kernels import force, force_adjoint
-from diffloom.dynamics.programs import sampled
-from diffloom.kernels import Program
 from diffloom.plugins import get_model, models
+from diffloom_kernels import Program
+from diffloom_mechanics.force_kernels import force, force_adjoint
+from diffloom_mechanics.programs import sampled
 
 from .model import World
 

@@ -8,9 +8,9 @@ the reach of a contact. cells, starts, order: the other's vertices, then its tri
 
 import functools
 
-from diffloom.contact.cell_kernels import face_centres, sort_into_cells
-from diffloom.contact.skin_kernels import gathered_cotangents, gathered_pushes, skin_contact
-from diffloom.kernels import device
+from diffloom_kernels import device
+from diffloom_mechanics.contact.cell_kernels import face_centres, sort_into_cells
+from diffloom_mechanics.contact.skin_kernels import gathered_cotangents, gathered_pushes, skin_contact
 
 
 @device
@@ -46,7 +46,7 @@ def sort_other(
 @functools.cache
 def skins(normal_law, friction_law):
     """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions (see
-    diffloom.contact.law)."""
+    diffloom_mechanics.contact.law)."""
     corners, _, corners_adjoint, _ = skin_contact(normal_law, is_member, friction_law)
     _, vertex, _, vertex_adjoint = skin_contact(normal_law, always, friction_law)
 

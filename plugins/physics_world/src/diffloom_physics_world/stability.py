@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from diffloom.dynamics import Mechanics
 from diffloom.interfaces import Control, Params, State
+from diffloom_mechanics import Mechanics
 from diffloom_physics_world.contact_rates import contact_rate
 
 if TYPE_CHECKING:

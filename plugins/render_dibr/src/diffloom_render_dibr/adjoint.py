@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom.raster.light import table_columns
-from diffloom.raster.records import Cells, Corners
-from diffloom.raster.texture import texture_copies
+from diffloom_raster.light import table_columns
+from diffloom_raster.records import Cells, Corners
+from diffloom_raster.texture import texture_copies
 
 from .drawing import Rasterised
 from .plan import Plan

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom.raster import Arena, array_of
-from diffloom.raster.records import Cameras, Corners, Lights, Texels
+from diffloom_raster import Arena, array_of
+from diffloom_raster.records import Cameras, Corners, Lights, Texels
 
 from .adjoint import Extras, backward
 from .drawing import cropped, features_of, padded, rasterise, shade

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from diffloom.raster import BehindNearError, array_of
-from diffloom.raster.arena import kept_numbers
-from diffloom.raster.bin_kernels import TILE
-from diffloom.raster.rasterise import new_coverage, new_triangles
-from diffloom.raster.records import Corners, Coverage, Mask, TileLists, Triangles
+from diffloom_raster import BehindNearError, array_of
+from diffloom_raster.arena import kept_numbers
+from diffloom_raster.bin_kernels import TILE
+from diffloom_raster.rasterise import new_coverage, new_triangles
+from diffloom_raster.records import Corners, Coverage, Mask, TileLists, Triangles
 
 from .plan import Plan
 from .records import Features, PixelCounts, Pixels, Planes, Scratch, Shaded, Source, Surfacing, Values

@@ -5,8 +5,8 @@ Every sum has a fixed order, so the result is the same for any number of threads
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device
-from diffloom.raster.soft_mask_kernels import mask_sums
+from diffloom_kernels import constant, device
+from diffloom_raster.soft_mask_kernels import mask_sums
 
 
 @device

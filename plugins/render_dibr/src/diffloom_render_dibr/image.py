@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom.raster import Appearance, array_of
-from diffloom.raster.light import table_cotangents
-from diffloom.raster.project import camera_cotangents
-from diffloom.raster.records import Cameras, Lights, Texels
+from diffloom_raster import Appearance, array_of
+from diffloom_raster.light import table_cotangents
+from diffloom_raster.project import camera_cotangents
+from diffloom_raster.records import Cameras, Lights, Texels
 
 from .adjoint import Extras, Found, backward
 from .drawing import cropped, features_of, padded, rasterise, shade

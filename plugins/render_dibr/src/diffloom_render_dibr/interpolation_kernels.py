@@ -10,10 +10,10 @@ adjoint. A work item e stands for a chunk of the list, and goes through it run b
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, generic, static
-from diffloom.raster.interpolate_kernels import perspective_weights, perspective_weights_adjoint
-from diffloom.raster.lane_kernels import first_of, total, width_of
-from diffloom.raster.triangle_kernels import corner_rows, load_corner, load_depth
+from diffloom_kernels import constant, device, generic, static
+from diffloom_raster.interpolate_kernels import perspective_weights, perspective_weights_adjoint
+from diffloom_raster.lane_kernels import first_of, total, width_of
+from diffloom_raster.triangle_kernels import corner_rows, load_corner, load_depth
 
 from .kaolin_weight_kernels import affine_weights, affine_weights_adjoint
 from .listing_kernels import chunk_pixels

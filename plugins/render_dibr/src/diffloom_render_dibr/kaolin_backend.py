@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, InputError, Light, Surface
-from diffloom.raster import camera_points, project, sample_texture, shade, vertex_normals
-from diffloom.raster.appearance import GREY
+from diffloom_raster import camera_points, project, sample_texture, shade, vertex_normals
+from diffloom_raster.appearance import GREY
 
 if TYPE_CHECKING:
     from .renderer import DibrRenderer

@@ -7,9 +7,9 @@ box, closed at the low and open at the high end; depth is affine on the image; t
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, maximum, minimum
-from diffloom.raster.bin_kernels import TILE, tile_corner
-from diffloom.raster.triangle_kernels import load_corner, load_depth, set_box
+from diffloom_kernels import constant, device, maximum, minimum
+from diffloom_raster.bin_kernels import TILE, tile_corner
+from diffloom_raster.triangle_kernels import load_corner, load_depth, set_box
 
 from .kaolin_weight_kernels import affine_weights
 

@@ -7,7 +7,7 @@ the *kind*: 1-3 for the sides, 4-6 for the corners.
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, where
+from diffloom_kernels import constant, device, where
 
 
 @device

@@ -7,9 +7,9 @@ mask = 1 - miss, miss = prod (1 - p). All triangles count, shown or not.
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, exp, minimum
-from diffloom.raster.bin_kernels import TILE, tile_corner
-from diffloom.raster.triangle_kernels import load_corner
+from diffloom_kernels import constant, device, exp, minimum
+from diffloom_raster.bin_kernels import TILE, tile_corner
+from diffloom_raster.triangle_kernels import load_corner
 
 from .kaolin_coverage_kernels import holds, plane_box, scaled_box
 from .kaolin_distance_kernels import kaolin_distance, kaolin_distance_adjoint

@@ -6,7 +6,7 @@ Corners (x_i, y_i) lie on an image plane that spans [-1, 1] on both axes, x righ
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, where
+from diffloom_kernels import constant, device, where
 
 
 @device

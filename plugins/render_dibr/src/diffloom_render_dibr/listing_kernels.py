@@ -9,7 +9,7 @@ counts, pixels, planes: see records.py; of the planes the channels of a pixel li
 
 from __future__ import annotations
 
-from diffloom.kernels import constant, device, maximum, minimum
+from diffloom_kernels import constant, device, maximum, minimum
 
 #: Pixels to which parts are filled up.
 RUN = 8

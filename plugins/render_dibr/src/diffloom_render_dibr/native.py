@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, Light, Surface
-from diffloom.raster import (
+from diffloom_raster import (
     BehindNearError,
     Split,
     appearance,
@@ -21,9 +21,9 @@ from diffloom.raster import (
     light_tables,
     whole_layout,
 )
-from diffloom.raster.appearance import face_materials, frames_of_points, no_image, point_normals
-from diffloom.raster.light import no_lights, strongest_shading
-from diffloom.raster.soft_mask import ALL
+from diffloom_raster.appearance import face_materials, frames_of_points, no_image, point_normals
+from diffloom_raster.light import no_lights, strongest_shading
+from diffloom_raster.soft_mask import ALL
 
 from .image import Draw, Style
 from .plan import Plan, Settings, plan_of

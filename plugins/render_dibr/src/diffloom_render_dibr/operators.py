@@ -16,7 +16,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_shape
-from diffloom.raster import Arena, Layout, array_of
+from diffloom_raster import Arena, Layout, array_of
 
 from .bare import Rasterise, SoftMask, separate_corners
 from .plan import Plan, Settings, plan_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom.kernels import launch, launch_runs, static, together
-from diffloom.raster.bin_kernels import TILE, count_tiles, fill_tiles
-from diffloom.raster.project_kernels import camera_adjoint, project_point, project_point_adjoint
-from diffloom.raster.rasterise_kernels import cover, name_faces
-from diffloom.raster.soft_mask_kernels import choose_nearest, miss_adjoint, note_touching, soften, soften_adjoint
-from diffloom.raster.texture_kernels import image_backward
-from diffloom.raster.triangle_kernels import set_up
+from diffloom_kernels import launch, launch_runs, static, together
+from diffloom_raster.bin_kernels import TILE, count_tiles, fill_tiles
+from diffloom_raster.project_kernels import camera_adjoint, project_point, project_point_adjoint
+from diffloom_raster.rasterise_kernels import cover, name_faces
+from diffloom_raster.soft_mask_kernels import choose_nearest, miss_adjoint, note_touching, soften, soften_adjoint
+from diffloom_raster.texture_kernels import image_backward
+from diffloom_raster.triangle_kernels import set_up
 
 from .gather_kernels import gather_features, gather_own, gather_triangle
 from .interpolation_kernels import interpolate, interpolate_adjoint

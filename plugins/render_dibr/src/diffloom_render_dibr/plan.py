@@ -6,10 +6,10 @@ import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from diffloom.kernels import Bound
-from diffloom.raster import Layout
-from diffloom.raster.arena import Arena
-from diffloom.raster.records import Falloff
+from diffloom_kernels import Bound
+from diffloom_raster import Layout
+from diffloom_raster.arena import Arena
+from diffloom_raster.records import Falloff
 
 from .programs import PROGRAMS
 from .records import Guard, Rules, Setup

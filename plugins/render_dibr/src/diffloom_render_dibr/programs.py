@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom.kernels import Program
+from diffloom_kernels import Program
 
 from .pipeline_kernels import PIPELINES
 

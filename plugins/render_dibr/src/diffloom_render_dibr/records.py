@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom.raster.records import (
-    Cameras,
-    Cells,
-    Falloff,
-    Frames,
-    Lights,
-    Mask,
-    Texels,
-    TileLists,
-)
+from diffloom_raster.records import Cameras, Cells, Falloff, Frames, Lights, Mask, Texels, TileLists
 
 
 class Guard(NamedTuple):

@@ -12,7 +12,7 @@ import torch
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.interfaces.errors import check_choice
 from diffloom.interfaces.setting_types import check_settings
-from diffloom.raster.scene import check_scene
+from diffloom_raster.scene import check_scene
 
 #: Probability under which a face no longer counts in the soft mask.
 LEAST = 1e-4

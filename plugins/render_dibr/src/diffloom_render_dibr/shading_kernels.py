@@ -6,9 +6,9 @@ texture coordinates (2). surfacing: see records.py.
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, device, dot3, had3, sub3
-from diffloom.raster.lane_kernels import first_of, width_of
-from diffloom.raster.light_kernels import (
+from diffloom_kernels import add3, device, dot3, had3, sub3
+from diffloom_raster.lane_kernels import first_of, width_of
+from diffloom_raster.light_kernels import (
     ld_ambient,
     light_sum_both,
     light_table_adjoint,
@@ -16,7 +16,7 @@ from diffloom.raster.light_kernels import (
     unit3,
     unit3_adjoint,
 )
-from diffloom.raster.texture_kernels import sample
+from diffloom_raster.texture_kernels import sample
 
 
 @device

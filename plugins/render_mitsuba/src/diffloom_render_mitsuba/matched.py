@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Surface
-from diffloom.raster import camera_points, vertex_normals
-from diffloom.raster.appearance import GREY
+from diffloom_raster import camera_points, vertex_normals
+from diffloom_raster.appearance import GREY
 
 from .library import load, use_threads
 from .shading import reader, shader

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, DirectionalLight, Image, InputError, Light, PointLight, Surface
-from diffloom.raster import vertex_normals
-from diffloom.raster.light import DEFAULT_LIGHTS, rgb, vector
+from diffloom_raster import vertex_normals
+from diffloom_raster.light import DEFAULT_LIGHTS, rgb, vector
 
 from . import matched
 from .library import load, use_threads

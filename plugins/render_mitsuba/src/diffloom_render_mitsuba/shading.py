@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Light, Material, PointLight, Texture
-from diffloom.raster.light import DEFAULT_LIGHTS, rgb, vector
+from diffloom_raster.light import DEFAULT_LIGHTS, rgb, vector
 
 from .library import load
 

@@ -7,10 +7,10 @@ its floor delta: its cotangent is then -sharp delta g.(background - C) / S, and 
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, anyl, device, maximum, minimum, mul3, where
-from diffloom.raster.bin_kernels import TILE, dealt, tile_corner
-from diffloom.raster.lane_kernels import first_of, total, width_of
-from diffloom.raster.power_kernels import expv
+from diffloom_kernels import add3, anyl, device, maximum, minimum, mul3, where
+from diffloom_raster.bin_kernels import TILE, dealt, tile_corner
+from diffloom_raster.lane_kernels import first_of, total, width_of
+from diffloom_raster.power_kernels import expv
 
 from .blend_kernels import background_weight, reference_depth
 from .cover_kernels import within

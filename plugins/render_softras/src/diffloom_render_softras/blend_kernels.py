@@ -7,10 +7,10 @@ near). Faces so far behind that their weight is lost beside the others are passe
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, maximum, minimum, where
-from diffloom.raster.bin_kernels import TILE, misses, tile_corner
-from diffloom.raster.lane_kernels import first_of, width_of
-from diffloom.raster.power_kernels import expv
+from diffloom_kernels import anyl, device, maximum, minimum, where
+from diffloom_raster.bin_kernels import TILE, misses, tile_corner
+from diffloom_raster.lane_kernels import first_of, width_of
+from diffloom_raster.power_kernels import expv
 
 from .cover_kernels import within
 from .fragment_kernels import edges, is_inside, nearest_edge, weights

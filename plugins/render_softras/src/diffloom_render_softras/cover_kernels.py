@@ -7,10 +7,10 @@ Faces are told by their number within the frame, held as a float.
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, maximum, minimum, where
-from diffloom.raster.bin_kernels import TILE, dealt, misses, tile_corner
-from diffloom.raster.lane_kernels import alll, first_of, total, width_of
-from diffloom.raster.power_kernels import expv
+from diffloom_kernels import anyl, device, maximum, minimum, where
+from diffloom_raster.bin_kernels import TILE, dealt, misses, tile_corner
+from diffloom_raster.lane_kernels import alll, first_of, total, width_of
+from diffloom_raster.power_kernels import expv
 
 from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, weights
 

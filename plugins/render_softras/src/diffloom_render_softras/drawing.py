@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from diffloom.raster import BehindNearError, array_of
-from diffloom.raster.bin_kernels import TILE
-from diffloom.raster.project import camera_cotangents
-from diffloom.raster.records import Bins, Cameras, Cells, TileLists
+from diffloom_raster import BehindNearError, array_of
+from diffloom_raster.bin_kernels import TILE
+from diffloom_raster.project import camera_cotangents
+from diffloom_raster.records import Bins, Cameras, Cells, TileLists
 
 from .plan import Plan
 from .records import Fragments, Limit, PointsAdjoint, Slots, SoftCoverage, SoftTriangles, Source

@@ -8,7 +8,7 @@ area is needed either.
 
 from __future__ import annotations
 
-from diffloom.kernels import clamp, device, maximum, notl, where
+from diffloom_kernels import clamp, device, maximum, notl, where
 
 from .triangle_kernels import DEPTH, INVERSE, LENGTH
 

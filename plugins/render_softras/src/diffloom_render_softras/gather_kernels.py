@@ -5,8 +5,8 @@ Slots hold nine numbers for a triangle: three for each of its corners, in the or
 
 from __future__ import annotations
 
-from diffloom.kernels import device
-from diffloom.raster.bin_kernels import cells_of
+from diffloom_kernels import device
+from diffloom_raster.bin_kernels import cells_of
 
 
 @device

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, where
-from diffloom.raster.bin_kernels import TILE, misses, tile_corner
-from diffloom.raster.lane_kernels import first_of, width_of
+from diffloom_kernels import anyl, device, where
+from diffloom_raster.bin_kernels import TILE, misses, tile_corner
+from diffloom_raster.lane_kernels import first_of, width_of
 
 from .fragment_kernels import edges, is_inside, weights
 

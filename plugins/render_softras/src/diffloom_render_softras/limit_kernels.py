@@ -6,10 +6,10 @@ lie on each other, neither rounding nor their order decides which of them is see
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, maximum, where
-from diffloom.raster.bin_kernels import TILE, misses, tile_corner
-from diffloom.raster.lane_kernels import alll, first_of, width_of
-from diffloom.raster.power_kernels import is_single
+from diffloom_kernels import anyl, device, maximum, where
+from diffloom_raster.bin_kernels import TILE, misses, tile_corner
+from diffloom_raster.lane_kernels import alll, first_of, width_of
+from diffloom_raster.power_kernels import is_single
 
 from .fragment_kernels import edges, is_inside, nearest_edge, weights
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from diffloom.interfaces import Camera, Image, Light, Surface
-from diffloom.raster import (
+from diffloom_raster import (
     BehindNearError,
     Split,
     appearance,
@@ -21,8 +21,8 @@ from diffloom.raster import (
     light_tables,
     whole_layout,
 )
-from diffloom.raster.appearance import face_materials, frames_of_points, no_image, point_normals
-from diffloom.raster.light import no_lights, strongest_shading
+from diffloom_raster.appearance import face_materials, frames_of_points, no_image, point_normals
+from diffloom_raster.light import no_lights, strongest_shading
 
 from .drawing import prepare
 from .plan import Plan, Softness, plan_of

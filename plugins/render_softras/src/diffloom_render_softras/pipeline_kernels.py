@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom.kernels import launch, launch_runs
-from diffloom.raster.bin_kernels import TILE, count_tiles, dealings, fill_tiles, note_entry
-from diffloom.raster.project_kernels import camera_backward, project_backward, project_forward
-from diffloom.raster.rasterise_kernels import gather_point
+from diffloom_kernels import launch, launch_runs
+from diffloom_raster.bin_kernels import TILE, count_tiles, dealings, fill_tiles, note_entry
+from diffloom_raster.project_kernels import camera_backward, project_backward, project_forward
+from diffloom_raster.rasterise_kernels import gather_point
 
 from .blend_adjoint_kernels import blend_adjoint
 from .blend_kernels import blend

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from diffloom.kernels import Bound, num_threads
-from diffloom.raster import Layout
+from diffloom_kernels import Bound, num_threads
+from diffloom_raster import Layout
 
 from .programs import program
 from .records import Blur, Fade, Rules, Setup

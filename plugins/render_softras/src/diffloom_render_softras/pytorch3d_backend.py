@@ -1,7 +1,7 @@
 """The PyTorch3D back end: that library finds the fragments and blends them, through its public interface.
 
 Its +x points left and +z into the scene, and rotations act on row vectors. Colours at the fragments come from
-diffloom.raster, so that every light and texture filter looks the same as with the native back end and no texture is
+diffloom_raster, so that every light and texture filter looks the same as with the native back end and no texture is
 copied for each of the faces at a pixel. Faces that reach behind the near plane are cut by the library: it shows the
 edge along which it halves what is left, and its gradients hold one of the two cuts still.
 """
@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Surface
-from diffloom.raster import sample_texture, shade, vertex_normals
-from diffloom.raster.appearance import GREY
+from diffloom_raster import sample_texture, shade, vertex_normals
+from diffloom_raster.appearance import GREY
 
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer

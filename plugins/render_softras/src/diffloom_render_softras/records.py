@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom.raster.records import Cameras, Cells, Corners, Frames, Lights, Texels, TileLists
+from diffloom_raster.records import Cameras, Cells, Corners, Frames, Lights, Texels, TileLists
 
 
 class Rules(NamedTuple):

@@ -12,7 +12,7 @@ import torch
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.interfaces.errors import check_choice
 from diffloom.interfaces.setting_types import check_settings
-from diffloom.raster.scene import check_scene
+from diffloom_raster.scene import check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")
 TARGETS = ("auto", "serial", "parallel", "cuda")

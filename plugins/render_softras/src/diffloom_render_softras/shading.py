@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom.raster import Appearance, array_of
-from diffloom.raster.arena import kept_numbers
-from diffloom.raster.light import table_columns, table_cotangents
-from diffloom.raster.light_kernels import EYE
-from diffloom.raster.records import Lights, Texels
-from diffloom.raster.texture import texture_copies
+from diffloom_raster import Appearance, array_of
+from diffloom_raster.arena import kept_numbers
+from diffloom_raster.light import table_columns, table_cotangents
+from diffloom_raster.light_kernels import EYE
+from diffloom_raster.records import Lights, Texels
+from diffloom_raster.texture import texture_copies
 
 from .drawing import Drawing, prepare
 from .plan import Plan

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import add3, device, dot3, had3, ld3, sub3
-from diffloom.raster.light_kernels import (
+from diffloom_kernels import add3, device, dot3, had3, ld3, sub3
+from diffloom_raster.light_kernels import (
     EYE,
     add_total3,
     ld_ambient,
@@ -14,8 +14,8 @@ from diffloom.raster.light_kernels import (
     unit3,
     unit3_adjoint,
 )
-from diffloom.raster.texture_kernels import sample
-from diffloom.raster.triangle_kernels import corner_rows
+from diffloom_raster.texture_kernels import sample
+from diffloom_raster.triangle_kernels import corner_rows
 
 
 @device

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import anyl, device, maximum, minimum, mul3, where
-from diffloom.raster.bin_kernels import TILE, tile_corner
-from diffloom.raster.lane_kernels import first_of, lane_of, width_of
-from diffloom.raster.power_kernels import expv
-from diffloom.raster.texture_kernels import sample_scatter
+from diffloom_kernels import anyl, device, maximum, minimum, mul3, where
+from diffloom_raster.bin_kernels import TILE, tile_corner
+from diffloom_raster.lane_kernels import first_of, lane_of, width_of
+from diffloom_raster.power_kernels import expv
+from diffloom_raster.texture_kernels import sample_scatter
 
 from .blend_adjoint_kernels import load_saved
 from .blend_kernels import fragment, reference_depth

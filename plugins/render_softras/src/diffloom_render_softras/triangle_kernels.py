@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diffloom.kernels import absolute, constant, device, maximum, minimum, sqrt
-from diffloom.raster.triangle_kernels import corner_rows
+from diffloom_kernels import absolute, constant, device, maximum, minimum, sqrt
+from diffloom_raster.triangle_kernels import corner_rows
 
 #: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
 #: corners; what their weights are divided by (the depths, or 1 without perspective), inverted; the least depth.

@@ -1,6 +1,6 @@
 """Look at a fit in 3D, in a browser.
 
-from diffloom_fitting.playback import load_playback
+from diffloom_studio.playback import load_playback
 from diffloom_viewer import Window
 
 window = Window(load_playback("runs/demo"))

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_fitting.playback import Playback
-from diffloom_fitting.playback.cameras import camera_at
 from diffloom_fitting.scene.scene import Scene
 from diffloom_fitting.targets import Target
+from diffloom_studio.playback import Playback
+from diffloom_studio.playback.cameras import camera_at
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def view(place: str, port: int, host: str, frames: int, rerun: str | None) -> No
     Opens a page with start, fit and truth over time, the cameras with their frames, contact forces, strain and stress,
     and the unknowns as sliders that simulate anew.
     """
-    from diffloom_fitting.playback import load_playback
+    from diffloom_studio.playback import load_playback
 
     playback = load_playback(place)
     if rerun is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
-from diffloom_fitting.playback import (
+from diffloom_studio.playback import (
     Arrows,
     Body,
     Field,

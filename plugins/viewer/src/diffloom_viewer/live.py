@@ -7,8 +7,8 @@ import torch
 from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.loop import FitState, Record
-from diffloom_fitting.playback import playback_of
-from diffloom_fitting.playback.bodies import play
+from diffloom_studio.playback import playback_of
+from diffloom_studio.playback.bodies import play
 from diffloom_viewer.window import Window
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.playback import Playback
+from diffloom_studio.playback import Playback
 from diffloom_viewer.cameras import Recorder, recorders
 from diffloom_viewer.drawing import COLOURS
 

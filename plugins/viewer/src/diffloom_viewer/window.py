@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError, SimulationError
-from diffloom_fitting.playback import Body, Playback, scale_colours
-from diffloom_fitting.playback.bodies import play
+from diffloom_studio.playback import Body, Playback, scale_colours
+from diffloom_studio.playback.bodies import play
 from diffloom_viewer.cameras import recorders
 from diffloom_viewer.drawing import Drawing
 from diffloom_viewer.sliders import knobs, turned

@@ -1,6 +1,13 @@
-"""``diffloom doctor``: what runs here, what does not, and why. One module for each part of the examination."""
+"""``diffloom doctor``: what runs here, what does not, and why.
+
+Plugins register their own part of the examination: a function that returns a `Section` of `Finding`s.
+"""
 
 import click
+
+from diffloom.cli.doctor.finding import Finding, Health, Section, cause, find_library, guarded
+
+__all__ = ["Finding", "Health", "Section", "cause", "doctor", "find_library", "guarded"]
 
 
 @click.command()

@@ -1,18 +1,32 @@
 """The whole examination. A part that fails is itself a finding: the doctor always answers."""
 
-from diffloom.cli.doctor.cuda import cuda
+from collections.abc import Callable
+
 from diffloom.cli.doctor.finding import Finding, Health, Section, cause
-from diffloom.cli.doctor.libraries import libraries
 from diffloom.cli.doctor.plugins import plugins
-from diffloom.cli.doctor.runtime import runtime
+from diffloom.plugins import DIAGNOSTICS, installed_registry
+
+FIRST = ("runtime", "numba", "cuda")
 
 
 def examine() -> list[Section]:
-    """All sections, in the order in which a person would ask."""
-    sections = []
-    for part in (runtime, cuda, libraries, plugins):
+    """Return all sections: the runtime first, then what plugins diagnose, then the plugins themselves.
+
+    Sections with the same title are joined.
+    """
+    entries = sorted(
+        installed_registry().entries(DIAGNOSTICS),
+        key=lambda entry: (FIRST.index(entry.name) if entry.name in FIRST else len(FIRST), entry.name),
+    )
+    parts: list[tuple[str, Callable[[], Section]]] = [
+        (entry.name, lambda entry=entry: entry.load()())  # type: ignore[misc]
+        for entry in entries
+    ]
+    found: dict[str, tuple[Finding, ...]] = {}
+    for name, part in (*parts, ("plugins", plugins)):
         try:
-            sections.append(part())
+            section = part()
         except (Exception, SystemExit) as error:
-            sections.append(Section(part.__name__, (Finding(part.__name__, Health.BROKEN, cause(error)),)))
-    return sections
+            section = Section(name, (Finding(name, Health.BROKEN, cause(error)),))
+        found[section.title] = (*found.get(section.title, ()), *section.findings)
+    return [Section(title, findings) for title, findings in found.items()]

@@ -1,8 +1,11 @@
 """What the doctor finds."""
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
 
 
 class Health(StrEnum):
@@ -47,3 +50,27 @@ def guarded(subject: str, probe: Callable[[], Finding]) -> Finding:
         return probe()
     except (Exception, SystemExit) as error:
         return Finding(subject, Health.BROKEN, cause(error))
+
+
+def find_library(subject: str, module: str, distribution: str, purpose: str) -> Finding:
+    """Return whether an optional library is installed and can be imported.
+
+    Args:
+        subject: Its name, for people.
+        module: Module to import for a try.
+        distribution: Name for pip.
+        purpose: What it would bring.
+    """
+    try:
+        # The package first: looking for a module inside one that is absent is an error of its own.
+        if importlib.util.find_spec(module.partition(".")[0]) is None:
+            return Finding(subject, Health.ABSENT, f"not installed; it would bring {purpose}")
+        importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        advice = "reinstall it for this Python and this PyTorch"
+        return Finding(subject, Health.BROKEN, f"installed, but cannot be imported: {cause(error)}", advice)
+    try:
+        release = version(distribution)
+    except PackageNotFoundError:
+        release = "of unknown version"
+    return Finding(subject, Health.OK, f"{release}: {purpose}")

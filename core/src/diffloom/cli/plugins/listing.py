@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diffloom.plugins import PLUGIN_API, installed_registry
-from diffloom.plugins.entry import Entry
-from diffloom.plugins.kinds import KINDS
-from diffloom.plugins.report import PluginReport, PluginState
+from diffloom.plugins import PLUGIN_API, Entry, Kind, PluginReport, PluginState, Registry, installed_registry
 from diffloom.plugins.selection import Selection
 
 if TYPE_CHECKING:
@@ -25,15 +22,16 @@ _COLOURS = {
 
 def show(as_json: bool) -> int:
     """Print the list; the exit code is 1 when strict mode is on and a plugin is broken or missing."""
-    reports = installed_registry().plugins
+    registry = installed_registry()
+    reports = registry.plugins
     if as_json:
-        click.echo(json.dumps(as_data(reports), indent=2))
+        click.echo(json.dumps(as_data(registry), indent=2))
     else:
-        _print_tables(reports)
+        _print_tables(registry)
     return int(Selection.from_environment().strict and any(report.faulty for report in reports))
 
 
-def as_data(reports: tuple[PluginReport, ...]) -> dict[str, Any]:
+def as_data(registry: Registry) -> dict[str, Any]:
     """The list as plain data."""
     return {
         "plugin_api": PLUGIN_API,
@@ -48,7 +46,11 @@ def as_data(reports: tuple[PluginReport, ...]) -> dict[str, Any]:
                 "seconds": round(report.seconds, 6),
                 "offers": [_offer(entry) for entry in report.offers],
             }
-            for report in reports
+            for report in registry.plugins
+        ],
+        "hooks": [
+            {"hook": kind.hook, "kind": kind.singular, "defined_by": _definer(registry, kind)}
+            for kind in registry.kinds
         ],
     }
 
@@ -63,21 +65,23 @@ def _offer(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _print_tables(reports: tuple[PluginReport, ...]) -> None:
+def _print_tables(registry: Registry) -> None:
     from rich.console import Console
 
     console = Console()
-    console.print(_offers_table(reports))
+    console.print(_offers_table(registry))
     console.print()
-    console.print(_plugins_table(reports))
+    console.print(_hooks_table(registry))
+    console.print()
+    console.print(_plugins_table(registry.plugins))
 
 
-def _offers_table(reports: tuple[PluginReport, ...]) -> "Table":
+def _offers_table(registry: Registry) -> "Table":
     from rich.text import Text
 
     table = _table("offer", "name", "plugin", "what it is")
-    entries = [entry for report in reports for entry in report.offers]
-    for entry in sorted(entries, key=lambda entry: (KINDS.index(entry.kind), entry.name)):
+    entries = [entry for report in registry.plugins for entry in report.offers]
+    for entry in sorted(entries, key=lambda entry: (registry.kinds.index(entry.kind), entry.name)):
         text = Text(entry.summary)
         reason = entry.unavailable()
         if reason is not None:
@@ -85,6 +89,21 @@ def _offers_table(reports: tuple[PluginReport, ...]) -> "Table":
         # As Text, not str: a bracket in somebody's name is not markup.
         table.add_row(entry.kind.singular, Text(entry.name, style="bold"), Text(entry.origin.plugin), text)
     return table
+
+
+def _hooks_table(registry: Registry) -> "Table":
+    from rich.text import Text
+
+    table = _table("hook", "defined by")
+    for kind in registry.kinds:
+        table.add_row(Text(kind.hook), Text(_definer(registry, kind)))
+    return table
+
+
+def _definer(registry: Registry, kind: Kind) -> str:
+    """Return the distribution that defines a hook."""
+    origin = registry.definer(kind)
+    return "diffloom-core" if origin is None else origin.distribution
 
 
 def _plugins_table(reports: tuple[PluginReport, ...]) -> "Table":

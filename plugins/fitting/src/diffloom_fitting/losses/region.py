@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.plugins import get_loss
-from diffloom_fitting.accepting import instance, numbers
+from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
+from diffloom_fitting.validation import instance, numbers
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diffloom.deprecation import renamed_arguments
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
 
 
-@renamed_arguments(spread="step_size")
 @dataclass(frozen=True)
 class BasinHopping(Optimiser):
     """For losses that are smooth in small cells with jumps between them, as contact makes them: a vertex touches the

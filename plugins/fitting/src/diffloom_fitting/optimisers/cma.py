@@ -10,17 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import InputError
-from diffloom_fitting.accepting import real, whole
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.attributes import restore, store
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
+from diffloom_fitting.validation import real, whole
 
 LIMIT = 200
 
 
-@renamed_arguments(spread="sigma")
 @dataclass(frozen=True)
 class CmaEs(Optimiser):
     """One generation per iteration; the best place seen is kept. sigma: first standard deviation in the searched

@@ -8,10 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from diffloom_fitting.accepting import real
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+from diffloom_fitting.validation import real
 
 
 @dataclass(frozen=True)

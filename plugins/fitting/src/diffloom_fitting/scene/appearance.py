@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, Material, Surface
 from diffloom.interfaces.setting_types import check_settings
-from diffloom_fitting.accepting import numbers
+from diffloom_fitting.validation import numbers
 
 Pattern = Literal["uniform", "position", "stripes"]
 

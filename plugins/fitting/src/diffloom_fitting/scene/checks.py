@@ -10,10 +10,10 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, Integrator, Light, Model, Params, Renderer
 from diffloom.plugins import get_renderer
-from diffloom_fitting.accepting import images, instance, known, real, shown, whole
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.viewpoint import viewpoints_of
 from diffloom_fitting.scene.windows import checked_windows
+from diffloom_fitting.validation import images, instance, known, real, shown, whole
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene

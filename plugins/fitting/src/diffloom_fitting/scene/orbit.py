@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError, ParamSpec
-from diffloom_fitting.accepting import numbers, pixels, real
 from diffloom_fitting.scene.moving import Waypoint, along, check_waypoints
 from diffloom_fitting.scene.placement import CameraPlacement
+from diffloom_fitting.validation import numbers, pixels, real
 
 MOVING = ("distance", "elevation", "azimuth", "target")
 

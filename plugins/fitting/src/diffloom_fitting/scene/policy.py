@@ -96,3 +96,11 @@ def driven_shape(model: Model, drives: str) -> tuple[int, ...]:
             f"{', '.join(controls) or 'none'}"
         )
     return controls[drives].full_shape(model.axes)
+
+
+def remembered(past: tuple[Tensor, ...], now: Tensor, count: int) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """What a module is shown with ``now`` the newest of ``count`` observations, and the past of the next one."""
+    if count == 1:
+        return now, ()
+    kept = (*(past or (now,) * (count - 1)), now)
+    return torch.cat(kept, dim=1), kept[1:]

@@ -9,7 +9,6 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from diffloom.deprecation import renamed_arguments
 from diffloom.interfaces import (
     Camera,
     Control,
@@ -58,7 +57,6 @@ class View:
     outline: Tensor | None = None
 
 
-@renamed_arguments(look="appearance")
 @dataclass(frozen=True)
 class Scene:
     """A model, how it starts and moves, and how it is recorded.
@@ -136,9 +134,9 @@ class Scene:
         return next(iter(self.viewpoints.values()))
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.notebook.html import scene_html
+        from diffloom_fitting.display import html_of
 
-        return scene_html(self)
+        return html_of("scene", self)
 
     def seen_from(self, label: str) -> Scene:
         """The scene as one of its cameras sees it."""
@@ -198,8 +196,8 @@ class Scene:
 
     def known(self, values: Mapping[str, object], what: str = "scene") -> None:
         """Raise when ``values`` name something that the scene does not have."""
-        from diffloom_fitting.accepting import known
         from diffloom_fitting.unknowns import seekable
+        from diffloom_fitting.validation import known
 
         own = [spec.name for spec in self.model.specs]
         given = [name if window_number(name, self.windows) is None else plain_name(name) for name in values]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom_fitting.accepting import numbers, real, whole
+from diffloom_fitting.validation import numbers, real, whole
 
 #: What a sensor takes of the values that are sought of a camera.
 SENSED = ("roll", "centre", "distortion", "exposure", "readout", "gain", "gamma", "time_offset")

@@ -34,7 +34,7 @@ def rolled_out(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], 
         return _in_windows(scene, values, save, gradient)
     params = scene.params_with(values)
     if scene.policy is not None and scene.policy.observe is not None and save[-1] > 0:
-        from diffloom_fitting.control.closed_loop import Loop
+        from diffloom_fitting.scene.closed_loop import Loop
 
         trajectory, made = Loop(scene, tuple(save), gradient).run(values)
         given = {name: value[: save[-1]] for name, value in given_control(scene, values).items()}

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
-from diffloom_fitting.accepting import real, shown
 from diffloom_fitting.scene.moving import Tracked
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.sensor import Sensor
+from diffloom_fitting.validation import real, shown
 
 CAMERA = "scene.camera"
 AnyCamera = Camera | CameraPlacement | Tracked

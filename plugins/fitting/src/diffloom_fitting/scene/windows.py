@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Model, Params, State, Trajectory
-from diffloom_fitting.accepting import numbers
+from diffloom_fitting.validation import numbers
 
 OF_WINDOW = "@"
 

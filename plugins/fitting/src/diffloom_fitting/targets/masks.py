@@ -1,32 +1,34 @@
-"""Masks: where the object is in each frame."""
+"""Masks of a target, with the tracks and confidence that follow from them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from diffloom.interfaces import InputError
-from diffloom_fitting.targets.files import read_video
-from diffloom_fitting.targets.folder import images_in, read_image
-from diffloom_fitting.targets.resize import resize
-from diffloom_fitting.targets.target import Target
+from diffloom_fitting.targets.confidence import confidence, cut_off
+from diffloom_fitting.targets.tracks import Ruler, measured_across, tracks_of
+
+if TYPE_CHECKING:
+    from diffloom_fitting.targets.target import Target
 
 
-def read_masks(target: Target, path: str | Path, *, dtype: torch.dtype = torch.float32) -> Target:
-    """``target`` with masks, from a video or a folder of grey images, one per frame of the target; white is object."""
-    place = Path(path)
-    if not place.exists():
-        raise InputError(f"masks {str(path)!r}: no such file or folder")
-    if place.is_dir():
-        found = [torch.from_numpy(read_image(p, "L")).to(dtype)[..., None] / 255.0 for p in images_in(place)]
-    else:
-        frames = read_video(place, dtype=dtype).frames
-        assert frames is not None
-        found = [frame.mean(dim=-1, keepdim=True) for frame in frames]
-    if len(found) != len(target):
-        raise InputError(f"masks {str(path)!r}: got {len(found)} masks for {len(target)} frames; expected one each")
-    size = target.size
-    scaled = found if size is None else [resize(mask, size) for mask in found]
-    return replace(target, masks=torch.stack(scaled)[..., 0])
+def with_masks(
+    target: Target, mattes: NDArray[np.float32], repeated: NDArray[np.bool_] | None = None, ruler: Ruler = "area"
+) -> Target:
+    """The target with these masks. repeated: frames that are the one before once more, which tell nothing new. ruler:
+    of the tracks' radii."""
+    belief = confidence(mattes)
+    if repeated is not None:
+        belief = np.where(repeated, 0.0, belief)
+    dtype = torch.float32 if target.frames is None else target.frames.dtype
+    tracks, across = tracks_of(mattes, np.where(cut_off(mattes), 0.0, belief)), None
+    if ruler == "across":
+        tracks, across = measured_across(mattes, tracks)
+    return replace(
+        target, masks=torch.from_numpy(mattes).to(dtype), tracks=tracks.to(dtype),
+        confidence=torch.from_numpy(belief).to(dtype), across=across,
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from html import escape
 
 import torch
 from torch import Tensor
@@ -43,9 +44,9 @@ class Targets:
         return any(target.goal for target in self.views.values())
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.notebook.html import targets_html
+        from diffloom_fitting.display import html_of
 
-        return targets_html(self.views)
+        return "".join(f"<h4>{escape(label)}</h4>{html_of('target', one)}" for label, one in self.views.items())
 
     def by_view(self) -> Mapping[str, Target]:
         """Targets by label."""

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_fitting.accepting import mapping, real, whole
 from diffloom_fitting.targets.several import Targets
 from diffloom_fitting.targets.target import Target
+from diffloom_fitting.validation import mapping, real, whole
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
@@ -98,7 +98,7 @@ def video_times(span: float, offset: float, rate: float) -> Tensor:
 
 def _without_unit(scene: Scene, name: str, value: object) -> object:
     """A text such as "2 kPa" as a number in the parameter's unit; all else as it is."""
-    from diffloom_fitting.files.quantities import quantity
+    from diffloom_fitting.quantities import quantity
 
     unit = next((spec.unit for spec in scene.model.specs if spec.name == name), "")
     return quantity(value, unit, f"truth.{name}") if isinstance(value, str) else value

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.accepting import images, shown
+from diffloom_fitting.validation import images, shown
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ class Target:
         return 0.0 if shown is None or not shown.numel() else float(shown.double().square().mean())
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.notebook.html import target_html
+        from diffloom_fitting.display import html_of
 
-        return target_html(self)
+        return html_of("target", self)
 
     def select(self, index: Sequence[int]) -> Target:
         """Only some frames, by position; negative ones count from the end."""
@@ -147,7 +147,7 @@ def tracked(target: Target) -> Tensor:
     """(frames, 4): a target's tracks, or those of its masks; InputError when it has neither."""
     if target.tracks is not None:
         return target.tracks
-    from diffloom_fitting.segmentation.target_masks import with_masks
+    from diffloom_fitting.targets.masks import with_masks
 
     try:
         mattes = target.coverage().detach().to(torch.float32).numpy()

@@ -1,7 +1,7 @@
 """What authors of losses and optimisers test their work with: the conformance suites of both.
 
 ``check_loss("mse")`` and ``check_optimiser("adam")`` run all checks and raise with all failures;
-``diffloom.testing.parametrize_with_checks`` and ``diffloom plugins check`` take losses and optimisers too.
+``diffloom_testing.parametrize_with_checks`` and ``diffloom plugins check`` take losses and optimisers too.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from diffloom.testing import Report
-from diffloom.testing.suites import run_suite
 from diffloom_fitting.testing.subjects import LossSubject, OptimiserSubject, loss_subject, optimiser_subject
 from diffloom_fitting.testing.valley import small_fit
+from diffloom_testing import Report
+from diffloom_testing.suites import run_suite
 
 __all__ = [
     "LossSubject",

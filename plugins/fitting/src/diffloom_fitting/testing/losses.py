@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom.testing.checks import Check, Skip, check, require
-from diffloom.testing.comparing import equal_copies, finite, frozen, matched_gradients, refused, same_bits, worst
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.targets import Target
 from diffloom_fitting.testing.subjects import LossSubject
 from diffloom_fitting.testing.views import target, tensors, times, view
+from diffloom_testing.checks import Check, Skip, check, require
+from diffloom_testing.comparing import equal_copies, finite, frozen, matched_gradients, refused, same_bits, worst
 
 OUTPUTS = ("rgba", "silhouette", "depth", "face_index", "outline")
 TOLERANCE = 1e-6
@@ -157,3 +157,5 @@ CHECKS: tuple[Check, ...] = (
     empty_target,
     pickles_and_copies,
 )
+
+SUITE = Suite(Loss, loss_subject, CHECKS)

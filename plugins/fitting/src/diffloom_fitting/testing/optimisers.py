@@ -9,13 +9,13 @@ import math
 import torch
 from torch import Tensor
 
-from diffloom.testing.checks import Check, Failure, check, compared, require
-from diffloom.testing.comparing import equal_copies, frozen, same_bits
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
-from diffloom_fitting.run_folder.state_data import from_data, to_data
+from diffloom_fitting.state_data import from_data, to_data
 from diffloom_fitting.testing.subjects import OptimiserSubject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
+from diffloom_testing.checks import Check, Failure, check, compared, require
+from diffloom_testing.comparing import equal_copies, frozen, same_bits
 
 SEED = 3
 STEPS = 12
@@ -198,3 +198,5 @@ CHECKS: tuple[Check, ...] = (
     hopeless,
     pickles_and_copies,
 )
+
+SUITE = Suite(Optimiser, optimiser_subject, CHECKS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from diffloom.plugins import get_loss, get_optimiser
+from diffloom_fitting import get_loss, get_optimiser
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
 

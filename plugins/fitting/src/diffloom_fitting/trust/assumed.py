@@ -10,11 +10,11 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import nearest
-from diffloom_fitting.accepting import real
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.unknowns import Layout, Slot, Unknown, can_be_sought, resolve, seekable
+from diffloom_fitting.validation import real
 
 STEP = 1e-3  # of a deviation
 

@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.nn.functional import max_pool2d
 
 from diffloom.interfaces import Image
-from diffloom_fitting.correlated_noise import Noise, local_size
 from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
+from diffloom_fitting.trust.correlated_noise import Noise, local_size
 from diffloom_fitting.trust.linearised import Linearised
 
 LEAST = 4  # frames below which nothing is said

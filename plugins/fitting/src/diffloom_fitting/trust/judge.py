@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from diffloom_fitting.console.numbers import number
+from diffloom_fitting.numbers import number
 from diffloom_fitting.trust.sight import Sight
+from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
 from diffloom_fitting.trust.verdict import Finding, Verdict
-from diffloom_fitting.uncertainty import FINE, SEVERAL, Uncertainty
 
 AT_REST = 0.25  # deviations that a further step may move an unknown
 LEAST_PIXELS, FEW_PIXELS = 1.0, 9.0

@@ -16,7 +16,7 @@ from diffloom_fitting.landscape import Axis, Grid, Points, check_axes
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, GaussNewton
 from diffloom_fitting.result import Result
-from diffloom_fitting.uncertainty import Uncertainty
+from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.unknowns import make_tie
 
 ITERATIONS, ENOUGH = 12, 1e-6  # of Gauss-Newton at each place, and the fall of the loss below which it rests

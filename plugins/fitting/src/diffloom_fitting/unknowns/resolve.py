@@ -11,12 +11,12 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom.interfaces.errors import nearest
-from diffloom_fitting.accepting import shown
-from diffloom_fitting.files.quantities import quantity
+from diffloom_fitting.quantities import quantity
 from diffloom_fitting.scene.windows import plain_name, window_number
 from diffloom_fitting.unknowns.layout import Layout, Slot
 from diffloom_fitting.unknowns.spaces import Bounds, space_for
 from diffloom_fitting.unknowns.unknown import Unknown
+from diffloom_fitting.validation import shown
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.accepting import shown
 from diffloom_fitting.unknowns.unknown import Unknown
+from diffloom_fitting.validation import shown
 
 Sought = Mapping[str, object] | Sequence[Unknown | str]
 

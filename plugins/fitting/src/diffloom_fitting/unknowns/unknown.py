@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.accepting import real, shown, whole
 from diffloom_fitting.unknowns.spaces import Bounds
+from diffloom_fitting.validation import real, shown, whole
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diffloom.geometry.triangle_checks import check_triangles
-from diffloom.geometry.triangle_edges import Edges, find_edges
 from diffloom.interfaces.errors import InputError, nearest
+from diffloom_geometry.triangle_checks import check_triangles
+from diffloom_geometry.triangle_edges import Edges, find_edges
 
 Indices = NDArray[np.int64]
 

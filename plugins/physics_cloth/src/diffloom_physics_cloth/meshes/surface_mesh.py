@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.geometry.mesh_files import read_triangles
 from diffloom.interfaces.errors import InputError
+from diffloom_geometry.mesh_files import read_triangles
 from diffloom_physics_cloth.meshes.sheet import Indices, Sheet
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from diffloom.geometry.triangle_checks import Points
 from diffloom.interfaces import InputError
+from diffloom_geometry.triangle_checks import Points
 from diffloom_physics_rigid.shapes.shape import Shape, outwards
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffloom.geometry.volume_integrals import Solid
+from diffloom_geometry.volume_integrals import Solid
 from diffloom_physics_rigid.shapes.lathe import lathe
 from diffloom_physics_rigid.shapes.shape import Shape, outwards
 

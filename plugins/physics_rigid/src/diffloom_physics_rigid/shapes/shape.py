@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.geometry.triangle_checks import Faces, Points
-from diffloom.geometry.volume_integrals import Solid, signed_volumes, solid
+from diffloom_geometry.triangle_checks import Faces, Points
+from diffloom_geometry.volume_integrals import Solid, signed_volumes, solid
 
 Kind = Literal["mesh", "box", "sphere", "capsule"]
 

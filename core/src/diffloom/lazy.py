@@ -1,0 +1,47 @@
+"""Lazy exports: a package's public names are written once, in its stub ``__init__.pyi``, and imported on first use."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub says where its names are defined.
+
+    The stub beside ``__init__.py`` holds lines such as ``from diffloom.simulation import simulate as simulate``, which
+    type checkers read. Importing the package imports none of these modules. Use::
+
+        __getattr__, __dir__, __all__ = lazy_exports(__name__)
+
+    Args:
+        package: Name of the package, ``__name__`` of its ``__init__.py``.
+    """
+    homes = _read_stub(package)
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home, original = homes[name]
+        found = getattr(import_module(home), original)
+        setattr(sys.modules[package], name, found)  # found without this function from now on
+        return found
+
+    names = sorted(homes)
+    return get, lambda: list(names), names
+
+
+def _read_stub(package: str) -> dict[str, tuple[str, str]]:
+    """Return (module, name in it) of each name that the stub of a package imports."""
+    source = sys.modules[package].__file__
+    assert source is not None
+    stub = Path(source).with_suffix(".pyi")
+    homes: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            homes |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
+    return homes

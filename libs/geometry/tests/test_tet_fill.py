@@ -1,0 +1,89 @@
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from diffloom.interfaces import InputError
+from diffloom_geometry.tet_ball import ball
+from diffloom_geometry.tet_checks import check_tetmesh
+from diffloom_geometry.tet_files import read_solid
+from diffloom_geometry.tet_fill import carry_texture, nearest_triangle
+from diffloom_geometry.tet_surface import boundary_faces, extract_surface
+
+MISSING = importlib.util.find_spec("pytetwild") is None or importlib.util.find_spec("pyvista") is None
+
+
+def textured_sphere() -> trimesh.Trimesh:
+    mesh = trimesh.creation.icosphere(subdivisions=2, radius=0.3)
+    mesh.visual = trimesh.visual.TextureVisuals(uv=np.asarray(mesh.vertices)[:, :2] + 0.5)
+    return mesh
+
+
+def test_nearest_triangle_is_exact() -> None:
+    rng = np.random.default_rng(1)
+    triangles = rng.normal(size=(60, 1, 3)) + rng.normal(size=(60, 3, 3)) * rng.random((60, 1, 1))
+    points = rng.normal(size=(40, 3))
+    found = nearest_triangle(triangles, points)
+    for point, index in zip(points, found, strict=True):
+        feet = trimesh.triangles.closest_point(triangles, np.broadcast_to(point, (60, 3)))
+        assert index == np.argmin(np.linalg.norm(feet - point, axis=1))
+
+
+def test_texture_is_carried_to_the_new_surface() -> None:
+    source = textured_sphere()
+    mesh = ball(0.3, 3)
+    faces = boundary_faces(mesh.tets)
+    carried = carry_texture(source, np.asarray(source.visual.uv), mesh.vertices, faces)
+    assert carried.faces is not None
+    assert carried.corners is not None
+    expected = mesh.vertices[carried.faces][..., :2] + 0.5
+    assert np.abs(carried.uv[carried.corners] - expected).max() < 0.01
+
+
+def test_no_face_spans_a_seam_of_the_texture() -> None:
+    source = trimesh.creation.uv_sphere(radius=0.3, count=[16, 16])
+    angle = np.arctan2(source.vertices[:, 0], source.vertices[:, 2])
+    triangle_angle = angle[source.faces]
+    triangle_angle = (
+        np.where((np.ptp(triangle_angle, axis=1) > np.pi)[:, None] & (triangle_angle < 0), 2 * np.pi, 0)
+        + triangle_angle
+    )
+    flat = trimesh.Trimesh(
+        source.triangles.reshape(-1, 3), np.arange(3 * len(source.faces)).reshape(-1, 3), process=False
+    )
+    uv = np.stack([triangle_angle.ravel() / (2 * np.pi) + 0.5, np.asarray(flat.vertices)[:, 1]], axis=1)
+    mesh = ball(0.3, 5)
+    carried = carry_texture(flat, uv, mesh.vertices, boundary_faces(mesh.tets))
+    assert carried.faces is not None
+    assert carried.corners is not None
+    away = np.abs(mesh.vertices[carried.faces][..., 1]).max(axis=1) < 0.2
+    widths = np.ptp(carried.uv[carried.corners][away, :, 0], axis=1)
+    assert away.sum() > 100
+    assert widths.max() < 0.2, "a face that spans the seam would be almost 1 wide"
+
+
+@pytest.mark.skipif(not MISSING, reason="pytetwild is installed")
+def test_without_pytetwild_the_error_says_what_to_install(tmp_path: Path) -> None:
+    textured_sphere().export(tmp_path / "ball.obj")
+    with pytest.raises(InputError, match=r"diffloom-physics-fem\[tetwild\]"):
+        read_solid(tmp_path / "ball.obj")
+
+
+@pytest.mark.skipif(MISSING, reason="pytetwild (and pyvista, which it imports) is not installed")
+def test_a_surface_is_filled(tmp_path: Path) -> None:
+    source = textured_sphere()
+    source.export(tmp_path / "ball.obj")
+    mesh, _ = check_tetmesh(read_solid(tmp_path / "ball.obj", edge_length=0.2))
+    assert mesh.volumes.sum() == pytest.approx(source.volume, rel=0.01)
+    assert extract_surface(mesh).uv is not None
+
+
+@pytest.mark.skipif(MISSING, reason="pytetwild (and pyvista, which it imports) is not installed")
+def test_an_open_surface_is_refused(tmp_path: Path) -> None:
+    source = textured_sphere()
+    source.update_faces(np.arange(len(source.faces)) > 0)
+    source.export(tmp_path / "open.obj")
+    with pytest.raises(InputError, match="not closed, 3 edges"):
+        read_solid(tmp_path / "open.obj")

@@ -1,0 +1,135 @@
+"""Findings of ``diffloom doctor`` on numba, compiled code and CUDA."""
+
+import ctypes
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from diffloom.cli.doctor import Finding, Health, Section, cause, guarded
+
+_COMPILERS = {"nvidia-cuda-nvrtc": "NVRTC", "nvidia-nvvm": "NVVM", "nvidia-cuda-nvcc": "ptxas"}
+
+
+def cuda() -> Section:
+    """Whether kernels can run on a GPU here, and whether they can at least be compiled for one."""
+    probes = {
+        "driver": _driver,
+        "PyTorch on CUDA": _torch_devices,
+        "kernels on CUDA": _kernel_compilers,
+        "compilers": _compilers,
+    }
+    return Section("CUDA", tuple(guarded(subject, probe) for subject, probe in probes.items()))
+
+
+_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+
+def _load_driver() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(_DRIVER)
+    except OSError:
+        return None
+
+
+def _driver() -> Finding:
+    driver = _load_driver()
+    if driver is None:
+        return Finding("driver", Health.ABSENT, f"no NVIDIA driver ({_DRIVER} not found): everything runs on the CPU")
+    number = ctypes.c_int()
+    status = driver.cuDriverGetVersion(ctypes.byref(number))
+    if status != 0:
+        return Finding(
+            "driver", Health.BROKEN, f"cuDriverGetVersion failed with status {status}", "reinstall the driver"
+        )
+    return Finding("driver", Health.OK, f"supports CUDA {number.value // 1000}.{number.value % 1000 // 10}")
+
+
+def _torch_devices() -> Finding:
+    import torch
+
+    if torch.version.cuda is None:
+        return Finding("PyTorch on CUDA", Health.ABSENT, "this PyTorch is a CPU build")
+    if not torch.cuda.is_available():
+        return Finding(
+            "PyTorch on CUDA", Health.ABSENT, f"built for CUDA {torch.version.cuda}, but finds no usable GPU"
+        )
+    names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    return Finding("PyTorch on CUDA", Health.OK, ", ".join(names))
+
+
+def _kernel_compilers() -> Finding:
+    subject = "kernels on CUDA"
+    releases = [f"{name} {release}" for name in ("numba-cuda-mlir", "numba-cuda") if (release := _release(name))]
+    if not releases:
+        return Finding(subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-kernels[cuda]"')
+    if _load_driver() is not None:  # without one there is no need to wait for a compiler, which takes long to import
+        from diffloom_kernels.backends.cuda_compilers import chosen, cuda_module
+
+        if cuda_module().is_available():
+            return Finding(subject, Health.OK, f"by {chosen()}; installed: {', '.join(releases)}")
+    return Finding(subject, Health.ABSENT, f"{releases[0]} finds no GPU; kernels run on the CPU")
+
+
+def _release(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _compilers() -> Finding:
+    found, lacking = [], []
+    for distribution, tool in _COMPILERS.items():
+        try:
+            found.append(f"{tool} {version(distribution)}")
+        except PackageNotFoundError:
+            lacking.append(distribution)
+    if lacking:
+        detail = f"{', '.join(lacking)} not installed: kernels cannot be compiled for CUDA without a GPU"
+        return Finding("compilers", Health.ABSENT, detail, 'pip install "diffloom[cuda-check]"')
+    return Finding("compilers", Health.OK, ", ".join(found))
+
+
+def compilers() -> Section:
+    """Return the findings on numba, the threads of kernels and the folder of compiled code."""
+    probes = {"kernel threads": _threads, "compiled code": _compiled_code}
+    return Section("Runtime", (_numba(), *(guarded(subject, probe) for subject, probe in probes.items())))
+
+
+def _numba() -> Finding:
+    try:
+        import llvmlite
+        import numba
+
+        from diffloom_kernels.backends.numba_internals import TRIED_NUMBA, remedy, tried
+
+        detail = f"{numba.__version__} with llvmlite {llvmlite.__version__}, for {_processor()}"
+        advice = ""
+        if not tried():
+            detail += f"; kernels were tried with {', '.join(TRIED_NUMBA)} only"
+            advice = f"if compiling fails: {remedy()}"
+        return Finding("numba", Health.OK, detail, advice)
+    except Exception as error:
+        return Finding("numba", Health.FATAL, cause(error), "pip install numba")
+
+
+def _processor() -> str:
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    widest = next((name for name in ("avx512f", "avx2", "avx", "neon", "sse2") if features.get(name)), "no SIMD found")
+    return f"{binding.get_host_cpu_name()} ({widest})"
+
+
+def _threads() -> Finding:
+    from diffloom_kernels.backends.threads import num_threads
+
+    return Finding("kernel threads", Health.OK, str(num_threads()))
+
+
+def _compiled_code() -> Finding:
+    from diffloom_kernels.compile.cache import cache_folder
+
+    try:
+        return Finding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")
+    except ValueError as error:  # others may write there
+        return Finding("compiled code", Health.FATAL, str(error), "set DIFFLOOM_CACHE_DIR to a folder of your own")

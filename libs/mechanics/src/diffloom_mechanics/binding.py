@@ -1,0 +1,310 @@
+"""The arrays of a mechanical system as its pipelines take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom_kernels import Bound, Const
+from diffloom_mechanics.gather import Gather, gather_of, pad_rows, padded
+from diffloom_mechanics.node_sets import Motion, Named, NodeSet
+from diffloom_mechanics.records import (
+    ElementRecord,
+    End,
+    Grads,
+    Incoming,
+    Kind,
+    NodesGrads,
+    NodesRecord,
+    NodeTermRecord,
+    Rows,
+    SceneStageRecord,
+    SceneTermRecord,
+    StageRecord,
+    SystemRecord,
+)
+from diffloom_mechanics.terms import ElementTerm, NodeTerm
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The compiled part of a system: node sets by name and terms, with the order in which their tensors are passed.
+
+    scenes: how many copies of one system it holds, one after the other (see copies.py).
+    """
+
+    sets: tuple[tuple[str, NodeSet], ...]
+    elements: tuple[ElementTerm, ...]
+    nodes: tuple[NodeTerm, ...]
+    scenes: int = 1
+
+    @cached_property
+    def label(self) -> str:
+        """What it is made of, for messages and file names."""
+        return "-".join(
+            [*(s.name for _, s in self.sets), *(t.name for t in self.elements), *(t.name for t in self.nodes)]
+        )
+
+    @cached_property
+    def free_label(self) -> str:
+        """Its kinds of node alone."""
+        return "-".join(nodes.name for _, nodes in self.sets)
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Every differentiable tensor: the node sets' arrays, then each term's params."""
+        return tuple(t for group in self._groups for _, t in group)
+
+    @cached_property
+    def _groups(self) -> list[tuple[Named, ...]]:
+        terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
+        return [*(nodes.arrays for _, nodes in self.sets), *(term.params for term in terms)]
+
+    def split(self, tensors: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """A flat sequence, ordered as ``tensors``, as one tuple per owner."""
+        parts, start = [], 0
+        for group in self._groups:
+            parts.append(tuple(tensors[start : start + len(group)]))
+            start += len(group)
+        return parts
+
+    def index(self, name: str | None) -> int:
+        """The number of a node set; of the only one when no name is given."""
+        return 0 if not name else [n for n, _ in self.sets].index(name)
+
+    @cached_property
+    def work(self) -> float:
+        """Rough time of the largest forward pass on one core [ns], by which threads are chosen."""
+        return 12.0 * max(sum(term.count for term in self.elements), *(nodes.count for _, nodes in self.sets))
+
+    @cached_property
+    def staged(self) -> bool:
+        """Whether some node term works in stages, which nodes have to wait for."""
+        return any(term.stages or term.adjoint_stages for term in self.nodes)
+
+
+class Binding:
+    """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding."""
+
+    def __init__(self, system: Compiled, tensors: Sequence[Tensor], needed: Sequence[bool] | None = None) -> None:
+        """needed: for each tensor whether its gradient is asked for, by which forces are computed again backwards; by
+        default all are."""
+        self.system = system
+        self.dtype, self.device = tensors[0].dtype, tensors[0].device
+        self._on_host = self.device.type == "cpu"
+        parts = system.split([t.detach() for t in tensors])
+        asked = system.split(needed if needed is not None else [True] * len(tensors))
+        count = len(system.sets)
+        self._ends: list[list[End]] = [[] for _ in system.elements]
+        sets = [self._nodes(n, parts, asked[n]) for n in range(count)]
+        elements = [self._element(k, term, parts[count + k]) for k, term in enumerate(system.elements)]
+        self.record = SystemRecord(tuple(sets), tuple(elements))
+        self.force_matters = any(nodes.kind.force_matters for nodes in sets)
+        self.bound = Bound(self.record)
+
+    @cached_property
+    def free(self) -> Bound:
+        """The nodes without terms, for pipelines that are given the force: one program of these serves all systems of
+        the same kinds of node."""
+        sets = (nodes._replace(incoming=None, rows=None, terms=()) for nodes in self.record.sets)
+        return Bound(SystemRecord(tuple(sets), ()))
+
+    def gradients(self) -> Gradients:
+        """Zeroed cotangents of every tensor."""
+        return Gradients(self)
+
+    def _nodes(self, n: int, parts: list[tuple[Tensor, ...]], asked: tuple[bool, ...]) -> NodesRecord:
+        system, nodes = self.system, self.system.sets[n][1]
+        incoming, rows = self._slots(n, nodes)
+        make = self._node_term if system.scenes == 1 else self._scene_term
+        terms = [
+            make(term, parts[len(system.sets) + len(system.elements) + k])
+            for k, term in enumerate(system.nodes)
+            if system.index(term.on) == n
+        ]
+        arrays = tuple(t.contiguous() for t in parts[n])
+        return NodesRecord(Const(n), kind_of(nodes, asked), nodes.count, arrays, incoming, rows, tuple(terms))
+
+    def _slots(self, n: int, nodes: NodeSet) -> tuple[Incoming | None, Rows | None]:
+        """What the nodes of a set gather, and its parts as the elements see them."""
+        ends = [
+            (k, term, corners)
+            for k, term in enumerate(self.system.elements)
+            for name, corners in term.corners.items()
+            if self.system.index(name) == n
+        ]
+        if not ends:
+            return None, None
+        gather: Gather = gather_of([(term.name, corners) for _, term, corners in ends], nodes.count)
+        rows = Rows(*(self._zeros(gather.rows + 1, nodes.slot) for _ in range(3)))
+        for (k, term, corners), offset, padded_corners in zip(ends, gather.offsets, gather.corners, strict=True):
+            shape = (padded(term.count), corners.shape[1], nodes.slot)
+            views = Rows(*(r[offset : offset + shape[0] * shape[1]].view(shape) for r in rows))
+            self._ends[k].append(End(Const(n), self._index(padded_corners), views))
+        return Incoming(self._index(gather.starts), self._index(gather.slots)), rows
+
+    def _element(self, k: int, term: ElementTerm, params: tuple[Tensor, ...]) -> ElementRecord:
+        data = (
+            *(by_column(pad(self._constant(c), term.count)) for c in term.constants),
+            *(self._param(term, name, t) for (name, _), t in zip(term.params, params, strict=True)),
+        )
+        order = [self.system.index(name) for name in term.corners]
+        ends = sorted(self._ends[k], key=lambda end: order.index(int(end.of)))
+        return ElementRecord(term.force, term.adjoint, term.simd, padded(term.count), tuple(ends), data)
+
+    def _node_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
+        reads = None if term.reads is None else Const(self.system.index(term.reads))
+        return NodeTermRecord(
+            term.force,
+            term.adjoint,
+            (*map(self._constant, term.constants), *(t.contiguous() for t in params)),
+            tuple(self._workspace(shape, kind) for shape, kind in term.work),
+            None if term.only is None else self._index(np.ascontiguousarray(term.only)),
+            reads,
+            tuple(StageRecord(s.count, s.body) for s in term.stages),
+            tuple(StageRecord(s.count, s.body) for s in term.adjoint_stages),
+        )
+
+    def _scene_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord | SceneTermRecord:
+        """Of many scenes: a term that might see the others is handed its own."""
+        if not sees_one_scene(term):
+            return self._node_term(term, params)
+        system, scenes = self.system, self.system.scenes
+        reads = None if term.reads is None else Const(system.index(term.reads))
+        return SceneTermRecord(
+            term.force,
+            term.adjoint,
+            tuple(map(self._constant, term.constants)),
+            tuple(t.contiguous() for t in params),
+            tuple(self._workspace((scenes, *shape), kind) for shape, kind in term.work),
+            None if term.only is None else self._index(np.ascontiguousarray(term.only)),
+            reads,
+            tuple(SceneStageRecord(s.count * scenes, s.body, s.count) for s in term.stages),
+            tuple(SceneStageRecord(s.count * scenes, s.body, s.count) for s in term.adjoint_stages),
+            system.sets[system.index(term.on)][1].count // scenes,
+            0 if term.reads is None else system.sets[system.index(term.reads)][1].count // scenes,
+        )
+
+    def _zeros(self, *shape: int) -> Tensor:
+        if self._on_host:
+            # Not torch.zeros: above some size it would start torch's threads, which then wait at the cost of ours.
+            return torch.from_numpy(np.zeros(shape, np.float32 if self.dtype == torch.float32 else np.float64))
+        return torch.zeros(shape, dtype=self.dtype, device=self.device)
+
+    def _index(self, array: np.ndarray[Any, Any]) -> Tensor:
+        return torch.from_numpy(array) if self._on_host else torch.from_numpy(array).to(self.device)
+
+    def _constant(self, array: np.ndarray[Any, Any]) -> Tensor:
+        plain = array.flags.c_contiguous and array.flags.writeable
+        tensor = self._index(array if plain else np.require(array, requirements=["C", "W"]))
+        return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
+
+    def _workspace(self, shape: tuple[int, ...], kind: str) -> Tensor:
+        return torch.zeros(shape, dtype=self.dtype if kind == "float" else torch.int32, device=self.device)
+
+    @staticmethod
+    def _param(term: ElementTerm, name: str, value: Tensor) -> Tensor:
+        if name in term.per_step and value.dim() == 2:
+            return pad(value.t(), term.count).t().contiguous()
+        return by_column(pad(value, term.count))
+
+
+class Gradients:
+    """Cotangents of the tensors of a binding, in the layout the pipelines take."""
+
+    def __init__(self, binding: Binding) -> None:
+        system, record = binding.system, binding.record
+        self._system = system
+        sets = tuple(
+            NodesGrads(tuple(map(zeros_of, nodes.arrays)), self._of_terms(n, nodes))
+            for n, nodes in enumerate(record.sets)
+        )
+        elements = tuple(
+            tuple(map(zeros_of, made.data[len(term.constants) :]))
+            for term, made in zip(system.elements, record.elements, strict=True)
+        )
+        self.record = Grads(sets, elements)
+        self.bound = Bound(self.record)
+
+    @cached_property
+    def free(self) -> Bound:
+        """Those of the nodes alone."""
+        return Bound(Grads(tuple(nodes._replace(terms=()) for nodes in self.record.sets), ()))
+
+    def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
+        terms = [term for term in self._system.nodes if self._system.index(term.on) == n]
+        return tuple(
+            tuple(map(zeros_of, made.data[0 if isinstance(made, SceneTermRecord) else len(term.constants) :]))
+            for term, made in zip(terms, nodes.terms, strict=True)
+        )
+
+    def flat(self) -> list[Tensor]:
+        """The cotangents without padding, in the order of ``Compiled.tensors``."""
+        result = [t for nodes in self.record.sets for t in nodes.arrays]
+        for term, group in zip(self._system.elements, self.record.elements, strict=True):
+            for (name, _), grad in zip(term.params, group, strict=True):
+                stepped = name in term.per_step and grad.dim() == 2
+                result.append(grad[:, : term.count] if stepped else grad[: term.count])
+        taken = [iter(nodes.terms) for nodes in self.record.sets]
+        for node_term in self._system.nodes:
+            result.extend(next(taken[self._system.index(node_term.on)]))
+        return result
+
+
+def sees_one_scene(term: NodeTerm) -> bool:
+    """Whether a term reads more than rows of its node, so that of many scenes it must be shown one."""
+    more = (term.constants, term.shared, term.work, term.stages, term.adjoint_stages, term.reads)
+    return not term.by_node and any(more)
+
+
+def kind_of(nodes: NodeSet, asked: tuple[bool, ...]) -> Kind:
+    """The functions of a node set; asked: for each of its arrays whether its gradient is."""
+    by = nodes.force_needed_by
+    wanted = {name for (name, _), ask in zip(nodes.arrays, asked, strict=True) if ask}
+    motion = nodes.motion or Motion(None, None)
+    return Kind(
+        Const(nodes.dq), Const(nodes.du), nodes.acceleration, nodes.acceleration_adjoint, motion.drift,
+        motion.drift_adjoint, motion.rate, motion.rate_adjoint, motion.project, motion.project_adjoint,
+        motion.kicked_drift, motion.kicked_drift_adjoint,
+        force_matters=by is None or bool(wanted & set(by)),
+    )  # fmt: skip
+
+
+def pad(value: Tensor, count: int) -> Tensor:
+    """As pad_rows for a tensor."""
+    if value.device.type == "cpu":
+        return torch.from_numpy(pad_rows(value.numpy(), count))
+    extra = padded(count) - count if count else 0
+    return torch.cat([value, value[-1:].expand(extra, *value.shape[1:])])
+
+
+def by_column(value: Tensor) -> Tensor:
+    """(elements, c) stored column by column, so that lanes load neighbours."""
+    return value if value.dim() < 2 else value.t().contiguous().t() if value.dim() == 2 else value
+
+
+def zeros_of(value: Tensor) -> Tensor:
+    """Zeros in the same layout."""
+    return torch.zeros_like(value, memory_format=torch.preserve_format)
+
+
+def with_private_nodes(system: Compiled, number: int, tensors: Sequence[Tensor]) -> Compiled:
+    """One element term of a system alone, each of whose elements has nodes of its own."""
+    parts = system.split(tensors)
+    term = system.elements[number]
+    sets, corners = [], {}
+    for name, nodes in term.corners.items():
+        n = system.index(name)
+        index = torch.from_numpy(nodes.reshape(-1).astype(np.int64))
+        arrays = tuple((key, t.detach()[index]) for (key, _), t in zip(system.sets[n][1].arrays, parts[n], strict=True))
+        sets.append((system.sets[n][0], replace(system.sets[n][1], arrays=arrays)))
+        corners[system.sets[n][0]] = np.arange(nodes.size, dtype=np.int32).reshape(nodes.shape)
+    own = parts[len(system.sets) + number]
+    params = tuple((name, t) for (name, _), t in zip(term.params, own, strict=True))
+    return Compiled(tuple(sets), (replace(term, nodes=corners, params=params, on=None),), ())

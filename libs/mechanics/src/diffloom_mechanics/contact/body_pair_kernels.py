@@ -1,0 +1,164 @@
+"""The points of body a against the shape of body b: what the contact does to one of the two, and the transpose.
+
+Everything is seen from b: the point p of a lies at M p + t in b's axes, with M = B^T A and t = B^T (x_a - x_b), where
+A and B turn the two bodies' axes into the world's. ``own`` says that the body asking is a, whose points these are, and
+not b: each body of a pair computes the contact for itself, so that nobody writes where another reads. What is used in a
+contact only is loaded there: few values then live through the search.
+
+The two may be in different node sets: ``side_a`` is the tuple (q, u, k_n, k_t) of a's set, with the rows that the laws
+read, ``side_b`` that of b's. ``points`` is (reach, roundness, cluster_starts, cluster_centre, cluster_radius,
+point_starts, points) of a's set; ``shapes`` that of body_shape_kernels and ``bounds`` (low, high), both of b's set.
+"""
+
+import functools
+
+from diffloom_kernels import (
+    Tmatmul33,
+    add3,
+    add33,
+    cross3,
+    device,
+    ld3,
+    ld6,
+    ld7,
+    matvec33,
+    mul3,
+    outer3,
+    quat_matrix,
+    sub3,
+    tmatvec33,
+)
+from diffloom_mechanics.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
+from diffloom_mechanics.contact.kernels import contact
+
+
+@device
+def near_box(p, margin, low, high, b):
+    """Whether p is within ``margin`` of the box around shape b, per axis."""
+    return (
+        p[0] > low[b, 0] - margin and p[0] < high[b, 0] + margin
+        and p[1] > low[b, 1] - margin and p[1] < high[b, 1] + margin
+        and p[2] > low[b, 2] - margin and p[2] < high[b, 2] + margin
+    )
+
+
+@device
+def frames(a, b, q_a, q_b):
+    """B, M = B^T A and t = B^T (x_a - x_b)."""
+    xa, ra = ld7(q_a, a)
+    xb, rb = ld7(q_b, b)
+    B = quat_matrix(rb)
+    return B, Tmatmul33(B, quat_matrix(ra)), tmatvec33(B, sub3(xa, xb))
+
+
+@device
+def contact_at(a, b, side_a, side_b, p, n, rho):
+    """Where the rounded point p of a touches, from both centres, and how fast it slips there."""
+    xa, ra = ld7(side_a[0], a)
+    va, wa = ld6(side_a[1], a)
+    vb, wb = ld6(side_b[1], b)
+    arm_a = sub3(matvec33(quat_matrix(ra), p), mul3(n, rho))
+    arm_b = add3(arm_a, sub3(xa, ld3(side_b[0], b)))
+    return arm_a, arm_b, sub3(add3(va, cross3(wa, arm_a)), add3(vb, cross3(wb, arm_b)))
+
+
+@functools.cache
+def pair_points(normal_law, friction_law):
+    """points_in_shape and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law)."""
+    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
+    friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
+
+    @device
+    def pair_parameters(a, b, side_a, side_b):
+        """The parameters of the contact between a and b."""
+        kn = normal_pair(load(side_a[2], a), load(side_b[2], b))
+        return kn, friction_pair(load_friction(side_a[3], a), load_friction(side_b[3], b))
+
+    @device
+    def add_parameters(a, b, own, side_a, side_b, adj_parameters, adj_kn, adj_kt):
+        """Add to the cotangents of the contact parameters of the body asking, for those of the pair's."""
+        adj_k_n, adj_k_t = adj_parameters
+        kn_a = load(side_a[2], a)
+        kn_b = load(side_b[2], b)
+        kt_a = load_friction(side_a[3], a)
+        kt_b = load_friction(side_b[3], b)
+        if own:
+            add(adj_k_n, a, normal_pair_adjoint(kn_a, kn_b, adj_kn))
+            add_friction(adj_k_t, a, friction_pair_adjoint(kt_a, kt_b, adj_kt))
+        else:
+            add(adj_k_n, b, normal_pair_adjoint(kn_b, kn_a, adj_kn))
+            add_friction(adj_k_t, b, friction_pair_adjoint(kt_b, kt_a, adj_kt))
+
+    @device
+    def points_in_shape(a, b, own, clock, side_a, side_b, points, shapes, bounds, force, torque):
+        """Add the force and the torque on the body asking, where f acts on a and -f on b."""
+        reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
+        B, M, t = frames(a, b, side_a[0], side_b[0])
+        rho = roundness[a]
+        for c in range(cluster_starts[a], cluster_starts[a + 1]):
+            if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+                for j in range(point_starts[c], point_starts[c + 1]):
+                    inside = add3(matvec33(M, ld3(places, j)), t)
+                    if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                        distance, way = shape_distance(b, inside, shapes)
+                        if distance < rho:
+                            n = matvec33(B, way)
+                            arm_a, arm_b, slip = contact_at(a, b, side_a, side_b, ld3(places, j), n, rho)
+                            kn, kt = pair_parameters(a, b, side_a, side_b)
+                            f = force_at(clock, distance - rho, slip, n, kn, kt)
+                            if own:
+                                force = add3(force, f)
+                                torque = add3(torque, cross3(arm_a, f))
+                            else:
+                                force = sub3(force, f)
+                                torque = sub3(torque, cross3(arm_b, f))
+        return force, torque
+
+    @device
+    def points_in_shape_adjoint(
+        a, b, own, clock, side_a, side_b, points, shapes, bounds, adj_a, adj_b, adj_parameters, a_x, a_v, a_w, a_R
+    ):
+        """Add the cotangents of the state of the body asking: of its centre, velocity, spin and axes; and those of its
+        contact parameters to ``adj_parameters``. adj_a, adj_b: cotangents of the forces on both sets."""
+        reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
+        B, M, t = frames(a, b, side_a[0], side_b[0])
+        rho = roundness[a]
+        for c in range(cluster_starts[a], cluster_starts[a + 1]):
+            if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+                for j in range(point_starts[c], point_starts[c + 1]):
+                    inside = add3(matvec33(M, ld3(places, j)), t)
+                    if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                        distance, way = shape_distance(b, inside, shapes)
+                        if distance < rho:
+                            n = matvec33(B, way)
+                            arm_a, arm_b, slip = contact_at(a, b, side_a, side_b, ld3(places, j), n, rho)
+                            kn, kt = pair_parameters(a, b, side_a, side_b)
+                            f = force_at(clock, distance - rho, slip, n, kn, kt)
+                            force_a, turn_a = ld6(adj_a, a)
+                            force_b, turn_b = ld6(adj_b, b)
+                            b_f = sub3(add3(force_a, cross3(turn_a, arm_a)), add3(force_b, cross3(turn_b, arm_b)))
+                            b_c, b_v, b_n, b_kn, b_kt = adjoint_at(clock, distance - rho, slip, n, kn, kt, b_f)
+                            add_parameters(a, b, own, side_a, side_b, adj_parameters, b_kn, b_kt)
+                            _, spin_a = ld6(side_a[1], a)
+                            _, spin_b = ld6(side_b[1], b)
+                            b_arm_b = sub3(cross3(turn_b, f), cross3(b_v, spin_b))
+                            b_arm_a = add3(cross3(f, turn_a), cross3(b_v, spin_a))
+                            b_arm_a = add3(b_arm_a, b_arm_b)
+                            b_n = sub3(b_n, mul3(b_arm_a, rho))
+                            b_inside = shape_distance_adjoint(b, inside, shapes, b_c, tmatvec33(B, b_n))
+                            b_place = matvec33(B, b_inside)
+                            if own:
+                                a_x = add3(a_x, add3(b_arm_b, b_place))
+                                a_v = add3(a_v, b_v)
+                                a_w = add3(a_w, cross3(arm_a, b_v))
+                                a_R = add33(a_R, outer3(add3(b_arm_a, b_place), ld3(places, j)))
+                            else:
+                                a_x = sub3(a_x, add3(b_arm_b, b_place))
+                                a_v = sub3(a_v, b_v)
+                                a_w = sub3(a_w, cross3(arm_b, b_v))
+                                from_b = add3(arm_b, mul3(n, rho))
+                                a_R = add33(a_R, add33(outer3(b_n, way), outer3(from_b, b_inside)))
+        return a_x, a_v, a_w, a_R
+
+    return points_in_shape, points_in_shape_adjoint

@@ -1,0 +1,166 @@
+"""Friction laws of the core: Coulomb's cone, the same with a round corner, Stribeck's, one that knows directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_mechanics.contact.law import FrictionFunctions, FrictionLaw, friction_spec
+
+_POSITIVE = (0.0, None)
+
+
+def _stiffness() -> ParamSpec:
+    doc = "friction per sliding speed before it slips (k_f)"
+    return ParamSpec("friction_stiffness", 10.0, "N s/m", doc, bounds=_POSITIVE)
+
+
+def _radii(turning: bool) -> tuple[ParamSpec, ...]:
+    """Of the patch that a touching point of a body stands for, where torsional and rolling friction are asked for."""
+    if not turning:
+        return ()
+    torsional = "radius of the patch that holds back turning about the normal: a torque of at most mu f_n times it"
+    rolling = "radius of the patch that holds back rolling: a torque of at most mu f_n times it"
+    return (
+        ParamSpec("torsional_radius", 1e-3, "m", torsional, bounds=_POSITIVE),
+        ParamSpec("rolling_radius", 1e-3, "m", rolling, bounds=_POSITIVE),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class Coulomb(FrictionLaw):
+    """min(mu f_n, k_f |v_t|) against the sliding velocity v_t: a relaxed cone, the same in all directions.
+
+    turning: whether rigid bodies on the ground feel torsional and rolling friction too; off, it costs nothing.
+    """
+
+    turning: bool = False
+
+    @cached_property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return (_stiffness(), friction_spec(), *_radii(self.turning))
+
+    def functions(self) -> FrictionFunctions:
+        from diffloom_mechanics.contact import friction_kernels as kernels
+
+        return FrictionFunctions(
+            2, kernels.coulomb_slope, kernels.coulomb_adjoint, kernels.coulomb_pair, kernels.coulomb_pair_adjoint,
+            turning=self.turning, lanes=True,
+        )  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class SmoothCoulomb(FrictionLaw):
+    """Coulomb with a round corner between sticking and sliding: k_f |v_t| (1 + r^(1/b))^(-b), r = k_f |v_t| / (mu f_n).
+
+    Under Coulomb a point that slides says nothing of k_f and one that sticks nothing of mu; here every point says
+    something of both, which is what a fit needs that starts on the wrong side. ``friction_smoothing`` b = 0 is
+    Coulomb's law itself; 0.5, the most, adds sticking and sliding in quadrature. turning: as for Coulomb.
+    """
+
+    turning: bool = False
+
+    @cached_property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        doc = "how round the corner between sticking and sliding is (b): 0 is Coulomb's law"
+        return (
+            _stiffness(),
+            friction_spec(),
+            ParamSpec("friction_smoothing", 0.5, "", doc, bounds=(0.0, 0.5)),
+            *_radii(self.turning),
+        )
+
+    def functions(self) -> FrictionFunctions:
+        from diffloom_mechanics.contact import smooth_friction_kernels as kernels
+
+        return FrictionFunctions(
+            3, kernels.smooth_slope, kernels.smooth_adjoint, kernels.smooth_pair, kernels.smooth_pair_adjoint,
+            turning=self.turning,
+        )  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Stribeck(FrictionLaw):
+    """As Coulomb, with mu + (mu_s - mu) exp(-(|v_t| / v_s)^2) in place of mu: it takes more to start than to go on.
+
+    turning: as for Coulomb.
+    """
+
+    turning: bool = False
+
+    @cached_property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        return (
+            _stiffness(),
+            friction_spec(),
+            ParamSpec("static_friction", 0.6, "", "friction coefficient at low speed (mu_s)", bounds=_POSITIVE),
+            ParamSpec("stribeck_speed", 0.1, "m/s", "sliding speed at which static friction fades (v_s)",
+                      bounds=(1e-6, None)),
+            *_radii(self.turning),
+        )  # fmt: skip
+
+    def functions(self) -> FrictionFunctions:
+        from diffloom_mechanics.contact import friction_kernels as kernels
+
+        return FrictionFunctions(
+            4, kernels.stribeck_slope, kernels.stribeck_adjoint, kernels.stribeck_pair, kernels.stribeck_pair_adjoint,
+            turning=self.turning, lanes=True,
+        )  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Anisotropic(FrictionLaw):
+    """As Coulomb, with friction_x, friction_y and friction_z times as much along the axes of the world.
+
+    Wood along its grain, a brushed belt. turning: as for Coulomb.
+    """
+
+    turning: bool = False
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        along = (
+            ParamSpec(
+                f"friction_{axis}", 1.0, "", f"factor of the friction along {axis} of the world", bounds=_POSITIVE
+            )
+            for axis in "xyz"
+        )
+        return (_stiffness(), friction_spec(), *along, *_radii(self.turning))
+
+    def functions(self) -> FrictionFunctions:
+        from diffloom_mechanics.contact import anisotropic_kernels as kernels
+        from diffloom_mechanics.contact.friction_kernels import coulomb_slope
+
+        return FrictionFunctions(
+            5, coulomb_slope, kernels.anisotropic_adjoint, kernels.anisotropic_pair, kernels.anisotropic_pair_adjoint,
+            anisotropic=True, turning=self.turning, lanes=True,
+        )  # fmt: skip
+
+
+FRICTION_LAWS: dict[str, type[FrictionLaw]] = {
+    "coulomb": Coulomb, "smooth": SmoothCoulomb, "stribeck": Stribeck, "anisotropic": Anisotropic,
+}  # fmt: skip
+
+
+def friction_law(given: object) -> FrictionLaw:
+    """The friction law of this name, or ``given`` itself where it is one.
+
+    A table names the law and its options: ``{"law": "stribeck", "turning": True}``.
+    """
+    if isinstance(given, FrictionLaw):
+        return given
+    options = dict(given) if isinstance(given, Mapping) else {"law": given}
+    name = options.pop("law", "coulomb")
+    if not isinstance(name, str) or name not in FRICTION_LAWS:
+        raise InputError(f"friction: got {name!r}; expected a friction law: {', '.join(FRICTION_LAWS)}")
+    try:
+        return FRICTION_LAWS[name](**options)
+    except TypeError as cause:
+        raise InputError(f"friction: the law {name!r} does not take {options}: {cause}") from cause

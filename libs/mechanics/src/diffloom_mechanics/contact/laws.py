@@ -1,0 +1,146 @@
+"""The contact laws of the core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_mechanics.contact.friction_laws import Coulomb, friction_law
+from diffloom_mechanics.contact.law import ContactLaw, FrictionLaw, NormalFunctions, stiffness_spec
+from diffloom_mechanics.contact.restitution import check_restitution, damping_ratio, dissipation, dissipation_of
+
+_POSITIVE = (0.0, None)
+_OTHER_DAMPING = (
+    (
+        "contact_damping",
+        "a damping in N s/m belongs to the contact law 'linear'; with 'hunt_crossley' give contact_dissipation [s/m] "
+        "or restitution (at reference_speed), or choose contact = 'linear' for the model",
+    ),
+)
+_OTHER_DISSIPATION = (
+    "belongs to the contact law 'hunt_crossley'; with 'linear' give contact_damping [N s/m], or choose "
+    "contact = 'hunt_crossley' for the model"
+)
+#: Restitution of the default dissipation, at REFERENCE_SPEED [m/s].
+RESTITUTION, REFERENCE_SPEED = 0.6, 1.0
+
+
+@final
+@dataclass(frozen=True)
+class HuntCrossley(ContactLaw):
+    """f_n = k_e d max(1 - a v_n, 0) for the depth d and normal velocity v_n.
+
+    Damping grows with depth, so the force is continuous at touch and gradients survive impacts. The dissipation a [s/m]
+    sets the restitution at a speed, whatever mass and stiffness are. friction: a FrictionLaw, or the name of one. toe:
+    a depth [m] up to which the stiffness sets in, d^2 / (2 toe) in place of d; it becomes the parameter contact_toe.
+    One of about a step's way at impact keeps gradients through many bounces smooth; it does not change the restitution.
+    """
+
+    friction: FrictionLaw = field(default_factory=Coulomb)
+    toe: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "friction", friction_law(self.friction))
+        if self.toe is not None and not self.toe > 0.0:
+            raise InputError(f"toe: got {self.toe!r}; expected a depth above 0 m, or None for no toe")
+
+    @cached_property
+    def normal_specs(self) -> tuple[ParamSpec, ...]:
+        default = dissipation(RESTITUTION, REFERENCE_SPEED)
+        doc = "damping relative to the elastic force, per closing speed (a)"
+        specs = (
+            stiffness_spec(),
+            ParamSpec("contact_dissipation", default, "s/m", doc, bounds=_POSITIVE, not_to_be_confused=_OTHER_DAMPING),
+        )
+        if self.toe is None:
+            return specs
+        return (
+            *specs,
+            ParamSpec("contact_toe", self.toe, "m", "depth up to which stiffness sets in", bounds=_POSITIVE),
+        )
+
+    @property
+    def extra_specs(self) -> tuple[ParamSpec, ...]:
+        doc = "instead of contact_dissipation: speed after a bounce over speed before"
+        speed = f"speed at which the restitution holds; {REFERENCE_SPEED:g} m/s if not given"
+        return (
+            ParamSpec("restitution", None, "", doc, bounds=(1e-2, 1.0), replaces="contact_dissipation"),
+            ParamSpec("reference_speed", None, "m/s", speed, bounds=(1e-6, None)),
+        )
+
+    def resolve(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        restitution = params.get("restitution")
+        if restitution is None:
+            return params
+        speed = params.get("reference_speed")
+        found = dissipation_of(restitution, restitution.new_tensor(REFERENCE_SPEED) if speed is None else speed)
+        return {**params, "contact_dissipation": found}
+
+    def normal(self) -> NormalFunctions:
+        from diffloom_mechanics.contact import normal_kernels as kernels
+
+        if self.toe is not None:
+            return NormalFunctions(
+                3, kernels.toe_force, kernels.toe_adjoint, kernels.toe_pair, kernels.toe_pair_adjoint, lanes=True
+            )
+        return NormalFunctions(
+            2, kernels.hunt_crossley_force, kernels.hunt_crossley_adjoint, kernels.hunt_crossley_pair,
+            kernels.hunt_crossley_pair_adjoint, lanes=True,
+        )  # fmt: skip
+
+    def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
+        return dissipation(restitution, reference_speed)
+
+    def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
+        """sqrt(k_e (1 + a v) mobility)."""
+        stiffness, a = values["contact_stiffness"], values["contact_dissipation"]
+        return math.sqrt(stiffness * (1.0 + a * speed) * mobility)
+
+
+@final
+@dataclass(frozen=True)
+class Linear(ContactLaw):
+    """f_n = k_e d - k_d min(v_n, 0), the law of the gradSim paper.
+
+    The damping force jumps at touch: exact gradients then say little of what happens over several impacts.
+    """
+
+    friction: FrictionLaw = field(default_factory=Coulomb)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "friction", friction_law(self.friction))
+
+    @cached_property
+    def normal_specs(self) -> tuple[ParamSpec, ...]:
+        doc = "normal force per closing speed (k_d)"
+        others = tuple(
+            (name, f"it {_OTHER_DISSIPATION}") for name in ("contact_dissipation", "restitution", "reference_speed")
+        )
+        return (
+            stiffness_spec(),
+            ParamSpec("contact_damping", 10.0, "N s/m", doc, bounds=_POSITIVE, not_to_be_confused=others),
+        )
+
+    def normal(self) -> NormalFunctions:
+        from diffloom_mechanics.contact import normal_kernels as kernels
+
+        return NormalFunctions(
+            2, kernels.linear_force, kernels.linear_adjoint, kernels.linear_pair, kernels.linear_pair_adjoint,
+            lanes=True,
+        )  # fmt: skip
+
+    def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
+        """2 zeta sqrt(k_e m), at any speed."""
+        check_restitution(restitution)
+        return 2.0 * damping_ratio(restitution) * math.sqrt(stiffness * mass)
+
+    def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
+        """The larger of sqrt(k_e mobility) and k_d mobility."""
+        return max(math.sqrt(values["contact_stiffness"] * mobility), values["contact_damping"] * mobility)
+
+    def per_point(self, name: str) -> bool:
+        return name == "contact_damping" or super().per_point(name)

@@ -1,0 +1,209 @@
+"""Single evaluations of a system: its force at a state, and moves under a given force, each with its adjoint.
+
+Schemes that cannot be compiled as a whole (plain PyTorch terms, implicit steps) are built from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_mechanics.binding import Binding, Compiled, Gradients
+from diffloom_mechanics.records import Clock, Cotangents, States
+from diffloom_mechanics.schemes import Move
+from diffloom_mechanics.stepper import Tensors
+from diffloom_mechanics.terms import TorchTerm
+
+
+class Evaluation:
+    """A bound system of compiled and PyTorch terms, with summed gradients.
+
+    States are tuples of tensors, one for each node set: q (nodes, dq), u and forces (nodes, du). tensors: the compiled
+    part's, then the PyTorch terms' params. implicit: forces are asked for at states that are themselves sought (the
+    clock tells the terms). ``at`` is when in the step a force acts, in parts of dt.
+    """
+
+    def __init__(
+        self,
+        system: Compiled,
+        torch_terms: tuple[TorchTerm, ...],
+        tensors: Sequence[Tensor],
+        dt: float,
+        implicit: bool = False,
+    ) -> None:
+        self._system, self._terms, self.dt, self._implicit = system, torch_terms, dt, int(implicit)
+        count = len(system.tensors)
+        self._binding = Binding(system, tensors[:count])
+        self._params: list[tuple[Tensor, ...]] = []
+        for term in torch_terms:
+            self._params.append(tuple(t.detach() for t in tensors[count : count + len(term.params)]))
+            count += len(term.params)
+        self._gradients: Gradients | None = None
+        self._unkept = self._binding.gradients()
+        self._torch_gradients = [[torch.zeros_like(p) for p in group] for group in self._params]
+
+    def clock(self, k: int, at: float = 0.0) -> Clock:
+        """The time of a force in step k."""
+        start = k * self.dt
+        return Clock(k, start + at * self.dt, self.dt, self._implicit, start)
+
+    def force(self, k: int, q: Tensors, u: Tensors, at: float = 0.0) -> Tensors:
+        """Forces on every node in step k."""
+        f = tuple(torch.empty_like(v) for v in u)
+        clock = self.clock(k, at)
+        self._run("force", clock, _contiguous(q), _contiguous(u), f, self._binding.bound)
+        for term, params in zip(self._terms, self._params, strict=True):
+            n = self._system.index(term.on)
+            with torch.no_grad():
+                f[n].add_(_checked(term, term.force(clock, q[n], u[n], *params), u[n]))
+        return f
+
+    def force_adjoint(
+        self, k: int, q: Tensors, u: Tensors, adj_f: Tensors, keep: bool = True, at: float = 0.0
+    ) -> tuple[Tensors, Tensors]:
+        """Cotangents of q and u; with ``keep`` the gradients of all tensors are summed too.
+
+        adj_f: (nodes, du) each, or any number of cotangents at once, (cotangents, nodes, du).
+        """
+        many = tuple(a.reshape(-1, *v.shape).contiguous() for a, v in zip(adj_f, u, strict=True))
+        count = len(many[0])
+        adj_q = tuple(x.new_zeros((count, *x.shape)) for x in q)
+        adj_u = tuple(v.new_zeros((count, *v.shape)) for v in u)
+        grads = self._kept_gradients() if keep else self._unkept
+        clock = self.clock(k, at)
+        self._run(
+            "force_adjoint", clock, _contiguous(q), _contiguous(u), Cotangents(adj_q, adj_u, many), self._binding.bound,
+            grads.bound,
+        )  # fmt: skip
+        for number, term in enumerate(self._terms):
+            n = self._system.index(term.on)
+            for p in range(count):
+                a, b = self._torch_adjoint(number, clock, q[n], u[n], many[n][p], keep)
+                adj_q[n][p] += a
+                adj_u[n][p] += b
+        lead = adj_f[0].shape[:-2]
+        return tuple(a.view(*lead, *x.shape) for a, x in zip(adj_q, q, strict=True)), tuple(
+            a.view(*lead, *v.shape) for a, v in zip(adj_u, u, strict=True)
+        )
+
+    def move(self, k: int, moves: Sequence[Move], q: Tensors, u: Tensors, f: Tensors) -> tuple[Tensors, Tensors]:
+        """The state after some moves under a given force."""
+        return self._path(k, moves, q, u, f)[-1]
+
+    def _path(self, k: int, moves: Sequence[Move], q: Tensors, u: Tensors, f: Tensors) -> list[tuple[Tensors, Tensors]]:
+        path = [(_contiguous(q), _contiguous(u))]
+        for move in moves:
+            after = tuple(torch.empty_like(x) for x in q), tuple(torch.empty_like(v) for v in u)
+            self._run_free("make_move_under", self.clock(k), move, States(*path[-1]), _contiguous(f), States(*after))
+            path.append(after)
+        return path
+
+    def move_adjoint(
+        self,
+        k: int,
+        moves: Sequence[Move],
+        state: tuple[Tensors, Tensors],
+        f: Tensors,
+        adj: tuple[Tensors, Tensors],
+        keep: bool = True,
+    ) -> tuple[Tensors, Tensors, Tensors]:
+        """Cotangents of q, u and f for those of the state after the moves: one of it, or (cotangents, nodes, ...)."""
+        q, u = state
+        many = Cotangents(
+            tuple(a.reshape(-1, *x.shape).clone() for a, x in zip(adj[0], q, strict=True)),
+            tuple(a.reshape(-1, *v.shape).clone() for a, v in zip(adj[1], u, strict=True)),
+            tuple(torch.zeros_like(a.reshape(-1, *v.shape)) for a, v in zip(adj[1], u, strict=True)),
+        )
+        grads = self._kept_gradients() if keep else self._unkept
+        path = self._path(k, moves[:-1], q, u, f)
+        for move, here in reversed(list(zip(moves, path, strict=True))):
+            self._run_free("move_back_under", self.clock(k), move, States(*here), _contiguous(f), many, grads=grads)
+        return (
+            tuple(m.view_as(a) for m, a in zip(many.q, adj[0], strict=True)),
+            tuple(m.view_as(a) for m, a in zip(many.u, adj[1], strict=True)),
+            tuple(m.view_as(a) for m, a in zip(many.f, adj[1], strict=True)),
+        )
+
+    def rates(self, q: Tensors, u: Tensors, f: Tensors) -> tuple[Tensors, Tensors]:
+        """Time derivatives of q and u under a given force."""
+        out = States(tuple(map(torch.empty_like, q)), tuple(map(torch.empty_like, u)))
+        self._run_free("rates_under", States(_contiguous(q), _contiguous(u)), _contiguous(f), out)
+        return out.q, out.u
+
+    def rates_adjoint(
+        self, q: Tensors, u: Tensors, f: Tensors, adj: tuple[Tensors, Tensors]
+    ) -> tuple[Tensors, Tensors, Tensors]:
+        """Cotangents of q, u and f for those of the rates; gradients are summed."""
+        made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
+        self._run_free(
+            "rates_under_back", States(_contiguous(q), _contiguous(u)), _contiguous(f),
+            States(*map(_contiguous, adj)), Cotangents(*made), grads=self._kept_gradients(),
+        )  # fmt: skip
+        return made[0], made[1], made[2]
+
+    def project(self, q: Tensors) -> Tensors:
+        """Coordinates brought back to where they are valid."""
+        out = tuple(map(torch.empty_like, q))
+        self._run_free("projection", _contiguous(q), out)
+        return out
+
+    def project_adjoint(self, q: Tensors, adj: Tensors) -> Tensors:
+        """Cotangents of q for those of its projection."""
+        out = tuple(a.clone() for a in adj)
+        self._run_free("projection_back", _contiguous(q), out)
+        return out
+
+    def gradients(self) -> list[Tensor | None]:
+        """The summed gradients in the order of ``tensors``."""
+        compiled: list[Tensor | None] = list(self._kept_gradients().flat())
+        return compiled + [g for group in self._torch_gradients for g in group]
+
+    def _kept_gradients(self) -> Gradients:
+        if self._gradients is None:
+            self._gradients = self._binding.gradients()
+        return self._gradients
+
+    def _torch_adjoint(
+        self, number: int, clock: Clock, q: Tensor, u: Tensor, adj_f: Tensor, keep: bool
+    ) -> tuple[Tensor, Tensor]:
+        inputs = [t.detach().requires_grad_() for t in (q, u, *self._params[number])]
+        with torch.enable_grad():
+            f = _checked(self._terms[number], self._terms[number].force(clock, *inputs), u)
+        if not f.requires_grad:
+            return torch.zeros_like(q), torch.zeros_like(u)
+        found = torch.autograd.grad(f, inputs, adj_f, allow_unused=True)
+        grads = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, found, strict=True)]
+        if keep:
+            for total, grad in zip(self._torch_gradients[number], grads[2:], strict=True):
+                total += grad
+        return grads[0], grads[1]
+
+    def _run(self, pipeline: str, *args: Any) -> None:
+        from diffloom_mechanics.programs import EVALUATIONS
+
+        EVALUATIONS.run(pipeline, *args, work=self._system.work, label=self._system.label)
+
+    def _run_free(self, pipeline: str, *args: Any, grads: Gradients | None = None) -> None:
+        """Run what is given the force, so needs no terms."""
+        from diffloom_mechanics.programs import EVALUATIONS
+
+        further = () if grads is None else (grads.free,)
+        EVALUATIONS.run(
+            pipeline, *args, self._binding.free, *further, work=self._system.work, label=self._system.free_label
+        )
+
+
+def _contiguous(tensors: Tensors) -> Tensors:
+    return tuple(t.contiguous() for t in tensors)
+
+
+def _checked(term: TorchTerm, f: Any, u: Tensor) -> Tensor:
+    """What a PyTorch term returned, if it is forces."""
+    if not isinstance(f, Tensor) or f.shape != u.shape or f.dtype != u.dtype:
+        got = f"{tuple(f.shape)} of {f.dtype}" if isinstance(f, Tensor) else type(f).__name__
+        raise InputError(f"term {term.name!r}: its force returned {got}; expected {tuple(u.shape)} of {u.dtype}")
+    return f

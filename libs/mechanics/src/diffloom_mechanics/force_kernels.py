@@ -1,0 +1,93 @@
+"""Pipelines that every scheme is built of: all forces at a state, and their transpose."""
+
+from diffloom_kernels import generic, launch, launch_runs, static, together
+from diffloom_mechanics.node_kernels import (
+    adjoint_stage,
+    element_adjoint,
+    element_force,
+    node_force,
+    plus,
+    stage,
+    state_cotangent,
+    store,
+    values,
+)
+from diffloom_mechanics.records import Cotangents, SceneTermRecord
+from diffloom_mechanics.scene_kernels import on_scene, on_scene_adjoint
+
+
+def element_forces(clock, q, u, system):
+    """All element terms, in one pass. q, u: the state of each node set. Elements are padded to whole runs."""
+    with together:
+        for term in static(system.elements):
+            if static(term.lanes):
+                launch_runs(term.size, element_force, clock, q, u, term)
+            else:
+                launch(term.size, element_force, clock, q, u, term)
+
+
+def node_stages(clock, q, u, system):
+    """What node terms prepare before the nodes gather."""
+    for nodes in static(system.sets):
+        for term in static(nodes.terms):
+            for part in static(term.stages):
+                if static(isinstance(term, SceneTermRecord)):
+                    launch(part.size, on_scene, clock, q, u, nodes, term, part.each, part.body)
+                else:
+                    launch(part.size, stage, clock, q, u, nodes, term, part.body)
+
+
+def force_adjoints(clock, q, u, adj, system, grads):
+    """The transpose of all forces up to the node pass: what elements write for their nodes."""
+    for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+        for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
+            for part in static(term.adjoint_stages):
+                if static(isinstance(term, SceneTermRecord)):
+                    launch(part.size, on_scene_adjoint, clock, q, u, adj, nodes, term, grad, part.each, part.body)
+                else:
+                    launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
+    with together:
+        for element, grad in static(zip(system.elements, grads.elements, strict=True)):
+            if static(element.lanes):
+                launch_runs(element.size, element_adjoint, clock, q, u, adj, element, grad)
+            else:
+                launch(element.size, element_adjoint, clock, q, u, adj, element, grad)
+
+
+@generic
+def store_force(i, clock, q, u, out, nodes):
+    """The force on node i."""
+    store(out, i, node_force(i, clock, q, u, nodes), nodes.kind.du)
+
+
+@generic
+def store_cotangent(i, clock, q, u, adj, nodes, grads):
+    """Adds the cotangent of node i's state."""
+    a, b = state_cotangent(i, clock, q, u, adj, nodes, grads)
+    own = static(nodes.number)
+    store(adj.q[own], i, plus(values(adj.q[own], i, nodes.kind.dq), a, nodes.kind.dq), nodes.kind.dq)
+    store(adj.u[own], i, plus(values(adj.u[own], i, nodes.kind.du), b, nodes.kind.du), nodes.kind.du)
+
+
+def force(clock, q, u, out, system):
+    """The force on every node at one state."""
+    element_forces(clock, q, u, system)
+    node_stages(clock, q, u, system)
+    with together:
+        for n, nodes in static(enumerate(system.sets)):
+            launch(nodes.size, store_force, clock, q, u, out[n], nodes)
+
+
+def force_adjoint(clock, q, u, many, system, grads):
+    """Its transpose for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
+    node_stages(clock, q, u, system)
+    for p in range(many.f[0].shape[0]):
+        adj = Cotangents(
+            tuple(a[p] for a in static(many.q)),
+            tuple(a[p] for a in static(many.u)),
+            tuple(a[p] for a in static(many.f)),
+        )
+        force_adjoints(clock, q, u, adj, system, grads)
+        with together:
+            for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+                launch(nodes.size, store_cotangent, clock, q, u, adj, nodes, own)

@@ -1,0 +1,196 @@
+"""Many small scenes of one system side by side, one a SIMD lane: how their numbers lie, and the stepper that runs them.
+
+A tensor (scenes, nodes, ...) becomes (blocks, nodes, ..., lanes). A last block that is not full repeats the last scene,
+without gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numba import config
+from torch import Tensor
+
+from diffloom_kernels import Bound, Const
+from diffloom_kernels.simd import LANE_BYTES
+from diffloom_mechanics.binding import Compiled, kind_of
+from diffloom_mechanics.explicit import Scheme, Target
+from diffloom_mechanics.programs import ROLLOUTS
+from diffloom_mechanics.records import (
+    Cotangents,
+    Frames,
+    Grads,
+    NodesGrads,
+    NodesRecord,
+    NodeTermRecord,
+    States,
+    Steps,
+    SystemRecord,
+)
+from diffloom_mechanics.schemes import Tableau
+from diffloom_mechanics.stepper import FrameCotangents, Segment, Stepper, Tensors
+from diffloom_mechanics.terms import NodeTerm
+
+#: Fewer scenes are run as copies: most lanes of their block would be empty.
+LEAST_SCENES = 4
+#: Larger scenes fill caches by themselves, eight of them at once would overflow them.
+MOST_NODES = 16
+
+
+def fits(system: Compiled, scheme: Scheme, scenes: int, like: Tensor) -> bool:
+    """Whether scenes of this system can run side by side: a few nodes whose functions do not branch on data, joined by
+    nothing, on the CPU."""
+    if isinstance(scheme, Tableau) or system.scenes > 1 or scenes < LEAST_SCENES or like.device.type != "cpu":
+        return False
+    if system.elements or system.staged or config.DISABLE_JIT:
+        return False
+    small = sum(nodes.count for _, nodes in system.sets) <= MOST_NODES
+    return small and all(nodes.lanes for _, nodes in system.sets) and all(term.lanes for term in system.nodes)
+
+
+def lanes_of(dtype: torch.dtype) -> int:
+    """Scenes of a block."""
+    return LANE_BYTES // dtype.itemsize
+
+
+def side_by_side(value: Tensor, axis: int = 0) -> Tensor:
+    """(scenes, ...) as (blocks, ..., lanes), with ``axis`` axes of what follows before the blocks. Differentiable."""
+    lanes = lanes_of(value.dtype)
+    rest = -len(value) % lanes
+    if rest:
+        value = torch.cat([value, value[-1:].detach().expand(rest, *value.shape[1:])])
+    blocks: Tensor = value.unflatten(0, (-1, lanes)).movedim(1, -1)
+    return (blocks.movedim(0, axis) if axis else blocks).contiguous()
+
+
+def apart(value: Tensor, scenes: int, axis: int = 0) -> Tensor:
+    """The reverse: (..., blocks, ..., lanes), blocks behind ``axis`` axes, as (..., scenes, ...)."""
+    return value.movedim(-1, axis + 1).flatten(axis, axis + 1).narrow(axis, 0, scenes)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """So many scenes of a system, and where the axis of scenes lies in each of its tensors."""
+
+    system: Compiled
+    scenes: int
+
+    def tensors(self, rows: Sequence[Tensor]) -> list[Tensor]:
+        """The system's tensors, scenes first, as kernels take them."""
+        return [self._laid_out(value, shared, axis) for value, (shared, axis) in zip(rows, self._kinds(), strict=True)]
+
+    @staticmethod
+    def _laid_out(value: Tensor, shared: bool, axis: int) -> Tensor:
+        return value[0].detach().contiguous() if shared else side_by_side(value, axis)
+
+    def _kinds(self) -> list[tuple[bool, int]]:
+        """Of each tensor whether all scenes share it, and how many axes it has before that of nodes."""
+        kinds = [(name in nodes.shared, 0) for _, nodes in self.system.sets for name, _ in nodes.arrays]
+        return kinds + [(False, int(name in term.per_step)) for term in self.system.nodes for name, _ in term.params]
+
+
+class LaneStepper(Stepper):
+    """Runs a whole segment of many scenes side by side as one call of compiled code, by a splitting scheme."""
+
+    keeps_nothing = True
+
+    def __init__(
+        self,
+        many: SideBySide,
+        scheme: Scheme,
+        tensors: Sequence[Tensor],
+        dt: float,
+        needed: Sequence[bool] = (),
+        target: Target = "auto",
+    ) -> None:
+        self._many, self._dt, self._target = many, dt, target
+        self._tensors = [t.detach() for t in tensors]
+        like = self._tensors[0]
+        self._lanes = lanes_of(like.dtype)
+        self._blocks = -(-many.scenes // self._lanes)
+        asked = many.system.split(needed or [False] * len(tensors))
+        self._record = Bound(self._system(asked))
+        self._scheme = Bound(scheme, like)
+        self._between = Bound(tuple(self._state(like) for _ in scheme[:-1]))
+        self._grads: list[Tensor] | None = None
+        self._adjoints: Bound | None = None
+
+    def _system(self, asked: list[tuple[bool, ...]]) -> SystemRecord:
+        system, parts = self._many.system, self._many.system.split(self._tensors)
+        first = len(system.sets)
+        sets = []
+        for n, (_, nodes) in enumerate(system.sets):
+            terms = [
+                self._term(term, parts[first + k]) for k, term in enumerate(system.nodes) if system.index(term.on) == n
+            ]
+            sets.append(
+                NodesRecord(Const(n), kind_of(nodes, asked[n]), nodes.count, parts[n], None, None, tuple(terms))
+            )
+        return SystemRecord(tuple(sets), ())
+
+    def _term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
+        system, like = self._many.system, self._tensors[0]
+        constants = [torch.from_numpy(np.require(c, requirements=["C", "W"])) for c in term.constants]
+        return NodeTermRecord(
+            term.force,
+            term.adjoint,
+            (*(c.to(like.dtype) if c.is_floating_point() else c for c in constants), *params),
+            tuple(like.new_zeros((self._blocks, *shape, self._lanes)) for shape, _ in term.work),
+            None if term.only is None else torch.from_numpy(np.ascontiguousarray(term.only)),
+            None if term.reads is None else Const(system.index(term.reads)),
+            (),
+            (),
+        )
+
+    def _state(self, like: Tensor) -> States:
+        def made(width: str) -> Tensors:
+            sets = [nodes for _, nodes in self._many.system.sets]
+            return tuple(like.new_zeros((self._blocks, s.count, getattr(s, width), self._lanes)) for s in sets)
+
+        return States(made("dq"), made("du"))
+
+    def advance(self, segment: Segment) -> None:
+        if segment.count:
+            self._run("lanes_rollout", segment, 1.0, self._between, self._record)
+
+    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+        if not segment.count:
+            return
+        if self._adjoints is None:
+            self._grads = [torch.zeros_like(t) for t in self._tensors]
+            self._adjoints = Bound(self._cotangents(self._grads))
+        of_step = frames.of_step[segment.k0 : segment.k0 + segment.count + 1]
+        adj = Cotangents(adj_q, adj_u, tuple(torch.zeros_like(u) for u in adj_u))
+        self._run(
+            "lanes_rollout_adjoint", segment, 3.0, self._between, Frames(of_step, frames.q, frames.u), adj,
+            self._record, self._adjoints,
+        )  # fmt: skip
+
+    def _cotangents(self, grads: list[Tensor]) -> Grads:
+        system, parts = self._many.system, self._many.system.split(grads)
+        first = len(system.sets)
+        return Grads(
+            tuple(
+                NodesGrads(
+                    parts[n],
+                    tuple(parts[first + k] for k, term in enumerate(system.nodes) if system.index(term.on) == n),
+                )
+                for n in range(first)
+            ),
+            (),
+        )
+
+    def _run(self, pipeline: str, segment: Segment, effort: float, *args: object) -> None:
+        steps, rows = Steps(segment.count, segment.k0, self._dt), States(segment.q, segment.u)
+        # One pass with all steps in it: threads share out blocks, and meet at its end alone.
+        work = effort * self._lanes * self._blocks * segment.count * self._many.system.work
+        ROLLOUTS.run(
+            pipeline, self._blocks, steps, self._scheme, rows, *args, target=self._target, work=work, passes=1,
+            label=self._many.system.label,
+        )  # fmt: skip
+
+    def gradients(self) -> list[Tensor | None]:
+        return [None] * len(self._tensors) if self._grads is None else list(self._grads)

@@ -1,0 +1,230 @@
+"""What happens at a node: gather the forces of its elements, add its own, and the way back.
+
+Sums of three numbers are kept in one register, others as tuples.
+"""
+
+from diffloom_kernels import (
+    fma,
+    generic,
+    row_at,
+    row_fma,
+    row_of,
+    row_plus,
+    row_scale,
+    row_store,
+    row_sum,
+    row_vec3,
+    static,
+)
+from diffloom_mechanics.records import SceneTermRecord
+from diffloom_mechanics.scene_kernels import on_scene, on_scene_adjoint
+
+
+@generic
+def values(a, i, width):
+    """The numbers of row i."""
+    if static(width == 3):
+        return row_vec3(row_at(a, i))
+    return tuple(a[i, c] for c in static(range(width)))
+
+
+@generic
+def store(a, i, v, width):
+    """a[i] = v."""
+    if static(width == 3):
+        row_store(a, i, row_of(v))
+    else:
+        for c in static(range(width)):
+            a[i, c] = v[c]
+
+
+@generic
+def zeros(a, width):
+    """As many zeros in the type of the array."""
+    zero = a.dtype.type(0)
+    return tuple(zero for c in static(range(width)))
+
+
+@generic
+def plus(a, b, width):
+    """a + b."""
+    if static(width == 3):
+        return row_vec3(row_plus(row_of(a), row_of(b)))
+    return tuple(a[c] + b[c] for c in static(range(width)))
+
+
+@generic
+def times(a, s, width):
+    """a s, with s a scalar."""
+    if static(width == 3):
+        return row_vec3(row_scale(row_of(a), s))
+    return tuple(a[c] * s for c in static(range(width)))
+
+
+@generic
+def plus_times(b, a, s, width):
+    """b + a s, with s a scalar."""
+    if static(width == 3):
+        return row_vec3(row_fma(row_of(a), s, row_of(b)))
+    return tuple(fma(a[c], s, b[c]) for c in static(range(width)))
+
+
+@generic
+def gathered(i, incoming, rows, width):
+    """The sum of node i's rows, always in the same order."""
+    if static(incoming is None):
+        return zeros(rows, width)
+    if static(width == 3):
+        return row_vec3(row_sum(rows, incoming.slots, incoming.starts[i], incoming.starts[i + 1]))
+    total = zeros(rows, width)
+    for s in range(incoming.starts[i], incoming.starts[i + 1]):
+        r = incoming.slots[s]
+        total = tuple(total[c] + rows[r, c] for c in static(range(width)))
+    return total
+
+
+@generic
+def drifted(i, h, x, v, nodes):
+    """Free motion of node i over h: by its kind's drift, else at its velocity."""
+    if static(nodes.kind.drift is None):
+        return plus_times(x, v, h, nodes.kind.dq), v
+    return nodes.kind.drift(i, h, x, v, *nodes.arrays)
+
+
+@generic
+def drifted_back(i, h, x, v, a, b, nodes, grads):
+    """The transpose of drifted for cotangents a, b of its result."""
+    if static(nodes.kind.drift is None):
+        return a, plus_times(b, a, h, nodes.kind.dq)
+    return nodes.kind.drift_adjoint(i, h, x, v, *nodes.arrays, a, b, *grads.arrays)
+
+
+@generic
+def node_force(i, clock, q, u, nodes):
+    """Force on node i of a set: what its elements wrote, and its own terms. q, u: of all sets."""
+    kind = nodes.kind
+    if static(nodes.incoming is None):
+        f = zeros(q[static(nodes.number)], kind.du)
+    else:
+        f = gathered(i, nodes.incoming, nodes.rows.force, kind.du)
+    for term in static(nodes.terms):
+        if static(term.only is None):
+            f = plus(f, term_force(i, clock, q, u, nodes, term), kind.du)
+        elif term.only[i]:
+            f = plus(f, term_force(i, clock, q, u, nodes, term), kind.du)
+    return f
+
+
+@generic
+def term_force(i, clock, q, u, nodes, term):
+    """Force of one term on node i."""
+    if static(isinstance(term, SceneTermRecord)):
+        return on_scene(i, clock, q, u, nodes, term, term.nodes, term.force)
+    own = static(nodes.number)
+    if static(term.reads is None):
+        return term.force(i, clock, q[own], u[own], *term.data, *term.work)
+    other = static(term.reads)
+    return term.force(i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work)
+
+
+@generic
+def state_cotangent(i, clock, q, u, adj, nodes, grads):
+    """Cotangent of node i's state by the forces on all nodes: what its elements wrote, and its own terms."""
+    kind = nodes.kind
+    own = static(nodes.number)
+    if static(nodes.incoming is None):
+        a = zeros(q[own], kind.dq)
+        b = zeros(q[own], kind.du)
+    else:
+        a = gathered(i, nodes.incoming, nodes.rows.q, kind.dq)
+        b = gathered(i, nodes.incoming, nodes.rows.u, kind.du)
+    for term, grad in static(zip(nodes.terms, grads.terms, strict=True)):
+        if static(term.only is None):
+            c, d = term_cotangent(i, clock, q, u, adj, nodes, term, grad)
+            a = plus(a, c, kind.dq)
+            b = plus(b, d, kind.du)
+        elif term.only[i]:
+            c, d = term_cotangent(i, clock, q, u, adj, nodes, term, grad)
+            a = plus(a, c, kind.dq)
+            b = plus(b, d, kind.du)
+    return a, b
+
+
+@generic
+def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
+    """Cotangent of node i's state by one term, which also adds to the cotangents of its parameters."""
+    if static(isinstance(term, SceneTermRecord)):
+        return on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, term.nodes, term.adjoint)
+    own = static(nodes.number)
+    if static(term.reads is None):
+        return term.adjoint(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
+    other = static(term.reads)
+    return term.adjoint(
+        i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work, adj.f[own], adj.f[other], *grad
+    )
+
+
+@generic
+def element_force(e, clock, q, u, term):
+    """Forces of element e on its corners, into its own slots."""
+    here = term.ends[0]
+    if static(len(term.ends) == 1):
+        term.force(e, clock, q[static(here.of)], u[static(here.of)], here.nodes, *term.data, here.slots.force)
+    else:
+        there = term.ends[1]
+        term.force(
+            e, clock, q[static(here.of)], u[static(here.of)], here.nodes,
+            q[static(there.of)], u[static(there.of)], there.nodes, *term.data, here.slots.force, there.slots.force,
+        )
+
+
+@generic
+def element_adjoint(e, clock, q, u, adj, term, grad):
+    """Transpose of element_force."""
+    here = term.ends[0]
+    if static(len(term.ends) == 1):
+        term.adjoint(
+            e, clock, q[static(here.of)], u[static(here.of)], here.nodes, *term.data,
+            adj.f[static(here.of)], here.slots.q, here.slots.u, *grad,
+        )
+    else:
+        there = term.ends[1]
+        term.adjoint(
+            e, clock, q[static(here.of)], u[static(here.of)], here.nodes,
+            q[static(there.of)], u[static(there.of)], there.nodes, *term.data,
+            adj.f[static(here.of)], adj.f[static(there.of)],
+            here.slots.q, here.slots.u, there.slots.q, there.slots.u, *grad,
+        )
+
+
+@generic
+def stage(i, clock, q, u, nodes, term, body):
+    """Work before a node pass."""
+    own = static(nodes.number)
+    if static(term.reads is None):
+        body(i, clock, q[own], u[own], *term.data, *term.work)
+    else:
+        other = static(term.reads)
+        body(i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work)
+
+
+@generic
+def adjoint_stage(i, clock, q, u, adj, nodes, term, grad, body):
+    """Work before a node pass backwards."""
+    own = static(nodes.number)
+    if static(term.reads is None):
+        body(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
+    else:
+        other = static(term.reads)
+        body(i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work, adj.f[own], adj.f[other], *grad)
+
+
+@generic
+def add_frame(i, j, frames, nodes, a, b):
+    """Cotangents a, b of node i's state at step j with that of the frame saved there, if one is."""
+    frame = frames.of_step[j]
+    if frame >= 0:
+        own = static(nodes.number)
+        a = tuple(a[c] + frames.q[own][frame, i, c] for c in static(range(nodes.kind.dq)))
+        b = tuple(b[c] + frames.u[own][frame, i, c] for c in static(range(nodes.kind.du)))
+    return a, b

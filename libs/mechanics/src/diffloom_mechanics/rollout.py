@@ -1,0 +1,248 @@
+"""Whole rollouts as one autograd node, with the memory policy of the caller."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
+from diffloom.transforms import once, refuse_many_cotangents, untransformed
+from diffloom_kernels.memory_pool import pool
+from diffloom_mechanics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
+
+#: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
+#: segment has at least so many steps that entering and leaving compiled code does not count.
+UNKEPT_BYTES = 1 << 17
+UNKEPT_SEGMENT = 64
+
+
+def segment_length(gradient: Gradient, steps: int, state_bytes: int) -> int:
+    """Steps per segment under a policy. With segments of s steps, steps / s + s states are held at once."""
+    if isinstance(gradient, StoreAll) or steps == 0:
+        return max(steps, 1)
+    if isinstance(gradient, NoGradient):
+        return min(steps, max(UNKEPT_SEGMENT, UNKEPT_BYTES // max(state_bytes, 1)))
+    if gradient.segment is not None:
+        return min(gradient.segment, steps)
+    best = max(1, math.isqrt(steps))
+    if gradient.memory is None:
+        return best
+    states = gradient.memory // max(state_bytes, 1)
+    if states >= steps + 1:
+        return steps
+    # The largest s with steps / s + s + 1 <= states; the square root is the least memory there is.
+    discriminant = (states - 1) ** 2 - 4 * steps
+    if discriminant <= 0:
+        return best
+    return max(best, min(steps, int(0.5 * ((states - 1) + math.sqrt(discriminant)))))
+
+
+def state_bytes(state: Tensors) -> int:
+    """Memory of one state."""
+    return sum(t.numel() * t.element_size() for t in state)
+
+
+#: Raises with the reason.
+Explain = Callable[["BadGradient"], NoReturn]
+
+
+class Plan:
+    """What to run: steps, which states to save, and how to keep the rest."""
+
+    def __init__(
+        self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient, explain: Explain
+    ) -> None:
+        """explain: raises with the reason when gradients are not finite."""
+        self.make, self.steps, self.save, self.gradient, self.explain = make, steps, save, gradient, explain
+
+    def segments(self, state_bytes: int) -> list[tuple[int, int]]:
+        """(first step, number of steps) of each segment."""
+        length = segment_length(self.gradient, self.steps, state_bytes)
+        if isinstance(self.gradient, NoGradient):
+            return leaps(self.steps, self.save, length)
+        return [(k, min(length, self.steps - k)) for k in range(0, self.steps, length)]
+
+
+def leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int, int]]:
+    """Segments when nothing is kept: from one saved state to the next where they are far apart, else of ``length``."""
+    found, k = [], 0
+    stops = iter((*(s for s in save if 0 < s < steps), steps))
+    stop = next(stops)
+    while k < steps:
+        while stop <= k:
+            stop = next(stops)
+        end = stop if stop - k > length else min(k + length, steps)
+        found.append((k, end - k))
+        k = end
+    return found
+
+
+class _Rollout(torch.autograd.Function):
+    """All node sets' q, then all their u, then every tensor bound in the system -> the saved q and u of each set."""
+
+    @staticmethod
+    def forward(ctx: Any, plan: Plan, sets: int, *given: Tensor) -> Tensors:
+        frames, kept, ctx.segments, stepper = _forward(plan, sets, given)
+        ctx.plan, ctx.sets = plan, sets
+        ctx.stepper = stepper if stepper.keeps_nothing else None
+        ctx.save_for_backward(*given, *kept)
+        return frames
+
+    @staticmethod
+    def backward(ctx: Any, *adj_frames: Tensor) -> tuple[Any, ...]:
+        refuse_many_cotangents(adj_frames)
+        given = ctx.saved_tensors[: -2 * ctx.sets]
+        with torch.no_grad():
+            found = _backward(ctx, given, adj_frames)
+        return (None, None, *once(found, (*given, *adj_frames)))
+
+
+def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
+    """The cotangents of all that was given."""
+    plan, sets = ctx.plan, ctx.sets
+    kept = ctx.saved_tensors[-2 * sets :]
+    stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
+    ctx.stepper = None  # it sums up gradients: once
+    of_step = np.full(plan.steps + 1, -1, np.int32)
+    of_step[list(plan.save)] = np.arange(len(plan.save))
+    whole = tuple(t.contiguous() for t in adj_frames)
+    frames = FrameCotangents(torch.from_numpy(of_step).to(given[0].device), whole[:sets], whole[sets:])
+    adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
+    frames.inject(plan.steps, adj[:sets], adj[sets:])
+    if plan.steps:
+        _run_back(stepper, plan, ctx.segments, kept, frames, adj)
+    gradients = stepper.gradients()
+    if not all(finite(t) for t in (*adj, *gradients) if t is not None):
+        plan.explain(_walk_back(plan, ctx.segments, kept, frames, given))
+    return (*adj, *gradients)
+
+
+def _forward(plan: Plan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
+    """The saved frames, the kept states, the segments, and what ran them."""
+    start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
+    needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
+    stepper = plan.make(tensors, needed)
+    segments = plan.segments(state_bytes(start))
+    frames = tuple(t.new_empty((len(plan.save), *t.shape)) for t in start)
+    return frames, _run(stepper, plan, segments, start, frames), segments, stepper
+
+
+def _run(stepper: Stepper, plan: Plan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors) -> Tensors:
+    """Run all segments, copy frames out, and return the kept states: all of them, or the start of each segment."""
+    sets = len(start) // 2
+    everything = isinstance(plan.gradient, StoreAll)
+    length = segment_length(plan.gradient, plan.steps, state_bytes(start))
+    longest = min(length, max((n for _, n in segments), default=0))
+    hold = tuple(pool.tensor((plan.steps + 1 if everything else longest + 1, *t.shape), t) for t in start)
+    starts = isinstance(plan.gradient, Checkpointed)
+    kept = tuple(t.new_empty((len(segments) if starts else 0, *t.shape)) for t in start)
+    _copy(start, [t[0] for t in hold])
+    _copy_frames(plan, 0, 0, hold, frames)
+    for number, (k0, count) in enumerate(segments):
+        at = k0 if everything else 0
+        rows = count + 1 if count <= longest else 2
+        part = tuple(t[at : at + rows] for t in hold)
+        if starts:
+            _copy([t[0] for t in part], [t[number] for t in kept])
+        segment = Segment(k0, part[:sets], part[sets:], count)
+        stepper.advance(segment)
+        first = k0 + 1 if rows > count else k0 + count
+        since = segment.row(first - k0)
+        _copy_frames(plan, first, k0 + count, tuple(t[since:] for t in part), frames)
+        if not everything and (end := segment.row(count)):
+            _copy([t[end] for t in part], [t[0] for t in hold])
+    return hold if everything else kept
+
+
+def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
+    for a, b in zip(source, target, strict=True):
+        b.copy_(a)
+
+
+def _copy_frames(plan: Plan, first: int, last: int, states: Tensors, frames: Tensors) -> None:
+    """Copy the saved ones of the states first..last."""
+    for frame in range(bisect_left(plan.save, first), bisect_right(plan.save, last)):
+        _copy([t[plan.save[frame] - first] for t in states], [t[frame] for t in frames])
+
+
+def _run_back(
+    stepper: Stepper,
+    plan: Plan,
+    segments: list[tuple[int, int]],
+    kept: Tensors,
+    frames: FrameCotangents,
+    adj: Tensors,
+) -> None:
+    """Pull the cotangent back through all segments, recomputing their states where only the starts were kept."""
+    sets = len(adj) // 2
+    if isinstance(plan.gradient, StoreAll):
+        stepper.pull_back(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
+        return
+    longest = max(n for _, n in segments)
+    hold = tuple(pool.tensor((longest + 1, *t.shape), t) for t in adj)
+    for number, (k0, count) in reversed(list(enumerate(segments))):
+        part = tuple(t[: count + 1] for t in hold)
+        _copy([t[number] for t in kept], [t[0] for t in part])
+        segment = Segment(k0, part[:sets], part[sets:])
+        stepper.advance(segment)
+        stepper.pull_back(segment, frames, adj[:sets], adj[sets:])
+
+
+@dataclass(frozen=True)
+class BadGradient:
+    """Where a backward pass stopped being finite: in ``step``, from 0 on, whose state at the start was ``state``; or,
+    with None, in the cotangent of the saved frame ``frame`` that was handed in."""
+
+    step: int | None
+    state: Tensors
+    frame: int = 0
+
+
+def _walk_back(
+    plan: Plan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
+) -> BadGradient:
+    """Go through a backward pass again, a step at a time, up to the first that is not finite."""
+    sets = len(frames.q)
+    for frame in range(len(plan.save)):
+        if not all(finite(t[frame]) for t in (*frames.q, *frames.u)):
+            return BadGradient(None, (), frame)
+    stepper = plan.make(given[2 * sets :], [t.requires_grad for t in given[2 * sets :]])
+    adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
+    frames.inject(plan.steps, adj[:sets], adj[sets:])
+    for number, (k0, count) in reversed(list(enumerate(segments))):
+        if isinstance(plan.gradient, StoreAll):
+            states = tuple(t[k0 : k0 + count + 1] for t in kept)
+        else:
+            states = tuple(t.new_empty((count + 1, *t.shape[1:])) for t in kept)
+            _copy([t[number] for t in kept], [t[0] for t in states])
+            stepper.advance(Segment(k0, states[:sets], states[sets:]))
+        for j in range(count - 1, -1, -1):
+            pair = tuple(t[j : j + 2] for t in states)
+            stepper.pull_back(Segment(k0 + j, pair[:sets], pair[sets:]), frames, adj[:sets], adj[sets:])
+            if not all(finite(t) for t in (*adj, *stepper.gradients()) if t is not None):
+                return BadGradient(k0 + j, tuple(t[j] for t in states))
+    return BadGradient(0, given[: 2 * sets])
+
+
+def finite(value: Tensor) -> bool:
+    """Whether all numbers are finite; those that are may still add up to infinity, so only trouble is looked at."""
+    return math.isfinite(value.sum().item()) or bool(torch.isfinite(value).all())
+
+
+def run_rollout(plan: Plan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
+    """The saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all given."""
+    saved: Tensors
+    with untransformed():
+        if isinstance(plan.gradient, NoGradient):
+            with torch.no_grad():
+                saved = _forward(plan, len(q), (*q, *u, *tensors))[0]
+        else:
+            saved = _Rollout.apply(plan, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+    return saved[: len(q)], saved[len(q) :]

@@ -1,0 +1,302 @@
+"""Splitting schemes: a step is a sequence of moves, each a kick under the forces and a drift at the velocity.
+
+Semi-implicit Euler is one move, leapfrog is two; schemes of higher order are longer sequences. All of them run through
+these pipelines, forwards and backwards. Between moves a step keeps its states in ``between``; backwards they are
+computed again.
+"""
+
+from diffloom_kernels import generic, launch, static, together
+from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
+from diffloom_mechanics.node_kernels import (
+    add_frame,
+    drifted,
+    drifted_back,
+    node_force,
+    plus,
+    plus_times,
+    state_cotangent,
+    store,
+    times,
+    values,
+    zeros,
+)
+from diffloom_mechanics.records import Clock
+
+
+@generic
+def kicked(i, h, x, v, f, nodes):
+    """The velocity of node i after a kick: v + h a."""
+    return plus_times(v, nodes.kind.acceleration(i, x, v, f, *nodes.arrays), h, nodes.kind.du)
+
+
+@generic
+def moved(i, dt, move, x, v, f, nodes):
+    """Node i after a move under the force f."""
+    if static(move.kicks and move.drifts and nodes.kind.kicked_drift is not None):
+        return nodes.kind.kicked_drift(i, move.kick * dt, move.drift * dt, x, v, f, *nodes.arrays)
+    if static(move.kicks):
+        v = kicked(i, move.kick * dt, x, v, f, nodes)
+    if static(move.drifts):
+        x, v = drifted(i, move.drift * dt, x, v, nodes)
+    return x, v
+
+
+@generic
+def moved_back(i, dt, move, x, v, f, a, b, nodes, grads):
+    """The transpose of moved for cotangents a, b of its result: those of x, v and f."""
+    kind = nodes.kind
+    if static(move.kicks and move.drifts and kind.kicked_drift is not None):
+        return kind.kicked_drift_adjoint(
+            i, move.kick * dt, move.drift * dt, x, v, f, *nodes.arrays, a, b, *grads.arrays
+        )
+    w = kicked(i, move.kick * dt, x, v, f, nodes) if static(move.kicks) else v
+    if static(move.drifts):
+        a, b = drifted_back(i, move.drift * dt, x, w, a, b, nodes, grads)
+    if static(not move.kicks):
+        return a, b, f
+    adj = times(b, move.kick * dt, kind.du)
+    c, d, adj_f = kind.acceleration_adjoint(i, x, v, f, *nodes.arrays, adj, *grads.arrays)
+    return plus(a, c, kind.dq), plus(b, d, kind.du), adj_f
+
+
+@generic
+def move_node(i, clock, move, q, u, q_next, u_next, nodes):
+    """Node i through one move under the forces where it is."""
+    kind = nodes.kind
+    f = node_force(i, clock, q, u, nodes) if static(move.kicks) else zeros(q[0], kind.du)
+    x = values(q[static(nodes.number)], i, kind.dq)
+    v = values(u[static(nodes.number)], i, kind.du)
+    x, v = moved(i, clock.dt, move, x, v, f, nodes)
+    store(q_next, i, x, kind.dq)
+    store(u_next, i, v, kind.du)
+
+
+@generic
+def pulled_back(i, clock, move, q, u, a, b, adj, nodes, grads):
+    """The transpose of move_node: cotangents a, b of the state after become those before, as far as they do not go
+    through the forces; that of the force is stored."""
+    kind = nodes.kind
+    f = node_force(i, clock, q, u, nodes) if static(move.kicks and kind.force_matters) else zeros(q[0], kind.du)
+    x = values(q[static(nodes.number)], i, kind.dq)
+    v = values(u[static(nodes.number)], i, kind.du)
+    a, b, adj_f = moved_back(i, clock.dt, move, x, v, f, a, b, nodes, grads)
+    if static(move.kicks):
+        store(adj.f[static(nodes.number)], i, adj_f, kind.du)
+    return a, b
+
+
+@generic
+def move_node_back(i, clock, move, q, u, adj, nodes, grads):
+    """The transpose of move_node without what goes through the forces."""
+    own = static(nodes.number)
+    a = values(adj.q[own], i, nodes.kind.dq)
+    b = values(adj.u[own], i, nodes.kind.du)
+    a, b = pulled_back(i, clock, move, q, u, a, b, adj, nodes, grads)
+    store(adj.q[own], i, a, nodes.kind.dq)
+    store(adj.u[own], i, b, nodes.kind.du)
+
+
+@generic
+def through_forces(i, clock, q, u, adj, nodes, grads):
+    """Cotangents of node i's state before a move, with what went through the forces."""
+    own = static(nodes.number)
+    c, d = state_cotangent(i, clock, q, u, adj, nodes, grads)
+    a = plus(values(adj.q[own], i, nodes.kind.dq), c, nodes.kind.dq)
+    b = plus(values(adj.u[own], i, nodes.kind.du), d, nodes.kind.du)
+    return a, b
+
+
+@generic
+def collect(i, clock, q, u, adj, nodes, grads):
+    """Add what went through the forces."""
+    a, b = through_forces(i, clock, q, u, adj, nodes, grads)
+    store(adj.q[static(nodes.number)], i, a, nodes.kind.dq)
+    store(adj.u[static(nodes.number)], i, b, nodes.kind.du)
+
+
+@generic
+def inject(i, j, frames, adj, nodes):
+    """Add the cotangent of the frame saved at step j, if one is."""
+    own = static(nodes.number)
+    a = values(adj.q[own], i, nodes.kind.dq)
+    b = values(adj.u[own], i, nodes.kind.du)
+    a, b = add_frame(i, j, frames, nodes, a, b)
+    store(adj.q[own], i, a, nodes.kind.dq)
+    store(adj.u[own], i, b, nodes.kind.du)
+
+
+@generic
+def collect_and_move_back(i, clock, q, u, j, before, move, q_before, u_before, adj, frames, nodes, grads):
+    """The end of step j and the start of the one before it, backwards, in one pass."""
+    own = static(nodes.number)
+    a, b = through_forces(i, clock, q, u, adj, nodes, grads)
+    a, b = add_frame(i, j, frames, nodes, a, b)
+    a, b = pulled_back(i, before, move, q_before, u_before, a, b, adj, nodes, grads)
+    store(adj.q[own], i, a, nodes.kind.dq)
+    store(adj.u[own], i, b, nodes.kind.du)
+
+
+def make_move(clock, move, q, u, q_next, u_next, system):
+    """All nodes through one move."""
+    if static(move.kicks):
+        element_forces(clock, q, u, system)
+        node_stages(clock, q, u, system)
+    with together:
+        for n, nodes in static(enumerate(system.sets)):
+            launch(nodes.size, move_node, clock, move, q, u, q_next[n], u_next[n], nodes)
+
+
+def split_rollout(steps, scheme, states, between, system):
+    """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
+    b = 0
+    for j in range(steps.length):
+        start = states.q[0].dtype.type((steps.first + j) * steps.dt)
+        a = b
+        b = a + 1 if a + 1 < states.q[0].shape[0] else 0
+        for m, move in static(enumerate(scheme)):
+            clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
+            if static(m == 0):
+                q = tuple(x[a] for x in static(states.q))
+                u = tuple(x[a] for x in static(states.u))
+            else:
+                q = between[static(m - 1)].q
+                u = between[static(m - 1)].u
+            if static(m == len(scheme) - 1):
+                q_next = tuple(x[b] for x in static(states.q))
+                u_next = tuple(x[b] for x in static(states.u))
+            else:
+                q_next = between[m].q
+                u_next = between[m].u
+            make_move(clock, move, q, u, q_next, u_next, system)
+
+
+def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
+    """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
+    for s in range(steps.length):
+        j = steps.length - 1 - s
+        start = states.q[0].dtype.type((steps.first + j) * steps.dt)
+        q_start = tuple(x[j] for x in static(states.q))
+        u_start = tuple(x[j] for x in static(states.u))
+        for m, move in static(enumerate(scheme)):
+            clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
+            if static(m == len(scheme) - 1):
+                pass  # its end is the next state
+            elif static(m == 0):
+                make_move(clock, move, q_start, u_start, between[0].q, between[0].u, system)
+            else:
+                here = between[static(m - 1)]
+                make_move(clock, move, here.q, here.u, between[m].q, between[m].u, system)
+        for m, move in static(reversed(tuple(enumerate(scheme)))):
+            clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
+            if static(m == 0):
+                move_back(clock, move, q_start, u_start, adj, system, grads)
+            else:
+                move_back(clock, move, between[static(m - 1)].q, between[static(m - 1)].u, adj, system, grads)
+        with together:
+            for nodes in static(system.sets):
+                launch(nodes.size, inject, j, frames, adj, nodes)
+
+
+def move_back(clock, move, q, u, adj, system, grads):
+    """The transpose of make_move."""
+    if static(move.kicks):
+        if static(any(nodes.kind.force_matters for nodes in system.sets)):
+            element_forces(clock, q, u, system)
+        node_stages(clock, q, u, system)
+    with together:
+        for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+            launch(nodes.size, move_node_back, clock, move, q, u, adj, nodes, own)
+    if static(move.kicks):
+        force_adjoints(clock, q, u, adj, system, grads)
+        with together:
+            for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+                launch(nodes.size, collect, clock, q, u, adj, nodes, own)
+
+
+def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
+    """As split_rollout_adjoint for schemes of one move, with the node passes of neighbouring steps joined: two passes a
+    step. Only where no force need be computed again and no term works in stages, which nodes would have to wait for."""
+    move = scheme[0]
+    last = steps.length - 1
+    time = states.q[0].dtype.type((steps.first + last) * steps.dt)
+    clock = Clock(steps.first + last, time, steps.dt, 0, time)
+    q = tuple(x[last] for x in static(states.q))
+    u = tuple(x[last] for x in static(states.u))
+    with together:
+        for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+            launch(nodes.size, move_node_back, clock, move, q, u, adj, nodes, own)
+    for s in range(last):
+        j = last - s
+        now = states.q[0].dtype.type((steps.first + j) * steps.dt)
+        then = states.q[0].dtype.type((steps.first + j - 1) * steps.dt)
+        clock_now = Clock(steps.first + j, now, steps.dt, 0, now)
+        before = Clock(steps.first + j - 1, then, steps.dt, 0, then)
+        q_now = tuple(x[j] for x in static(states.q))
+        u_now = tuple(x[j] for x in static(states.u))
+        q_before = tuple(x[j - 1] for x in static(states.q))
+        u_before = tuple(x[j - 1] for x in static(states.u))
+        force_adjoints(clock_now, q_now, u_now, adj, system, grads)
+        with together:
+            for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+                launch(
+                    nodes.size, collect_and_move_back, clock_now, q_now, u_now, j, before, move, q_before, u_before,
+                    adj, frames, nodes, own,
+                )
+    first = states.q[0].dtype.type(steps.first * steps.dt)
+    clock_first = Clock(steps.first, first, steps.dt, 0, first)
+    q_first = tuple(x[0] for x in static(states.q))
+    u_first = tuple(x[0] for x in static(states.u))
+    force_adjoints(clock_first, q_first, u_first, adj, system, grads)
+    with together:
+        for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
+            launch(nodes.size, collect, clock_first, q_first, u_first, adj, nodes, own)
+    with together:
+        for nodes in static(system.sets):
+            launch(nodes.size, inject, 0, frames, adj, nodes)
+
+
+@generic
+def move_under(i, clock, move, x_from, v_from, f, q_next, u_next, nodes):
+    """Node i through one move under a given force."""
+    kind = nodes.kind
+    x = values(x_from, i, kind.dq)
+    v = values(v_from, i, kind.du)
+    x, v = moved(i, clock.dt, move, x, v, values(f, i, kind.du), nodes)
+    store(q_next, i, x, kind.dq)
+    store(u_next, i, v, kind.du)
+
+
+@generic
+def move_under_back(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj_f, nodes, grads):
+    """Its transpose, in place: cotangents of the state after become those before; that of the force is added to."""
+    kind = nodes.kind
+    x = values(x_from, i, kind.dq)
+    v = values(v_from, i, kind.du)
+    f = values(f_from, i, kind.du)
+    a = values(adj_q, i, kind.dq)
+    b = values(adj_u, i, kind.du)
+    a, b, e = moved_back(i, clock.dt, move, x, v, f, a, b, nodes, grads)
+    if static(move.kicks):
+        store(adj_f, i, plus(values(adj_f, i, kind.du), e, kind.du), kind.du)
+    store(adj_q, i, a, kind.dq)
+    store(adj_u, i, b, kind.du)
+
+
+def make_move_under(clock, move, state, f, after, system):
+    """All nodes through one move under given forces, for schemes that look for them."""
+    with together:
+        for n, nodes in static(enumerate(system.sets)):
+            launch(
+                nodes.size, move_under, clock, move, state.q[n], state.u[n], f[n], after.q[n], after.u[n], nodes
+            )
+
+
+def move_back_under(clock, move, state, f, many, system, grads):
+    """Its transpose, in place, for a batch of cotangents (cotangents, nodes, ...)."""
+    for p in range(many.q[0].shape[0]):
+        with together:
+            for n, (nodes, own) in static(enumerate(zip(system.sets, grads.sets, strict=True))):
+                launch(
+                    nodes.size, move_under_back, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],
+                    many.u[n][p], many.f[n][p], nodes, own,
+                )

@@ -1,0 +1,141 @@
+"""A mechanical system ready to be advanced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.interfaces import Dynamics, InputError, State
+from diffloom_mechanics.binding import Compiled
+from diffloom_mechanics.evaluation import Evaluation
+from diffloom_mechanics.node_sets import NodeSet
+from diffloom_mechanics.terms import ElementTerm, NodeTerm, Term, TorchTerm
+
+
+@dataclass(frozen=True)
+class Mechanics(Dynamics):
+    """Nodes that move under the sum of some terms.
+
+    nodes: one node set, or several by name, each with its kind of node; terms say by ``on`` which set they act on.
+    """
+
+    nodes: NodeSet | Mapping[str, NodeSet]
+    terms: tuple[Term, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [term.name for term in self.terms]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"Mechanics: two terms are called {name!r}; give each a name of its own")
+        if not self.sets:
+            raise InputError("Mechanics: got no node sets; expected at least one")
+        dtypes = {t.dtype for t in self.tensors}
+        if len(dtypes) > 1:
+            raise InputError(f"Mechanics: tensors of {' and '.join(sorted(map(str, dtypes)))}; expected one precision")
+        devices = {t.device for t in self.tensors}
+        if len(devices) > 1:
+            raise InputError(f"Mechanics: tensors on {' and '.join(sorted(map(str, devices)))}; expected one device")
+        for term in self.terms:
+            self._check(term)
+
+    def _check(self, term: Term) -> None:
+        """Raise unless a term fits the node sets it acts on."""
+        asked = list(term.corners) if isinstance(term, ElementTerm) else [term.on or ""]
+        if isinstance(term, NodeTerm) and term.reads is not None:
+            asked.append(term.reads)
+        for name in asked:
+            if name not in self.sets and not (name == "" and len(self.sets) == 1):
+                raise InputError(
+                    f"term {term.name!r}: got {name or None!r} for the node set it acts on; expected "
+                    f"{' or '.join(map(repr, self.sets))}"
+                )
+        if isinstance(term, NodeTerm):
+            term.check_nodes(self.set(term.on).count)
+
+    @property
+    def kind(self) -> str:
+        return "mechanics"
+
+    @cached_property
+    def sets(self) -> Mapping[str, NodeSet]:
+        """The node sets by name; a single one may have none."""
+        return {"": self.nodes} if isinstance(self.nodes, NodeSet) else dict(self.nodes)
+
+    def set(self, name: str | None) -> NodeSet:
+        """A node set by name, or the only one."""
+        return self.sets[name] if name else next(iter(self.sets.values()))
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The node sets and the compiled terms."""
+        return Compiled(
+            tuple(self.sets.items()),
+            tuple(t for t in self.terms if isinstance(t, ElementTerm)),
+            tuple(t for t in self.terms if isinstance(t, NodeTerm)),
+        )
+
+    @cached_property
+    def torch_terms(self) -> tuple[TorchTerm, ...]:
+        """The terms in plain PyTorch."""
+        return tuple(t for t in self.terms if isinstance(t, TorchTerm))
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Every differentiable tensor bound in: the node sets', the compiled terms', the PyTorch terms'."""
+        return (*self.compiled.tensors, *(t for term in self.torch_terms for _, t in term.params))
+
+    def evaluation(self, tensors: Sequence[Tensor], dt: float, implicit: bool = False) -> Evaluation:
+        """Forces and moves of this system with the given values of ``self.tensors``, for schemes of one's own."""
+        return Evaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
+
+    @overload
+    def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor: ...
+    @overload
+    def force(
+        self, q: Mapping[str, Tensor], u: Mapping[str, Tensor], k: int = 0, dt: float = 1.0
+    ) -> dict[str, Tensor]: ...
+    def force(self, q: Any, u: Any, k: int = 0, dt: float = 1.0) -> Tensor | dict[str, Tensor]:
+        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable.
+
+        q, u: of the only node set; or of each by its name, and then the forces are by name too.
+        """
+        given = State(q, u).sets
+        if given.keys() != self.sets.keys() and not len(given) == len(self.sets) == 1:
+            raise InputError(
+                f"force: got q and u of {' and '.join(map(repr, given))}; expected those of the node sets "
+                f"{' and '.join(map(repr, self.sets))}"
+            )
+        names = list(self.sets if len(given) > 1 else given)
+        state = (*(given[name][0] for name in names), *(given[name][1] for name in names))
+        found: tuple[Tensor, ...] = _Force.apply(self, k, dt, *state, *self.tensors)  # type: ignore[no-untyped-call]
+        return dict(zip(names, found, strict=True)) if isinstance(q, Mapping) else found[0]
+
+    def forces(self, state: State, k: int = 0, dt: float = 1.0) -> dict[str, Tensor]:
+        """The same for every node set of ``state``, by name."""
+        q, u = ({name: state.sets[name][which] for name in self.sets} for which in (0, 1))
+        return self.force(q, u, k, dt)
+
+
+class _Force(torch.autograd.Function):
+    """All node sets' q, then all their u, then every tensor bound in the system -> the force on each set."""
+
+    @staticmethod
+    def forward(ctx: Any, system: Mechanics, k: int, dt: float, *given: Tensor) -> tuple[Tensor, ...]:
+        ctx.system, ctx.k, ctx.dt, count = system, k, dt, len(system.sets)
+        ctx.save_for_backward(*given)
+        state = tuple(t.detach() for t in given[: 2 * count])
+        return system.evaluation(given[2 * count :], dt).force(k, state[:count], state[count:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *adj_f: Tensor) -> tuple[Any, ...]:
+        given, count = ctx.saved_tensors, len(ctx.system.sets)
+        evaluation = ctx.system.evaluation(given[2 * count :], ctx.dt)
+        adj_q, adj_u = evaluation.force_adjoint(ctx.k, given[:count], given[count : 2 * count], adj_f)
+        return (None, None, None, *adj_q, *adj_u, *evaluation.gradients())

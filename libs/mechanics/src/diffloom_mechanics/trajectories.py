@@ -1,0 +1,182 @@
+"""From a scheme to a checked trajectory: what every integrator of mechanics shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
+from diffloom.interfaces.errors import check_real, whole_number
+from diffloom.transforms import needs_gradient, refuse_tangents, transformed
+from diffloom_mechanics.binding import Compiled
+from diffloom_mechanics.diagnosis import Explain, explain_gradient
+from diffloom_mechanics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
+from diffloom_mechanics.implicit import ImplicitScheme, ImplicitStepper
+from diffloom_mechanics.lanes import LaneStepper, SideBySide, fits
+from diffloom_mechanics.rollout import Plan, run_rollout
+from diffloom_mechanics.scenes import OfCopies, OfLanes, Scenes, run_scenes
+from diffloom_mechanics.schemes import Tableau
+from diffloom_mechanics.stepper import MakeStepper, Stepper
+from diffloom_mechanics.system import Mechanics
+from diffloom_mechanics.terms import ElementTerm, NodeTerm
+
+
+def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
+    """Why a scheme for mechanics cannot advance ``dynamics``, or None; rates: it combines rates of motion."""
+    if not isinstance(dynamics, Mechanics):
+        return f"{name} advances mechanics (masses and forces); this model brings {dynamics.kind!r}"
+    for nodes in dynamics.sets.values() if rates else ():
+        if nodes.motion is not None and nodes.motion.rate is None:
+            return f"{name} combines rates, and the motion of {nodes.name} has none; use semi_implicit or leapfrog"
+    return None
+
+
+def explicit_rollout(
+    scheme: Scheme,
+    dynamics: Dynamics,
+    state: State,
+    *,
+    dt: float,
+    steps: int,
+    save: tuple[int, ...],
+    gradient: Gradient,
+    target: Target = "auto",
+) -> Trajectory:
+    """A rollout of any mechanical system by a splitting scheme (``moves``) or a Runge-Kutta scheme (``tableau``).
+
+    Systems of compiled terms run compiled from the first step to the last; with PyTorch terms Python is in between.
+    """
+    system, dt = _mechanics(dynamics), checked_step(dt)
+
+    def compiled(system: Compiled) -> MakeStepper:
+        return lambda tensors, needed: CompiledStepper(system, scheme, tensors, dt, needed, target)
+
+    def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
+        if isinstance(scheme, Tableau):
+            return TableauStepper(scheme, system.evaluation(tensors, dt))
+        return SplitStepper(scheme, system.evaluation(tensors, dt))
+
+    def in_lanes(one: Compiled, scenes: int, like: Tensor) -> MakeStepper | None:
+        if not fits(one, scheme, scenes, like):
+            return None
+        many = SideBySide(one, scenes)
+        return lambda tensors, needed: LaneStepper(many, scheme, tensors, dt, needed, target)
+
+    given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
+    if system.torch_terms:
+        return roll(system, make, state, **given)
+    return roll(system, compiled(system.compiled), state, **given, of_copies=compiled, of_lanes=in_lanes)
+
+
+def implicit_rollout(
+    scheme: ImplicitScheme, dynamics: Dynamics, state: State, *, steps: int, save: tuple[int, ...], gradient: Gradient
+) -> Trajectory:
+    """A rollout of any mechanical system by an implicit scheme."""
+    system, scheme = _mechanics(dynamics), replace(scheme, dt=checked_step(scheme.dt))
+
+    def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
+        return ImplicitStepper(system, tensors, scheme)
+
+    return roll(system, make, state, dt=scheme.dt, steps=steps, save=save, gradient=gradient)
+
+
+def _mechanics(dynamics: Dynamics) -> Mechanics:
+    if not isinstance(dynamics, Mechanics):
+        raise InputError(f"got a model that brings {dynamics.kind!r}; expected mechanics (masses and forces)")
+    return dynamics
+
+
+def roll(
+    system: Mechanics,
+    make: MakeStepper,
+    state: State,
+    *,
+    dt: float,
+    steps: int,
+    save: tuple[int, ...],
+    gradient: Gradient,
+    of_copies: OfCopies | None = None,
+    of_lanes: OfLanes | None = None,
+) -> Trajectory:
+    """Check, run, and look at the saved states; a state that is not finite is explained and raised.
+
+    of_copies: makes the same stepper for many copies of the system, by which scenes under vmap run as one; without it
+    they run one after the other. of_lanes: the same for scenes side by side, where they can.
+    """
+    check_schedule(dt, steps, save)
+    check_state(system, state)
+    check_rows_per_step(system, steps)
+    tensors = system.tensors
+    q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
+    refuse_tangents((*q, *u, *tensors))
+    if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
+        gradient = NoGradient()
+    # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.
+    plan = Plan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
+    explain = Explain(system, make, dt, save)
+    if transformed((*q, *u, *tensors)):
+        saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies, of_lanes), q, u, tensors)
+    else:
+        saved_q, saved_u = run_rollout(plan, q, u, tensors)
+        explain.check((q, u), (saved_q, saved_u), tensors)
+    times = torch.tensor([state.time + dt * k for k in save], dtype=torch.float64)
+    names = list(state.sets)
+    return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)
+
+
+def checked_step(dt: float) -> float:
+    """The step length [s] as a float, or InputError."""
+    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0.0 < dt < float("inf"):
+        raise InputError(f"dt: got {dt!r}; expected a positive step length in seconds, as a number")
+    return float(dt)
+
+
+def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
+    """Raise unless step length, number and saved steps make sense."""
+    checked_step(dt)
+    if whole_number("steps", steps) < 0:
+        raise InputError(f"steps: got {steps}; expected 0 or more")
+    if list(save) != sorted(set(save)) or (save and not 0 <= save[0] <= save[-1] <= steps):
+        raise InputError(f"save: got {save}; expected increasing step counts between 0 and {steps}")
+
+
+def check_rows_per_step(system: Mechanics, steps: int) -> None:
+    """Raise unless what changes from step to step has a row for each step, or one for all."""
+    terms: tuple[ElementTerm | NodeTerm, ...] = (*system.compiled.elements, *system.compiled.nodes)
+    for term in terms:
+        for name, value in term.params:
+            stepped = name in term.per_step and (value.dim() == 2 or isinstance(term, NodeTerm))
+            if stepped and value.shape[0] != 1 and value.shape[0] < steps:
+                raise InputError(
+                    f"term {term.name!r}, {name!r}: got values for {value.shape[0]} steps in a rollout of {steps}; "
+                    "expected one row a step, or one for all"
+                )
+
+
+def check_state(system: Mechanics, state: State) -> None:
+    """Raise unless the state fits the system's nodes and precision."""
+    if tuple(state.sets) != tuple(system.sets) and not len(state.sets) == len(system.sets) == 1:
+        raise InputError(
+            f"state: got the node sets {', '.join(map(repr, state.sets))}; "
+            f"expected {', '.join(map(repr, system.sets))}, in this order"
+        )
+    for (q, u), nodes in zip(state.sets.values(), system.sets.values(), strict=True):
+        wanted_q, wanted_u = (nodes.count, nodes.dq), (nodes.count, nodes.du)
+        if tuple(q.shape) != wanted_q or tuple(u.shape) != wanted_u:
+            raise InputError(
+                f"state: q {tuple(q.shape)} and u {tuple(u.shape)} were given; "
+                f"{nodes.name} expect {wanted_q} and {wanted_u}"
+            )
+        check_real("q of the state", q)
+        check_real("u of the state", u)
+        dtype = nodes.arrays[0][1].dtype
+        if q.dtype != dtype:
+            raise InputError(f"state is {q.dtype} but the parameters are {dtype}; make both with the same dtype")
+        device = nodes.arrays[0][1].device
+        if q.device != device or u.device != device:
+            raise InputError(f"state is on {q.device} and {u.device}, the parameters on {device}; move one of them")
+    state.check_finite()

@@ -1,0 +1,179 @@
+"""Everything about images that is known before the first point is: sizes, tiles, topology. Kept from call to call."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Camera
+from diffloom_kernels import Bound, Program
+
+from .arena import Arena, array_of
+from .bin_kernels import TILE
+from .cut import Split
+from .records import Bins, Corners, Frames, Grid, Mesh, TileLists, Viewport
+from .topology import Topology, topology_of
+
+
+class BehindNearError(Exception):
+    """Some point is nearer than the camera's near: faces must be cut before they can be drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """frames: images. count: points in a frame. corners: the faces of a frame, or of all frames where they were cut
+    (``cut``). frame_start, sibling: see ``Mesh``. near: least depth [m]. target: where kernels run. unit_plane: pixel
+    centres lie in [-1, 1], y up, instead of being counted in pixels from the middle, y down.
+    """
+
+    arena: Arena
+    corners: Corners
+    frames: int
+    count: int
+    cut: bool
+    frame_start: Any
+    sibling: Any
+    height: int
+    width: int
+    near: float = -1e30
+    target: str = "auto"
+    unit_plane: bool = False
+
+    @functools.cached_property
+    def triangles(self) -> int:
+        """Of all frames."""
+        faces = int(self.corners.faces.shape[0])
+        return faces if self.cut else faces * self.frames
+
+    @functools.cached_property
+    def grid(self) -> Grid:
+        """Tiles and pixel centres."""
+        across, down = -(-self.width // TILE), -(-self.height // TILE)
+        centres = pixel_centres(self.arena, self.height, self.width, self.unit_plane)
+        return Grid(across, down, self.height, self.width, *centres)
+
+    @functools.cached_property
+    def tiles(self) -> int:
+        """Of all frames."""
+        return self.frames * self.grid.across * self.grid.down
+
+    @functools.cached_property
+    def padded(self) -> tuple[int, int, int]:
+        """Frames, height and width of images made of whole tiles."""
+        return self.frames, TILE * self.grid.down, TILE * self.grid.across
+
+    @functools.cached_property
+    def whole(self) -> bool:
+        """Whether images are made of whole tiles as they are."""
+        return self.padded[1:] == (self.height, self.width)
+
+    @functools.cached_property
+    def mesh(self) -> Mesh:
+        """The topology as kernels read it."""
+        period = self.count * self.frames if self.cut else self.count
+        return Mesh(period, self.corners.faces, self.frame_start, self.sibling)
+
+    @functools.cached_property
+    def bound(self) -> Bound:
+        """``Frames``, looked at once."""
+        viewport = Viewport(self.count, self.near, self.height, self.width)
+        bands = 1 if self.frames >= 4 else min(4, self.grid.down)
+        return Bound(Frames(viewport, self.grid, self.mesh, self.grid.down if self.on_cuda else bands))
+
+    @functools.cached_property
+    def on_cuda(self) -> bool:
+        """Whether CUDA kernels run, or what simulates them."""
+        return not self.arena.on_host or self.target == "cuda"
+
+    @functools.cached_property
+    def lanes(self) -> int:
+        """Elements of a run."""
+        if self.on_cuda or numba.config.DISABLE_JIT:
+            return 1
+        return 8 if self.arena.dtype == torch.float32 else 4
+
+    @functools.cached_property
+    def stripes(self) -> int:
+        """Runs of pixels that a tile's row is made of."""
+        return TILE // self.lanes
+
+    @functools.cached_property
+    def work(self) -> float:
+        """By which it is decided whether threads pay [ns]."""
+        return 10.0 * self.frames * self.height * self.width + 100.0 * self.triangles
+
+    def run(self, program: Program, pipeline: str, *args: Any) -> None:
+        """Run a pipeline, on threads if the images are worth it."""
+        program.run(pipeline, *args, target=self.target, work=self.work)
+
+    def bins(self) -> Bins:
+        """Arrays to count triangles into."""
+        arena, tiles = self.arena, self.tiles
+        totals = arena.ints(self.frames + 1, 3, fill=0)
+        return Bins(arena.ints(tiles), totals, arena.ints(tiles + 1), arena.ints(tiles), arena.ints(self.triangles))
+
+    def lists(self, bins: Bins) -> tuple[TileLists, int, int]:
+        """Arrays for the entries that were counted; and how many active tiles and cells there are."""
+        entries, active, cells = (int(n) for n in bins.totals[self.frames].tolist())
+        ints = self.arena.ints
+        return TileLists(bins.start, ints(entries), ints(entries), bins.active), active, cells
+
+    def padded_image(self, image: Tensor) -> Any:
+        """(frames, ..., height, width) as an array of whole tiles, 0 beyond the image."""
+        _, height, width = self.padded
+        if image.shape[-2:] == (height, width):
+            return array_of(image)
+        full = self.arena.floats(*image.shape[:-2], height, width, fill=0.0)
+        full[..., : self.height, : self.width] = array_of(image)
+        return full
+
+    def cropped(self, image: Any) -> Tensor:
+        """An array of whole tiles (frames, ..., rows, columns) as a tensor without what pads it, sharing memory."""
+        tensor = self.arena.tensor(image)
+        return tensor if self.whole else tensor[..., : self.height, : self.width]
+
+
+def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, unit_plane: bool = False) -> Layout:
+    """The same faces in every frame of points (frames, count, 3); kept, and found again by the content of faces."""
+    return layout_of(
+        topology_of(faces, int(points.shape[1])), int(points.shape[0]), Arena.of(points),
+        (camera.height, camera.width), camera.near, target, unit_plane,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=32)
+def layout_of(
+    topology: Topology, frames: int, arena: Arena, size: tuple[int, int], near: float = -1e30, target: str = "auto",
+    unit_plane: bool = False,
+) -> Layout:  # fmt: skip
+    """A topology repeated in every frame of images of ``size`` (height, width)."""
+    start = torch.arange(frames + 1, dtype=torch.int32, device=arena.device) * topology.faces.shape[0]
+    return Layout(
+        arena, topology.corners, frames, topology.rows, False, array_of(start), arena.ints(0), *size, near, target,
+        unit_plane,
+    )  # fmt: skip
+
+
+def cut_layout(split: Split, points: Tensor, camera: Camera, target: str) -> Layout:
+    """Faces cut at the near plane: triangles of all frames as one topology. points: (frames, count, 3), with cuts."""
+    frames, count = int(points.shape[0]), int(points.shape[1])
+    corners = topology_of(split.corners.long(), frames * count).corners
+    return Layout(
+        Arena.of(points), corners, frames, count, True, array_of(split.frame_start), array_of(split.sibling()),
+        camera.height, camera.width, camera.near, target,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=32)
+def pixel_centres(arena: Arena, height: int, width: int, unit_plane: bool = False) -> tuple[Any, Any]:
+    """x of columns and y of rows, for images padded to whole tiles: [px] from the middle, or on [-1, 1]^2, y up."""
+    j, i = np.arange(-(-width // TILE) * TILE), np.arange(-(-height // TILE) * TILE)
+    if unit_plane:
+        return arena.numbers((2 * j + 1 - width) / width), arena.numbers((height - 1 - 2 * i) / height)
+    return arena.numbers(j + 0.5 - 0.5 * width), arena.numbers(i + 0.5 - 0.5 * height)

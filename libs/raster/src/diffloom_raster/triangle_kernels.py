@@ -1,0 +1,122 @@
+"""Triangles set up for rasterising: what of them a run of pixels needs.
+
+Points are (x, y, depth): pixels from the middle of the image, right and down, and metres ahead of the camera.
+edges: (triangles, 17), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that
+dx (py - y) - dy (px - x) is positive inside; then three factors that make 1 / depth of those edge functions, the
+largest 1 / depth of the corners, and whether the triangle is seen from its front (1, else 0). A side shared by two
+triangles is evaluated from the same end point by both: their edge functions are exact opposites, and no pixel between
+neighbours is missed by both. sides: (triangles, 9), the corners x, y and the inverse squared lengths of the sides 01,
+12, 20.
+"""
+
+from __future__ import annotations
+
+from diffloom_kernels import constant, device, maximum, minimum, sqrt, where
+
+#: Columns of edges and sides, and where in the latter the inverse lengths begin.
+EDGES, SIDES, LENGTH = 17, 9, 6
+
+
+@device
+def set_box(n, box, left, top, right, bottom):
+    """box[n], made empty when it holds nothing."""
+    empty = right < left or bottom < top
+    box[n, 0], box[n, 1] = 0 if empty else left, 0 if empty else top
+    box[n, 2], box[n, 3] = -1 if empty else right, -1 if empty else bottom
+
+
+@device
+def corner_rows(n, count, faces):
+    """Rows of the points that triangle n joins; faces repeat every ``count`` points."""
+    f, shift = n % faces.shape[0], n // faces.shape[0] * count
+    return faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
+
+
+@device
+def load_corner(point, mesh, n):
+    """(x0, y0, x1, y1, x2, y2) of triangle n. point: rows (x, y, depth)."""
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
+    return (point[a, 0], point[a, 1], point[b, 0], point[b, 1], point[c, 0], point[c, 1])
+
+
+@device
+def load_depth(point, mesh, n):
+    """(z0, z1, z2) of triangle n."""
+    a, b, c = corner_rows(n, mesh.points, mesh.faces)
+    return (point[a, 2], point[b, 2], point[c, 2])
+
+
+@device
+def pixel_range(low, high, size):
+    """First and last row or column whose centre lies in [low, high]."""
+    half, margin = constant(low, 0.5), constant(low, size) * constant(low, 0.5)
+    # what lies outside of the image may be too large for an integer
+    limit = margin + constant(low, 1)
+    a = minimum(maximum(low, -limit), limit) + margin - half
+    b = minimum(maximum(high, -limit), limit) + margin - half
+    first, last = int(a), int(b)
+    first += 1 if constant(low, first) < a else 0
+    last -= 1 if constant(low, last) > b else 0
+    return maximum(first, 0), minimum(last, size - 1)
+
+
+@device
+def twice_area(v):
+    """Twice the signed area; negative for a face seen from its front, since y runs down."""
+    return (v[2] - v[0]) * (v[5] - v[1]) - (v[3] - v[1]) * (v[4] - v[0])
+
+
+@device
+def note_side(n, k, ax, ay, bx, by, sign, reach, edges, planes):
+    """Side k of triangle n: its edge function, and the half plane of what lies within reach of it."""
+    turned = (ax > bx) | ((ax == bx) & (ay > by))
+    x, y = where(turned, bx, ax), where(turned, by, ay)
+    dx, dy = sign * (bx - ax), sign * (by - ay)
+    edges[n, 4 * k], edges[n, 4 * k + 1], edges[n, 4 * k + 2], edges[n, 4 * k + 3] = x, y, dx, dy
+    planes[n, 3 * k], planes[n, 3 * k + 1] = -dy, dx
+    # a little to spare for rounding
+    planes[n, 3 * k + 2] = dy * x - dx * y + sqrt(dx * dx + dy * dy) * (reach + constant(x, 0.01))
+
+
+@device
+def inverse_square(dx, dy):
+    """1 / (dx^2 + dy^2), 0 for no length."""
+    square = dx * dx + dy * dy
+    return where(square > constant(dx, 0), constant(dx, 1) / square, constant(dx, 0))
+
+
+@device
+def set_up(n, grid, mesh, point, valid, cull, reach, triangles):
+    """All about triangle n. valid: (triangles,) which to draw, or empty for all. cull: leave out those turned away."""
+    box, inner, planes = triangles.box, triangles.inner, triangles.planes
+    edges, sides = triangles.edges, triangles.sides
+    v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
+    zero, one = constant(reach, 0), constant(reach, 1)
+    area = twice_area(v)
+    left, right = minimum(minimum(v[0], v[2]), v[4]), maximum(maximum(v[0], v[2]), v[4])
+    top, bottom = minimum(minimum(v[1], v[3]), v[5]), maximum(maximum(v[1], v[3]), v[5])
+    j0, j1 = pixel_range(left - reach, right + reach, grid.width)
+    i0, i1 = pixel_range(top - reach, bottom + reach, grid.height)
+    if (valid.shape[0] > 0 and not valid[n]) or (cull != 0 and area >= zero):
+        j1 = -1
+    set_box(n, box, j0, i0, j1, i1)
+    set_box(n, inner, 0, 0, -1, -1)
+    if j1 < j0 or i1 < i0:
+        return
+    if area != zero:
+        j0, j1 = pixel_range(left, right, grid.width)
+        i0, i1 = pixel_range(top, bottom, grid.height)
+        set_box(n, inner, j0, i0, j1, i1)
+    sign = where(area > zero, one, -one)
+    note_side(n, 0, v[2], v[3], v[4], v[5], sign, reach, edges, planes)
+    note_side(n, 1, v[4], v[5], v[0], v[1], sign, reach, edges, planes)
+    note_side(n, 2, v[0], v[1], v[2], v[3], sign, reach, edges, planes)
+    scale = one / where(area != zero, sign * area, one)
+    edges[n, 12], edges[n, 13], edges[n, 14] = scale / z[0], scale / z[1], scale / z[2]
+    edges[n, 15] = one / minimum(minimum(z[0], z[1]), z[2])
+    edges[n, 16] = where(area < zero, one, zero)
+    for k in range(6):
+        sides[n, k] = v[k]
+    sides[n, LENGTH] = inverse_square(v[2] - v[0], v[3] - v[1])
+    sides[n, LENGTH + 1] = inverse_square(v[4] - v[2], v[5] - v[3])
+    sides[n, LENGTH + 2] = inverse_square(v[0] - v[4], v[1] - v[5])

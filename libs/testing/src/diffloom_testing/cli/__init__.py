@@ -1,0 +1,1 @@
+"""Commands for plugin authors: ``diffloom plugins check`` and ``diffloom plugins new``."""

@@ -1,0 +1,88 @@
+"""``diffloom plugins check NAME``: does what a plugin offers load and keep its promises?"""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from diffloom.plugins import Entry, FactoryError, PluginReport, PluginState, installed_registry, normalized
+
+if TYPE_CHECKING:
+    from diffloom_testing import Report, Result
+
+
+@click.command()
+@click.argument("name")
+@click.option("--family", "families", multiple=True, metavar="FAMILY", help="Only these checks; may be repeated.")
+@click.option("--verbose", "-v", is_flag=True, help="List every check, not only families and failures.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def check(name: str, families: tuple[str, ...], verbose: bool, as_json: bool) -> None:
+    """Check the plugin, or the one model, integrator, renderer ... called NAME.
+
+    Runs the conformance suite of diffloom_testing on everything it offers. The exit code is 1 when a check fails.
+    """
+    report, entries = _find(name)
+    if report is not None and report.state is not PluginState.LOADED:
+        raise click.ClickException(str(report))
+    reports = [_checked(entry, families) for entry in entries]
+    if as_json:
+        from diffloom_testing.cli.check_output import as_data
+
+        click.echo(json.dumps(as_data(reports), indent=2))
+    else:
+        from diffloom_testing.cli.check_output import show
+
+        show(reports, verbose)
+    if any(found.failures for found in reports):
+        raise click.exceptions.Exit(1)
+
+
+def _find(name: str) -> tuple[PluginReport | None, tuple[Entry, ...]]:
+    """The plugin of this name with all its offers, or just the offers of this name."""
+    registry = installed_registry()
+    for report in registry.plugins:
+        if normalized(name) in (normalized(report.origin.plugin), normalized(report.origin.distribution)):
+            return report, report.offers
+    entries = tuple(entry for kind in registry.kinds for entry in registry.entries(kind) if entry.name == name)
+    if not entries:
+        raise click.ClickException(f"nothing called {name!r} is installed. {_known(registry.plugins)}")
+    return None, entries
+
+
+def _known(reports: Iterable[PluginReport]) -> str:
+    return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
+
+
+def _checked(entry: Entry, families: tuple[str, ...]) -> "Report":
+    """Whether an offer loads, and, if there is a suite for its kind, what came of that."""
+    from diffloom_testing.results import Outcome, Report, Result
+
+    what = f"loading.from[{entry.path}]"
+    reason = entry.unavailable()
+    if reason is not None:
+        unavailable = Result(what, Outcome.SKIPPED, f"unavailable here: {reason}")
+        return Report(entry.kind.singular, entry.name, (unavailable,))
+    try:
+        entry.load()
+    except FactoryError as error:
+        return Report(entry.kind.singular, entry.name, (Result(what, Outcome.FAILED, str(error)),))
+    loaded = Result(what, Outcome.PASSED)
+    return Report(entry.kind.singular, entry.name, (loaded, *_suite(entry, families)))
+
+
+def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[Result]":
+    from diffloom_testing.results import Outcome, Result
+    from diffloom_testing.suites import get_suite, run_suite, suite_names
+
+    kind = entry.kind.singular
+    if kind not in suite_names():
+        return (Result("suite.none", Outcome.SKIPPED, f"there is no suite for a {kind}; it was loaded"),)
+    try:
+        subject = get_suite(kind)(entry.name)
+    except TypeError as error:
+        return (Result("suite.subject", Outcome.FAILED, str(error)),)
+    try:
+        return run_suite(subject, families=families or None).results
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,137 @@
+"""``diffloom plugins new``: write a plugin to start from, installable and passing its tests."""
+
+import keyword
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import click
+
+from diffloom.plugins import installed_registry
+
+SUFFIX = ".in"
+_TERM = "| `term.py` | the force as a term of mechanics |"
+_FILES = {
+    "physics_compiled": _TERM + "\n| `kernels.py` | the numbers: the force and its adjoint, compiled |",
+    "physics_torch": _TERM.replace("term of mechanics", "term of mechanics, in plain PyTorch"),
+}
+_CLASSES = {"physics": "Model", "render": "Renderer", "command": "Command"}
+#: Templates with one form: the singular of the kind that they register, and what is written.
+_KINDS = {
+    "render": ("renderer", "a renderer called NAME, in plain PyTorch"),
+    "integrator": ("integrator", "an integrator called NAME, compiled from its kicks and drifts"),
+    "term": ("term", "a force term called NAME, in plain PyTorch, that any model may use"),
+    "loss": ("loss", "a loss called NAME"),
+    "optimiser": ("optimiser", "an optimiser called NAME"),
+    "command": ("command", "a command called NAME of the command line"),
+}
+
+
+@click.group()
+def new() -> None:
+    """Write a new plugin: an installable package with tests that pass."""
+
+
+def _into(function: click.decorators.FC) -> click.decorators.FC:
+    path = click.Path(file_okay=False, path_type=Path)
+    return click.option("--into", type=path, default=Path(), help="Where to put its folder; here if not given.")(
+        function
+    )
+
+
+@new.command()
+@click.argument("name")
+@click.option("--torch", "in_torch", is_flag=True, help="The force in plain PyTorch, without an adjoint of its own.")
+@_into
+def physics(name: str, in_torch: bool, into: Path) -> None:
+    """Write a physical model called NAME, with a compiled force and its adjoint."""
+    form = "physics_torch" if in_torch else "physics_compiled"
+    _write(Package("physics", _checked(name, "model")), ("physics", form), _FILES[form], into)
+
+
+def _add(kind: str) -> None:
+    offers, summary = _KINDS[kind]
+
+    @new.command(kind, help=f"Write {summary}.")
+    @click.argument("name")
+    @_into
+    def write(name: str, into: Path) -> None:
+        _write(Package(kind, _checked(name, offers)), (kind,), "", into)
+
+
+for _kind in _KINDS:
+    _add(_kind)
+
+
+@dataclass(frozen=True)
+class Package:
+    """The names of a new package. kind: "physics", "render", "loss", ...; name: what it offers is called."""
+
+    kind: str
+    name: str
+
+    @property
+    def distribution(self) -> str:
+        """What pip calls it."""
+        return f"diffloom-{self.kind}-{self.name.replace('_', '-')}"
+
+    def fill(self, text: str, listing: str) -> str:
+        """A template's text, or path, with the names filled in."""
+        ending = _CLASSES.get(self.kind, self.kind.capitalize())
+        words = {
+            "__NAME__": self.name,
+            "__PACKAGE__": self.distribution.replace("-", "_"),
+            "__DISTRIBUTION__": self.distribution,
+            "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + ending,
+            "__FILES__": listing,
+            # Folders called "tests" are left out where this package is packed.
+            "__TESTS__": "tests",
+        }
+        for word, value in words.items():
+            text = text.replace(word, value)
+        return text
+
+
+def _checked(name: str, word: str) -> str:
+    """``name`` if a plugin and a module may be called so and nobody has taken it."""
+    found = name.replace("-", "_")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found) or keyword.iskeyword(found):
+        raise click.ClickException(
+            f"{name!r} cannot be a name: use lower case letters and digits, joined by '_', starting with a letter"
+        )
+    registry = installed_registry()
+    kind = registry.kind(word)
+    if kind is not None and found in registry.names(kind):
+        what = f"{'an' if kind.singular[0] in 'aeiou' else 'a'} {kind.singular}"
+        owner = registry.entry(kind, found).origin
+        raise click.ClickException(f"there is {what} {found!r} already, of {owner}; choose another name")
+    return found
+
+
+def _write(package: Package, templates: tuple[str, ...], listing: str, into: Path) -> None:
+    folder = into / package.distribution
+    if folder.exists():
+        raise click.ClickException(f"{folder} is there already; move it away or choose another name")
+    root = files("diffloom_testing.cli") / "templates"
+    for template in templates:
+        for source, path in _files_of(root / template):
+            target = folder / package.fill(path.removesuffix(SUFFIX), listing)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(package.fill(source.read_text(encoding="utf-8"), listing), encoding="utf-8")
+            click.echo(f"wrote {target}")
+    click.echo(
+        f"\nNext:\n  pip install -e '{folder}[test]'\n  diffloom plugins check {package.name}\n  pytest {folder}"
+    )
+
+
+def _files_of(folder: Traversable, prefix: str = "") -> list[tuple[Traversable, str]]:
+    found: list[tuple[Traversable, str]] = []
+    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            found += _files_of(entry, f"{path}/")
+        elif path.endswith(SUFFIX):
+            found.append((entry, path))
+    return found

@@ -1,0 +1,129 @@
+"""How checks compare: tensors, refusals, and settings that are copied."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_testing.checks import Failure, Skip, compared, require
+from diffloom_testing.gradients import Comparison, compare_gradient
+
+#: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
+#: short ones drown in rounding. A wrong gradient agrees with none of them.
+STEPS = (1e-5, 1e-6, 1e-4, 1e-7, 1e-3)
+
+
+def matched_gradients(
+    function: Callable[..., Tensor],
+    inputs: Mapping[str, Tensor],
+    *,
+    tolerance: float,
+    steps: Sequence[float] = STEPS,
+    directions: int = 2,
+) -> list[Comparison]:
+    """Directional derivatives by autograd and by differences; Failure names every input where they disagree."""
+    best: list[Comparison] | None = None
+    for step in steps:
+        found = compare_gradient(function, inputs, step=step, directions=directions)
+        best = found if best is None else [min(pair, key=_badness) for pair in zip(best, found, strict=True)]
+        if all(c.error <= tolerance for c in best):
+            return _counted(best)
+    assert best is not None
+    # Silence counts at the longest step, where rounding hides least.
+    longest = compare_gradient(function, inputs, step=max(steps), directions=directions)
+    best = [quiet if quiet.silent else c for c, quiet in zip(best, longest, strict=True)]
+    wrong = [c for c in best if not (c.silent or c.error <= tolerance)]
+    if not wrong:
+        return _counted(best)
+    raise Failure(
+        "; ".join(
+            f"d/d {c.name}: the gradient gives {c.autograd:.6g}, differences {c.differences:.6g} "
+            f"(relative {c.error:.1e}, allowed {tolerance:g})"
+            for c in wrong
+        )
+    )
+
+
+def worst(comparisons: Sequence[Comparison]) -> str:
+    """The largest relative error, for a result's note; Skip when nothing was felt either way."""
+    felt = [c.error for c in comparisons if not c.silent]
+    if not felt:
+        names = ", ".join(dict.fromkeys(c.name for c in comparisons)) or "anything"
+        raise Skip(f"nothing was compared: the outcome does not depend on {names}, nor does its gradient say so")
+    part = f" in {len(felt)} of {len(comparisons)} directions" if len(felt) < len(comparisons) else ""
+    return f"worst relative error {max(felt):.1e}{part}"
+
+
+def _counted(comparisons: list[Comparison]) -> list[Comparison]:
+    compared(sum(not c.silent for c in comparisons))
+    return comparisons
+
+
+def _badness(found: Comparison) -> float:
+    return found.error if found.error == found.error else float("inf")
+
+
+def largest_difference(a: Tensor, b: Tensor) -> float:
+    """max |a - b|; infinite where one is not finite and the other differs."""
+    if a.shape != b.shape:
+        raise Failure(f"shapes differ: {tuple(a.shape)} and {tuple(b.shape)}")
+    if not a.numel():
+        raise Skip("there is nothing to compare: it has no entries")
+    if torch.equal(a, b):
+        return 0.0
+    difference = float((a.detach().double() - b.detach().double()).abs().max())
+    return difference if difference == difference else float("inf")
+
+
+def same_bits(what: str, a: Tensor, b: Tensor) -> None:
+    """Failure unless two tensors are equal bit for bit."""
+    compared(int(a.numel() > 0))
+    if not torch.equal(a.detach(), b.detach()):
+        raise Failure(f"{what} differ by up to {largest_difference(a, b):.3g}; expected the same bits")
+
+
+def finite(what: str, tensor: Tensor) -> Tensor:
+    """``tensor``, or Failure when it holds NaN or infinity."""
+    compared(int(tensor.numel() > 0))
+    bad = ~torch.isfinite(tensor.detach())
+    if bool(bad.any()):
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        raise Failure(f"{what} holds {int(bad.sum())} values that are not finite, the first at {where}")
+    return tensor
+
+
+def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
+    """Failure unless ``attempt`` raises InputError whose message holds all ``words``."""
+    try:
+        attempt()
+    except InputError as error:
+        compared()
+        missing = [word for word in words if word not in str(error)]
+        require(not missing, f"{what} is refused, but the message does not name {missing}: {error}")
+        return
+    except Exception as error:
+        raise Failure(f"{what} raises {type(error).__name__} ({error}); expected InputError") from error
+    raise Failure(f"{what} is taken without a word; expected InputError")
+
+
+def frozen(found: Any, interface: type) -> None:
+    """Failure unless ``found`` is a frozen dataclass that derives from ``interface``."""
+    kind = type(found).__name__
+    require(isinstance(found, interface), f"{kind} is no diffloom.interfaces.{interface.__name__}")
+    options = getattr(type(found), "__dataclass_params__", None)
+    require(options is not None and options.frozen, f"{kind} is not a frozen dataclass")
+    require(dataclasses.replace(found) == found, f"two of {kind} with the same settings are not equal")
+
+
+def equal_copies(found: Any) -> None:
+    """Failure unless what comes out of pickle and of a deep copy equals ``found``."""
+    kind = type(found).__name__
+    require(pickle.loads(pickle.dumps(found)) == found, f"a pickled {kind} is not equal to the original")
+    require(copy.deepcopy(found) == found, f"a copied {kind} is not equal to the original")

@@ -1,0 +1,158 @@
+"""Gradients of parameters and controls against differences, and the dot-product test of the adjoint."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Control, NoGradient
+from diffloom_testing.checks import Skip, check, require
+from diffloom_testing.comparing import largest_difference, matched_gradients, worst
+from diffloom_testing.models.interface import parameters
+from diffloom_testing.states import numbers, places, speeds, state_of
+from diffloom_testing.subjects import ModelSubject
+
+TOLERANCE = 1e-5
+
+
+def full_value(subject: ModelSubject, name: str, given: object = None) -> Tensor:
+    """A value of the parameter's full shape, off its bounds, so that each entry's own gradient is seen."""
+    spec = subject.spec(name)
+    source = subject.settings.values.get(name, spec.default) if given is None else given
+    if isinstance(source, Tensor):
+        source = source.double()
+    value = spec.check(source, subject.model.axes, torch.float64).detach()
+    value = value.expand(spec.full_shape(subject.model.axes)).clone()
+    low, high = spec.bounds
+    value = torch.where(value == low, value + 0.1, value) if low is not None else value
+    return torch.where(value == high, value - 0.1 * abs(value), value) if high is not None else value
+
+
+@check("gradients", parameters)
+def parameter(subject: ModelSubject, name: str) -> str:
+    """The gradient of the example's motion by one parameter, entry by entry, agrees with differences."""
+    if not subject.spec(name).differentiable:
+        raise Skip(f"{name!r} is declared not to be differentiable")
+    others = dict(subject.variant_with(name))
+    value = full_value(subject, name, others.pop(name, None))
+    if not value.numel():
+        raise Skip(f"{name!r} has no entries in the example")
+
+    def motion(**given: Tensor) -> Tensor:
+        path = subject.roll(subject.params(**others, **given))
+        # A motion that does not depend on the parameter has no graph; zero times an input gives it one.
+        return subject.flat(path) + 0.0 * given[name].sum()
+
+    found = matched_gradients(motion, {name: value}, tolerance=TOLERANCE)
+    if all(c.silent for c in found):
+        require(name != subject.fit, f"the example does not depend on {name!r}, which example_settings.fit names")
+        raise Skip(f"the example's motion does not depend on {name!r}, nor does its gradient say so")
+    return worst(found)
+
+
+@check("gradients")
+def start(subject: ModelSubject) -> str:
+    """The initial state's gradient by all parameters at once agrees with differences."""
+    names = [s.name for s in subject.model.specs if s.default is not None and s.differentiable]
+    values = {name: full_value(subject, name) for name in names}
+
+    def state(**given: Tensor) -> Tensor:
+        found = subject.model.initial_state(subject.params(**given))
+        # A state that no parameter sets has no graph; zero times an input gives it one.
+        return numbers(found) + 0.0 * sum(v.sum() for v in given.values())
+
+    return worst(matched_gradients(state, {n: v for n, v in values.items() if v.numel()}, tolerance=1e-6, directions=1))
+
+
+def driven(subject: ModelSubject) -> tuple[str, ...]:
+    """Parameters declared ``per_step``; "none" when there are none, so that this is said."""
+    return tuple(s.name for s in subject.model.specs if s.per_step) or ("none",)
+
+
+def rows(subject: ModelSubject, name: str) -> Tensor:
+    """The parameter once for every step, entries a little off the default."""
+    if name == "none":
+        raise Skip("no parameter is declared per_step")
+    value = full_value(subject, name, subject.variant_with(name).get(name))
+    random = torch.Generator().manual_seed(13)
+    return value + 0.01 * torch.rand((subject.steps, *value.shape), generator=random, dtype=torch.float64)
+
+
+@check("controls", driven)
+def constant(subject: ModelSubject, name: str) -> str:
+    """A control that is the same in all steps moves the example as the constant parameter does."""
+    each = rows(subject, name)
+    others = dict(subject.variant_with(name))
+    others.pop(name, None)
+    fixed = subject.roll(subject.params(**others, **{name: each[0]}), gradient=NoGradient())
+    control = Control({name: each[:1].expand_as(each).clone()})
+    path = subject.roll(subject.params(**others), gradient=NoGradient(), control=control)
+    apart = largest_difference(places(path), places(fixed)) / subject.extent
+    require(apart <= 1e-9, f"a constant control and the constant differ by {apart:.3g} of the example's size")
+    return f"{apart:.1e}"
+
+
+@check("controls", driven)
+def gradient(subject: ModelSubject, name: str) -> str:
+    """Every step's control has a gradient that agrees with differences."""
+    each = rows(subject, name)
+    others = dict(subject.variant_with(name))
+    others.pop(name, None)
+
+    def motion(control: Tensor) -> Tensor:
+        path = subject.roll(subject.params(**others), control=Control({name: control}))
+        # As in the gradient of a parameter: a motion that does not depend on the control still needs a graph.
+        return subject.flat(path) + 0.0 * control.sum()
+
+    found = matched_gradients(motion, {"control": each}, tolerance=TOLERANCE)
+    if all(c.silent for c in found):
+        raise Skip(f"the example's motion does not depend on the control {name!r}, nor does its gradient say so")
+    return worst(found)
+
+
+PARTS = ("one step", "whole motion")
+
+
+def parts(subject: ModelSubject) -> tuple[str, ...]:
+    """One step, where a wrong adjoint shows undiluted, and all of them."""
+    return PARTS
+
+
+@check("dot_product", parts)
+def state(subject: ModelSubject, part: str) -> str:
+    """For random a and b, <J a, b> by differences is <a, J^T b> by the adjoint; J is by the state at the start."""
+    params, steps = subject.params(), 1 if part == PARTS[0] else subject.steps
+    begin = subject.model.initial_state(params)
+
+    def motion(q: Tensor, u: Tensor) -> Tensor:
+        return subject.flat(subject.roll(params, state=state_of(begin, q, u), steps=steps, save=(steps,)))
+
+    return worst(matched_gradients(motion, {"q": places(begin), "u": speeds(begin)}, tolerance=TOLERANCE))
+
+
+@check("dot_product")
+def linear(subject: ModelSubject) -> str:
+    """J^T (b + c) = J^T b + J^T c, and asking twice gives the same: the backward pass keeps nothing."""
+    name = subject.fit
+    value = full_value(subject, name, subject.variant_with(name).get(name)).requires_grad_()
+    flat = subject.flat(subject.roll(subject.params(**{**subject.variant_with(name), name: value})))
+    random = torch.Generator().manual_seed(17)
+    b, c = (torch.randn(flat.shape, generator=random, dtype=torch.float64) for _ in range(2))
+    pulled = [torch.autograd.grad(flat, value, w, retain_graph=True)[0] for w in (b, c, b + c, b)]
+    size = float(max(g.abs().max() for g in pulled))
+    if not size:
+        raise Skip(f"nothing was compared: the gradient by {name!r} is zero")
+    off = float((pulled[0] + pulled[1] - pulled[2]).abs().max()) / size
+    require(off <= 1e-10, f"J^T (b + c) and J^T b + J^T c differ by {off:.3g}, relative; allowed 1e-10")
+    require(torch.equal(pulled[0], pulled[3]), "a second backward pass over the same motion gives another gradient")
+    return f"{off:.1e}"
+
+
+CHECKS = (
+    start,
+    parameter,
+    constant,
+    gradient,
+    state,
+    linear,
+)

@@ -1,0 +1,75 @@
+"""Gradients through impacts: what the adjoint says beside what a change of two per cent does."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Control, ImpactSettings, Params, Trajectory
+from diffloom.simulation import simulate
+from diffloom_testing.checks import Failure, Skip, check, require
+from diffloom_testing.subjects import ModelSubject
+from diffloom_testing.wide import COSINE, RATIO, compare_wide
+
+#: Impacts that a rollout must have for the comparison to mean something.
+LEAST = 5
+#: Frames that the comparison looks at, and those in which impacts are counted.
+FRAMES, COUNTED = 40, 400
+#: By how much the parameters of the motion that is aimed at differ.
+AIM = 1.1
+
+
+def wanted(subject: ModelSubject) -> ImpactSettings:
+    """The settings, or Skip for models that claim no contact."""
+    settings = subject.settings.impacts
+    if settings is None:
+        raise Skip("example_settings.impacts gives no rollout with impacts: the model claims no contact")
+    return settings
+
+
+def count_impacts(subject: ModelSubject, params: Params, path: Trajectory) -> int:
+    """How often a node that was free begins to feel the ground, frame by frame."""
+    far = params.replace(ground_height=torch.full_like(params["ground_height"], -1e6))
+    here, away = (subject.model.dynamics(each, Control()) for each in (params, far))
+    touching = torch.stack(
+        [(here.force(q, u) != away.force(q, u)).any(dim=-1) for q, u in zip(path.q, path.u, strict=True)]  # type: ignore[attr-defined]
+    )
+    return int((touching[1:] & ~touching[:-1]).sum())
+
+
+def rolled(subject: ModelSubject, frames: int, **given: object) -> tuple[Params, Trajectory]:
+    """The rollout of the settings with some parameters given, and about so many of its frames."""
+    settings = wanted(subject)
+    params = subject.params(**{**settings.values, **given})
+    every = max(1, settings.steps // frames)
+    path = simulate(
+        subject.model, params, dt=settings.dt, steps=settings.steps, save_every=every, integrator=subject.integrator
+    )
+    return params, path
+
+
+@check("impacts")
+def wide(subject: ModelSubject) -> str:
+    """Over a rollout with at least five impacts, the adjoint agrees with differences of +-2 %."""
+    base = subject.params(**wanted(subject).values)
+    values = {name: base[name].detach() for name in wanted(subject).parameters}
+    with torch.no_grad():
+        impacts = count_impacts(subject, *rolled(subject, COUNTED))
+        aim = rolled(subject, FRAMES, **{name: AIM * value for name, value in values.items()})[1].q
+    require(
+        impacts >= LEAST, f"the rollout of example_settings.impacts has {impacts} impacts; expected {LEAST} or more"
+    )
+
+    def loss(**given: Tensor) -> Tensor:
+        return (rolled(subject, FRAMES, **given)[1].q - aim).square().mean()
+
+    found = compare_wide(loss, values)
+    if not found.agrees():
+        raise Failure(
+            f"{found} through {impacts} impacts; expected a cosine of {COSINE:g} and a ratio within {RATIO:g}: the "
+            "contact force jumps where touch begins, or the rollout is chaotic"
+        )
+    return f"{found}, {impacts} impacts"
+
+
+CHECKS = (wide,)

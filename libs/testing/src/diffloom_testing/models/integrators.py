@@ -1,0 +1,79 @@
+"""The model with every installed integrator."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Control, NoGradient, State
+from diffloom.plugins import get_integrator, integrators
+from diffloom_testing.checks import Failure, Skip, check, compared, require
+from diffloom_testing.comparing import finite, matched_gradients, worst
+from diffloom_testing.models.gradients import full_value
+from diffloom_testing.states import changed, places
+from diffloom_testing.subjects import ModelSubject
+
+#: Implicit schemes carry the tolerance of their solution into the differences.
+TOLERANCE = 1e-4
+#: Few: an implicit step costs a solve, and a wrong pairing shows at once.
+STEPS = 4
+
+
+def installed(subject: ModelSubject) -> tuple[str, ...]:
+    """Names of the installed integrators."""
+    return integrators()
+
+
+@check("integrators")
+def some(subject: ModelSubject) -> str:
+    """At least one installed integrator runs the model."""
+    try:
+        found = subject.integrator
+        compared()
+        return f"{found} and maybe others"
+    except Skip as reason:
+        raise Failure(str(reason)) from reason
+
+
+@check("integrators", installed)
+def runs(subject: ModelSubject, name: str) -> str:
+    """It runs, or refuses with a reason; where it runs, the frames asked for are finite and the gradient is right."""
+    dynamics = subject.model.dynamics(subject.params(), Control())
+    reason = get_integrator(name)().refuses(dynamics)
+    if reason is not None:
+        require(isinstance(reason, str) and bool(reason.strip()), f"{name} refuses the model without a reason")
+        raise Skip(reason)
+    steps = min(STEPS, subject.steps)
+    path = subject.roll(subject.params(), steps=steps, save=(0, steps), integrator=name, gradient=NoGradient())
+    finite(f"the motion by {name}", places(path))
+    start = subject.model.initial_state(subject.params())
+    require(torch.equal(places(path[0]), places(start)), f"the first frame by {name} is not the initial state")
+    given = dict(subject.variant_with(subject.fit))
+    value = full_value(subject, subject.fit, given.pop(subject.fit, None))
+
+    def motion(**fit: Tensor) -> Tensor:
+        params = subject.params(**given, **fit)
+        stirred = _stirred(subject, subject.model.initial_state(params))
+        return subject.flat(subject.roll(params, state=stirred, steps=steps, save=(steps,), integrator=name))
+
+    found = matched_gradients(motion, {subject.fit: value}, tolerance=TOLERANCE, directions=1)
+    if all(c.silent for c in found):
+        raise Skip(f"the motion of {steps} steps does not depend on {subject.fit!r}: nothing was compared")
+    return worst(found)
+
+
+def _stirred(subject: ModelSubject, state: State) -> State:
+    """The start, a little deformed and moving, so that forces act from the first step on."""
+    random = torch.Generator().manual_seed(11)
+    size = 0.02 * subject.extent
+
+    def stir(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
+        if q.dim() != 2 or q.shape[1] != 3:
+            return q, u
+        return q + size * torch.randn(q.shape, generator=random, dtype=torch.float64), u
+
+    return changed(state, stir)
+
+
+CHECKS = (some, runs)

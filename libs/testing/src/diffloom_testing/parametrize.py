@@ -1,0 +1,108 @@
+"""The suite as tests of pytest: one item for each check, case and subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from diffloom.plugins import UnknownNameError, current_registry
+from diffloom_testing.checks import Item, checked_reasons, run
+from diffloom_testing.results import Outcome, Report, Result
+from diffloom_testing.suites import Subject, get_suite, items, reasons_for, suite_names
+
+if TYPE_CHECKING:
+    import pytest
+
+
+#: Results of this run of pytest by (kind, name), for the summary at its end.
+TALLY: dict[tuple[str, str], list[Result]] = {}
+
+
+def parametrize_with_checks(
+    subjects: Iterable[Any],
+    *,
+    expected_failures: Mapping[str, str] | None = None,
+    families: Iterable[str] | None = None,
+) -> pytest.MarkDecorator:
+    """Decorates a test function with the arguments ``subject`` and ``check``, whose body is ``check()``.
+
+    subjects: registered names ("springs"; "model springs" where a name is taken twice), classes or instances of
+    models, integrators, renderers, losses and optimisers, or classes of terms. Each check becomes a test of its own;
+    one that does not apply is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
+    """
+    import pytest
+
+    wanted = None if families is None else tuple(families)
+    found = [
+        (subject, item) for given in subjects for subject in [subject_of(given)] for item in items(subject, wanted)
+    ]
+    checked_reasons(expected_failures, tuple(item.name for _, item in found))
+    parameters = []
+    for subject, item in found:
+        given = {k: v for k, v in (expected_failures or {}).items() if k == item.name}
+        reason = reasons_for(subject, given, (item.name,)).get(item.name)
+        marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+        name = f"{subject.name}-{item.name}"
+        parameters.append(pytest.param(subject.name, PytestCheck(item, reason), id=name, marks=marks))
+    return pytest.mark.parametrize(("subject", "check"), parameters)
+
+
+def subject_of(given: Any) -> Subject:
+    """The subject of a registered name, a class or an instance."""
+    if isinstance(given, str):
+        return _named(given)
+    for kind in suite_names():
+        suite = get_suite(kind)
+        if isinstance(given, suite.interface) or (isinstance(given, type) and issubclass(given, suite.interface)):
+            return suite(given)
+    raise TypeError(
+        f"{given!r} is neither the name nor an instance of anything with a suite: {', '.join(suite_names())}"
+    )
+
+
+def _named(given: str) -> Subject:
+    *kinds, name = given.split()
+    registry = current_registry()
+    for kind in suite_names():
+        defined = registry.kind(kind)
+        if defined is not None and kinds in ([], kind.split()) and name in registry.names(defined):
+            return get_suite(kind)(name)
+    raise UnknownNameError(f"{given!r} is not the name of a {' or a '.join(suite_names())}; see `diffloom plugins`")
+
+
+class PytestCheck:
+    """A check as the test function gets it: call it."""
+
+    def __init__(self, item: Item, reason: str | None = None) -> None:
+        self._item, self._reason = item, reason
+
+    def __call__(self) -> None:
+        """Run the check; skips and failures are told to pytest in words, without the suite's own traceback."""
+        import pytest
+
+        __tracebackhide__ = True
+        result = run(self._item, {})
+        expected = self._reason is not None and result.outcome is Outcome.FAILED
+        counted = replace(result, outcome=Outcome.EXPECTED) if expected else result
+        seen = TALLY.setdefault((self._item.subject.kind, self._item.subject.name), [])
+        first = next((r.check for r in seen if r.outcome is Outcome.FAILED and r.detail == result.detail), None)
+        seen.append(counted)
+        if result.outcome is Outcome.SKIPPED:
+            pytest.skip(result.detail)
+        if result.outcome is Outcome.FAILED:
+            detail = result.detail if first is None else f"for the same cause as {first}"
+            pytest.fail(f"{result.check}: {detail}", pytrace=False)
+
+    def __repr__(self) -> str:
+        return self._item.name
+
+
+def tally() -> list[str]:
+    """What this run of pytest checked: counts of each subject, and families skipped as a whole with the reason."""
+    reports = [Report(kind, name, tuple(results)) for (kind, name), results in TALLY.items()]
+    lines = []
+    for report in reports:
+        lines.append(report.summary)
+        lines += [f"  family {family} skipped: {reason}" for family, reason in report.skipped_families.items()]
+    return lines

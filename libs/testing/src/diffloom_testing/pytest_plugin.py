@@ -1,0 +1,66 @@
+"""Fixtures for the tests of plugins. pytest finds them by itself where diffloom-core is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+try:
+    import pytest
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError("this is a plugin of pytest, which is not installed: pip install pytest") from missing
+
+# Nothing of diffloom is imported here: every run of pytest in the environment imports this module.
+if TYPE_CHECKING:
+    from diffloom.interfaces import Camera, Model, Surface
+    from diffloom.plugins import Registry
+
+
+@pytest.fixture
+def hermetic_registry() -> Iterator[Registry]:
+    """A registry with what the core and diffloom-mechanics offer and nothing else that happens to be installed, in force for one test.
+
+    ``hermetic_registry.install(plugin_module, "name")`` adds a plugin to it.
+    """
+    import diffloom_mechanics.plugin
+    from diffloom.plugins import core_registry, use_registry
+
+    registry = core_registry()
+    registry.install(diffloom_mechanics.plugin, "mechanics", "diffloom-mechanics")
+    with use_registry(registry):
+        yield registry
+
+
+@pytest.fixture
+def toy_model() -> Model:
+    """A model of three masses on springs that hangs, moves and is drawn, for the tests of renderers and losses."""
+    from diffloom_testing.toy_model import ToyChain
+
+    return ToyChain()
+
+
+@pytest.fixture
+def toy_surface() -> Callable[..., Surface]:
+    """``toy_surface(frames=1, dtype=torch.float64)``: a small coloured body that grows and drifts."""
+    from diffloom_testing.scenes import gem
+
+    return gem
+
+
+@pytest.fixture
+def toy_camera() -> Callable[..., Camera]:
+    """``toy_camera(dtype=torch.float64, size=(20, 26))``: a camera that sees all of ``toy_surface``."""
+    from diffloom_testing.scenes import camera
+
+    return camera
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end how many checks ran on what, and which families were skipped and why."""
+    suite = sys.modules.get("diffloom_testing.parametrize")
+    lines = suite.tally() if suite is not None else []
+    if lines:
+        terminalreporter.section("diffloom checks")
+        for line in lines:
+            terminalreporter.write_line(line)

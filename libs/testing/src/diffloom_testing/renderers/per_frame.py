@@ -1,0 +1,124 @@
+"""Colours and textures that change from frame to frame, where a renderer claims them; where not, they are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Surface
+from diffloom_testing.checks import Skip, check, require
+from diffloom_testing.comparing import matched_gradients, refused, same_bits, worst
+from diffloom_testing.renderers.geometry import tolerance
+from diffloom_testing.renderers.images import draw, needs, precision
+from diffloom_testing.scenes import camera, chequered, gem
+from diffloom_testing.subjects import RendererSubject
+
+FRAMES = 3
+#: What may change over time, by the word that ``Capabilities.per_frame`` has for it.
+CASES = {"colours per vertex": "colours", "colours per face": "colours", "image": "image"}
+#: Images are smooth in colours, and mostly linear: differences of any length will do.
+TOLERANCE = 1e-6
+
+
+def cases(subject: RendererSubject) -> tuple[str, ...]:
+    """Everything that may change over time, claimed or not."""
+    return tuple(CASES)
+
+
+def claimed(subject: RendererSubject, case: str) -> None:
+    """Skip what is not claimed."""
+    needs(subject, "rgba")
+    if CASES[case] not in subject.renderer.capabilities.per_frame:
+        raise Skip(f"the renderer does not claim {CASES[case]!r} in per_frame")
+
+
+def moving(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
+    """A body that moves, and what it may be given for every frame: (FRAMES, ...)."""
+    surface, random = gem(FRAMES, dtype), torch.Generator().manual_seed(5)
+    shape: tuple[int, ...] = (len(surface.faces) if "face" in case else int(surface.vertices.shape[1]), 3)
+    if case == "image":
+        surface = replace(chequered(dtype), vertices=surface.vertices)
+        assert surface.texture is not None
+        shape = tuple(surface.texture.image.shape)
+    values = 0.1 + 0.8 * torch.rand((FRAMES, *shape), generator=random, dtype=torch.float64)
+    return surface, values.to(dtype)
+
+
+def coloured(surface: Surface, case: str, values: Tensor) -> Surface:
+    """The surface with these colours or this image."""
+    if case == "image":
+        assert surface.texture is not None
+        return replace(surface, texture=replace(surface.texture, image=values))
+    return replace(surface, colours=values, colour_per="face" if "face" in case else "vertex")
+
+
+@check("per_frame", cases)
+def equal_frames(subject: RendererSubject, case: str) -> None:
+    """The same colours given for every frame draw what they draw given once, bit for bit."""
+    claimed(subject, case)
+    dtype = precision(subject)
+    surface, values = moving(case, dtype)
+    once = draw(subject, coloured(surface, case, values[0]), camera(dtype))
+    each = draw(subject, coloured(surface, case, values[:1].expand_as(values)), camera(dtype))
+    same_bits(f"{case} given once and for every frame", once, each)
+
+
+@check("per_frame", cases)
+def own_frames(subject: RendererSubject, case: str) -> None:
+    """Every frame is drawn with its own, and passes gradients to its own only, whether the mesh moves or not."""
+    claimed(subject, case)
+    dtype = precision(subject)
+    surface, values = moving(case, dtype)
+    for still in (False, True):
+        base = replace(surface, vertices=surface.vertices[:1]) if still else surface
+        leaf = values.clone().requires_grad_()
+        together = draw(subject, coloured(base, case, leaf), camera(dtype))
+        for k in range(FRAMES):
+            alone = draw(subject, coloured(base if still else base.frames([k]), case, values[k]), camera(dtype))
+            off = float((together[k].detach() - alone[0]).abs().max())
+            require(off <= tolerance(dtype), f"frame {k} of {FRAMES} and the same drawn alone differ by {off:.3g}")
+        (found,) = torch.autograd.grad(together[1].sum(), leaf)
+        require(float(found[1].abs().max()) > 0.0, f"frame 1 passes no gradient to its own {case}")
+        stray = float(torch.cat([found[:1], found[2:]]).abs().max())
+        require(stray == 0.0, f"frame 1 passes a gradient of up to {stray:.3g} to the {case} of other frames")
+
+
+@check("per_frame", cases)
+def exact(subject: RendererSubject, case: str) -> str:
+    """The gradient by what every frame has agrees with differences, and is not nothing."""
+    claimed(subject, case)
+    claims = subject.renderer.capabilities
+    if ("texture" if case == "image" else "colours") not in claims.gradients:
+        raise Skip("the renderer does not claim this gradient")
+    if torch.float64 not in claims.dtypes:
+        raise Skip("the renderer does not claim float64, which differences need")
+    surface, values = moving(case, torch.float64)
+
+    def image(values: Tensor) -> Tensor:
+        return draw(subject, coloured(surface, case, values), camera())
+
+    found = matched_gradients(image, {"values": values}, tolerance=TOLERANCE)
+    require(not all(c.silent for c in found), f"rgba does not depend on {case} at all, though it must")
+    return worst(found)
+
+
+@check("per_frame", cases)
+def frames_that_do_not_fit(subject: RendererSubject, case: str) -> None:
+    """Two for three cameras are refused; what is not claimed is refused by its name."""
+    needs(subject, "rgba")
+    dtype = precision(subject)
+    surface, values = moving(case, dtype)
+    name = "Texture.image" if case == "image" else "Surface.colours"
+    if CASES[case] not in subject.renderer.capabilities.per_frame:
+        drawn = coloured(surface, case, values)
+        refused(f"{case} for every frame", lambda: draw(subject, drawn, camera(dtype)), name)
+        return
+    view = camera(dtype)
+    eyes = replace(view, eye=view.eye.expand(FRAMES, -1))
+    two = coloured(replace(surface, vertices=surface.vertices[:1]), case, values[:2])
+    refused(f"{case} for 2 frames and 3 cameras", lambda: draw(subject, two, eyes), name)
+
+
+CHECKS = (equal_frames, own_frames, exact, frames_that_do_not_fit)

@@ -1,0 +1,5 @@
+"""Control from images: policies, goals, and scenes as gymnasium environments (``diffloom_control.gym``)."""
+
+from diffloom.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,0 +1,80 @@
+"""What a closed-loop policy may see: the state, or the rendered image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, Params, State, Trajectory
+from diffloom_fitting.scene.orbit import Orbit
+from diffloom_fitting.scene.placement import CameraPlacement
+from diffloom_fitting.scene.policy import Observation
+
+if TYPE_CHECKING:
+    from diffloom_fitting.scene.scene import Scene
+
+
+@dataclass(frozen=True)
+class SeesState(Observation):
+    """All coordinates and velocities in one row, (1, numbers); of ``nodes`` alone where they are given."""
+
+    nodes: tuple[int, ...] | None = None
+
+    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+        rows = slice(None) if self.nodes is None else list(self.nodes)
+        parts = [part[rows].reshape(-1) for pair in state.sets.values() for part in pair]
+        return torch.cat(parts)[None]
+
+
+@dataclass(frozen=True)
+class SeesImage(Observation):
+    """The image of the scene's camera (the first one where there are several), (1, 4, height, width).
+
+    size: height and width [px] instead of the camera's own, for an ``Orbit``. camera: another one for the policy.
+    frames: how many images it is shown at once, its newest last, as (1, 4 frames, height, width); before there are as
+    many, the first stands for those missing.
+    """
+
+    size: tuple[int, int] | None = None
+    camera: CameraPlacement | None = None
+    frames: int = 1
+
+    def __post_init__(self) -> None:
+        if self.frames < 1:
+            raise InputError(f"SeesImage: got frames={self.frames}; expected 1 or more")
+
+    @property
+    def count(self) -> int:
+        return self.frames
+
+    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+        frame = Trajectory(
+            {name: q[None] for name, (q, _) in state.sets.items()},
+            {name: u[None] for name, (_, u) in state.sets.items()},
+            torch.tensor([state.time], dtype=torch.float64),
+        )
+        image, _ = self._scene(scene).draw(frame, params, values, ("rgba",))
+        assert image.rgba is not None
+        return image.rgba.permute(0, 3, 1, 2)
+
+    def _scene(self, scene: Scene) -> Scene:
+        """The scene before the policy's own camera."""
+        camera = scene.viewpoint.camera if self.camera is None else self.camera
+        if self.size is not None:
+            if not isinstance(camera, Orbit):
+                raise InputError(
+                    f"SeesImage: got size={self.size} for a camera of kind {type(camera).__name__}; give camera= at "
+                    "the size that the policy is to see"
+                )
+            camera = replace(camera, size=self.size)
+        from diffloom_video.resize import resize
+
+        view = replace(scene.viewpoint, camera=camera)
+        behind = scene.behind
+        if behind.dim() == 3 and tuple(behind.shape[:2]) != view.size:
+            view = replace(view, background=resize(behind, view.size))
+        return replace(scene, camera=view, label=next(iter(scene.viewpoints)))

@@ -1,0 +1,229 @@
+"""From checked data to a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from diffloom.interfaces import (
+    AmbientLight,
+    Checkpointed,
+    DirectionalLight,
+    InputError,
+    Integrator,
+    Light,
+    Model,
+    Params,
+    ParamSpec,
+    PointLight,
+    Renderer,
+    StoreAll,
+)
+from diffloom.interfaces.errors import nearest
+from diffloom.plugins import get_integrator, get_renderer, renderers
+from diffloom_control.networks import Network, network_policy
+from diffloom_experiments.data_files import MissingDataError, data_path
+from diffloom_experiments.load import Loaded
+from diffloom_experiments.make import make, make_registered
+from diffloom_experiments.schema import (
+    CameraTable,
+    ExperimentFile,
+    LightTable,
+    PolicyTable,
+    SizeTable,
+    TargetTable,
+    TimeTable,
+)
+from diffloom_experiments.terms import with_terms
+from diffloom_experiments.values import Named, Table
+from diffloom_experiments.worlds import bare_model
+from diffloom_fitting.kinds import get_camera
+from diffloom_fitting.quantities import quantity
+from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Policy, Scene, Sensor, Viewpoint, Waypoint
+from diffloom_fitting.scene.checks import suggested_step
+from diffloom_fitting.scene.viewpoint import Cameras
+from diffloom_video import VideoReader, get_video_reader, read_video
+
+AnyTable = TypeVar("AnyTable", bound=Table)
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def build_scene(loaded: Loaded) -> Scene:
+    """The scene of a file, with the known values of [params]; errors name the file."""
+    try:
+        return _scene(loaded)
+    except MissingDataError:
+        raise
+    except InputError as error:
+        raise InputError(f"{loaded.name}: {error}") from error
+
+
+def build_renderer(loaded: Loaded, name: str) -> Renderer:
+    """The renderer called ``name`` with the settings the file gives for it."""
+    table = loaded.content.renderer
+    for given in table.model_extra or {}:
+        # A table for a renderer that is not installed here is nobody's business; a name misspelt is.
+        if given not in renderers() and (close := nearest(given, renderers())):
+            raise InputError(f"renderer.{given}: no renderer is called {given!r}{close}")
+    settings = table.settings_of(name)
+    made: Renderer = make(f"renderer.{name}", name, get_renderer(name), settings)
+    return made
+
+
+def _scene(loaded: Loaded) -> Scene:
+    content = loaded.content
+    dtype = DTYPES[content.precision]
+    model = with_terms(bare_model(content, loaded.folder), content.terms, loaded.folder)
+    values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
+    integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
+    params = model.params(dtype, **_sought(content, model, values), **values)
+    dt = suggested_step(model, params) if content.time.dt == "auto" else content.time.dt
+    steps = steps_of(content.time, dt)
+    return Scene(
+        model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder), params, dt, steps,
+        None if integrator is None else _integrator(integrator),
+        StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
+        tuple(_light(light) for light in content.lights), Appearance(**appearance.model_dump()),
+        policy=None if policy is None else _policy(loaded, policy, model, params, dt * steps), device=content.device,
+        windows=tuple(content.time.windows),
+    )  # fmt: skip
+
+
+def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, span: float) -> Policy:
+    """The policy of a file, with the weights of a file where it names one."""
+    network = Network(**table.model_dump(exclude={"weights"}))
+    made = network_policy(model, params, network, span, loaded.content.seed)
+    if table.weights is None:
+        return made
+    from diffloom_control.weights_file import load_policy
+
+    return load_policy(loaded.folder / table.weights, made)
+
+
+def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Optional parameters that are sought and not in [params], at their starts: a model that is told of a Young's
+    modulus wants no shear modulus and chooses a Poisson's ratio."""
+    found = {}
+    recorded = any(t is not None and t.video is not None for t in (content.target, *(v.target for v in content.views)))
+    for spec in model.specs:
+        table = content.unknowns.get(spec.name)
+        if table is None or spec.default is not None or spec.name in values:
+            continue
+        given = table.start if not isinstance(table.start, Mapping) else content.truth.get(spec.name)
+        # A synthesised video knows such a parameter from [truth], or derives it from others there.
+        if given is not None and not isinstance(given, Mapping) and (recorded or spec.name in content.truth):
+            found[spec.name] = known_value(model, spec.name, given, f"unknowns.{spec.name}.start")
+    return found
+
+
+def _cameras(content: ExperimentFile, folder: Path) -> Cameras:
+    """The camera of a file, or those of its views by label."""
+    table = content.target or TargetTable()
+    if not content.views:
+        bare, sensor = _camera(content.camera, table, folder), _sensor(content.camera)
+        late = content.camera.time_offset
+        return bare if sensor == Sensor() and late == 0.0 else Viewpoint(bare, late, sensor=sensor)
+    labels = [view.label for view in content.views]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise InputError(f"views: {twice[0]!r} is the label of two views; give each its own")
+    found = {}
+    for view in content.views:
+        camera, target = common(content.camera, view.camera), common(table, view.target)
+        late = view.time_offset if "time_offset" in view.model_fields_set else camera.time_offset
+        found[view.label] = Viewpoint(_camera(camera, target, folder), late, sensor=_sensor(camera))
+    return found
+
+
+def _sensor(table: CameraTable) -> Sensor:
+    return Sensor(**{field.name: getattr(table, field.name) for field in fields(Sensor)})
+
+
+def _size(table: CameraTable, target: TargetTable, folder: Path) -> tuple[int, int]:
+    """Height and width of the images [px]: as given, or those of the video's first frame."""
+    if not isinstance(table.size, SizeTable):
+        return table.size
+    if target.video is None:
+        raise InputError("camera.size: longest is of a video, and there is none; give height and width")
+    first = read_video(
+        data_path(folder, target.video), size=table.size.longest, duration=1e-3, rate=target.rate,
+        reader=video_reader(target.reader), crop=target.crop, rotate=target.rotate,
+    )  # fmt: skip
+    assert first.size is not None
+    return first.size
+
+
+def video_reader(named: Named | None) -> VideoReader | None:
+    """The reader that a file names."""
+    if named is None:
+        return None
+    made: VideoReader = make_registered("target.reader", get_video_reader, named)
+    return made
+
+
+def common(base: AnyTable | None, own: AnyTable) -> AnyTable:
+    """A view's table with what it leaves out taken from the file's."""
+    return own if base is None else base.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
+
+
+def _camera(table: CameraTable, target: TargetTable, folder: Path) -> CameraPlacement:
+    """The camera of a file: an orbit's keys lie in [camera] itself, those of other kinds in [camera.settings]."""
+    sensed = {"time_offset", *(field.name for field in fields(Sensor))}
+    own = table.model_dump(exclude={"kind", "settings", "path", *sensed}) | {"size": _size(table, target, folder)}
+    if table.kind == "orbit":
+        if table.settings:
+            raise InputError("camera.settings: these are for other kinds; an orbit's keys stand in [camera] itself")
+        return Orbit(**own, path=tuple(Waypoint(**point.model_dump()) for point in table.path))
+    shared = {key: own[key] for key in ("size", "near", "far") if key in table.model_fields_set}
+    for key in sorted(table.model_fields_set - {"kind", "settings", *shared, *sensed}):
+        raise InputError(f"camera.{key}: this belongs to an orbit, and camera.kind is {table.kind!r}; leave it out")
+    named = Named(name=table.kind, **shared, **table.settings)
+    made: CameraPlacement = make_registered("camera", get_camera, named)
+    return made
+
+
+def _integrator(named: Named) -> Integrator:
+    made: Integrator = make("time.integrator", named.name, get_integrator(named.name), named.settings)
+    return made
+
+
+def known_value(model: Model, name: str, value: Any, place: str) -> Any:
+    """A parameter's value with its unit checked."""
+    return quantity(value, unit_of(model.specs, name), place)
+
+
+def unit_of(specs: tuple[ParamSpec, ...], name: str) -> str:
+    """The unit of a parameter; none for names the model does not know, which it will refuse itself."""
+    return next((spec.unit for spec in specs if name in (spec.name, *(f"{spec.name}.{axis}" for axis in "xyz"))), "")
+
+
+def steps_of(time: TimeTable, dt: float) -> int:
+    """How many steps of ``dt`` [s] a file asks for."""
+    if (time.steps is None) == (time.duration is None):
+        raise InputError("time: give either steps or duration")
+    if time.steps is not None:
+        return time.steps
+    assert time.duration is not None
+    return max(1, round(time.duration / dt))
+
+
+LIGHTS: Mapping[str, tuple[type[Any], tuple[str, ...]]] = {
+    "ambient": (AmbientLight, ("colour",)),
+    "point": (PointLight, ("position", "diffuse", "specular")),
+    "directional": (DirectionalLight, ("direction", "diffuse", "specular")),
+}
+
+
+def _light(table: LightTable) -> Light:
+    kind, allowed = LIGHTS[table.kind]
+    given = {k: v for k, v in table.model_dump().items() if k != "kind" and v is not None}
+    for key in given:
+        if key not in allowed:
+            raise InputError(f"lights: a light of kind {table.kind!r} has no {key!r}; it has {', '.join(allowed)}")
+    light: Light = kind(**given)
+    return light

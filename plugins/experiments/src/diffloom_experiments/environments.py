@@ -1,0 +1,49 @@
+"""Gymnasium environments from files, experiments and tasks.
+
+import gymnasium
+import diffloom_experiments
+
+env = diffloom_experiments.make_env("experiments/control-walker.toml", observe="image")
+env = gymnasium.make(
+    "diffloom_experiments.environments:diffloom/Scene-v0", source="experiments/control-walker.toml"
+)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from diffloom_control.gym import SceneEnv, Task, task_of
+from diffloom_control.gym.extra import gymnasium
+from diffloom_experiments.experiments import build_experiment
+from diffloom_experiments.load import load_file
+from diffloom_fitting.experiment import Experiment
+
+
+def make_env(
+    source: str | Path | Experiment | Task, *, quick: bool = False, changes: Mapping[str, Any] | None = None,
+    fresh: bool = False, **settings: Any,
+) -> SceneEnv:  # fmt: skip
+    """The environment of an experiment file, an ``Experiment`` or a ``Task``; further settings are ``SceneEnv``'s.
+
+    quick, changes: of a file, as ``diffloom run --quick --set key=value`` has them. fresh: draw what the file leaves to
+    chance (its goal, the start) anew at every reset, by the reset's seed; else it is that of the file's seed.
+    """
+    if isinstance(source, Task):
+        return SceneEnv(source, **settings)
+    if isinstance(source, Experiment):
+        return SceneEnv(task_of(source), **settings)
+    path, given = Path(source), dict(changes or {})
+    if not fresh:
+        return SceneEnv(task_of(build_experiment(load_file(path, changes=given, quick=quick))), **settings)
+
+    def drawn(seed: int) -> Task:
+        return task_of(build_experiment(load_file(path, changes={**given, "seed": seed}, quick=quick)))
+
+    return SceneEnv(drawn, **settings)
+
+
+if "diffloom/Scene-v0" not in gymnasium.registry:
+    gymnasium.register("diffloom/Scene-v0", entry_point="diffloom_experiments.environments:make_env")

@@ -1,0 +1,260 @@
+"""From checked data to an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.interfaces.errors import nearest
+from diffloom_experiments.build import build_scene, known_value
+from diffloom_experiments.build_goals import is_goal
+from diffloom_experiments.build_target import build_targets
+from diffloom_experiments.data_files import MissingDataError
+from diffloom_experiments.draws import draw, generator_for, is_draw, opposite
+from diffloom_experiments.errors import explain
+from diffloom_experiments.guessing import with_guess
+from diffloom_experiments.load import Loaded, load_file
+from diffloom_experiments.make import make_registered
+from diffloom_experiments.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
+from diffloom_experiments.values import Named, ScheduleTable
+from diffloom_experiments.windows import of_windows
+from diffloom_fitting import get_loss, get_optimiser
+from diffloom_fitting.costs import ControlCosts
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.losses import Loss, Region
+from diffloom_fitting.optimisers import Optimiser
+from diffloom_fitting.priors import Even, Gaussian
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.schedules import Schedule, constant
+from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.targets.several import AnyTarget, with_truth
+from diffloom_fitting.targets.synthesis import true_values
+from diffloom_fitting.unknowns import Unknown, can_be_sought, resolve, seekable
+from diffloom_fitting.validation import instance
+
+
+def build_experiment(loaded: Loaded | str | Path) -> Experiment:
+    """The experiment of a file, or of its path, its target included; errors name the file."""
+    if isinstance(loaded, str | Path):
+        loaded = load_file(loaded)
+    instance("build_experiment", loaded, Loaded)
+    scene = build_scene(loaded)
+    try:
+        return _experiment(loaded, scene)
+    except MissingDataError:
+        raise
+    except InputError as error:
+        raise InputError(f"{loaded.name}: {error}") from error
+
+
+def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
+    """The true values of a file, drawn where it says so."""
+    content = loaded.content
+    _check_names("truth", content.truth, scene)
+    values = {name: _value(scene, name, value, content.seed, f"truth.{name}") for name, value in content.truth.items()}
+    return true_values(scene, values)
+
+
+def _derived(
+    scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any], recorded: bool
+) -> dict[str, Tensor]:
+    """True values that are sought where the file gives others, as masses of densities: models say what follows.
+
+    recorded: of a real video only what follows from [truth] is true, not what follows from a model's defaults.
+    """
+    wanted = {spec.name for spec in scene.model.specs} & set(unknowns) - set(truth)
+    if not wanted:
+        return {}
+    traced = {name: value.detach().clone().requires_grad_(True) for name, value in truth.items()}
+    found = scene.model.derived(scene.params_with(traced))
+    told = {name: value for name, value in found.items() if name in wanted}
+    return {name: value.detach() for name, value in told.items() if value.requires_grad or not recorded}
+
+
+def _is_recorded(content: ExperimentFile) -> bool:
+    """Whether any of a file's targets is a video."""
+    tables = [content.target, *(view.target for view in content.views)]
+    return any(table is not None and (table.video is not None or is_goal(table)) for table in tables)
+
+
+def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
+    content = loaded.content
+    if not content.unknowns:
+        raise InputError("unknowns: nothing is unknown; name at least one, such as [unknowns.mass]")
+    _check_names("unknowns", content.unknowns, scene)
+    truth = build_truth(loaded, scene)
+    target, holdout, scene = build_targets(loaded, scene, truth)
+    content, scene = with_guess(content, scene, target)
+    content = of_windows(content, len(scene.windows) + 1)
+    truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
+    target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
+    unknowns = [
+        Unknown(
+            name, _start(scene, name, table, truth, content.seed, 0), table.each,
+            None if table.only is None else tuple(table.only), table.space, table.bounds, table.scale,
+        )
+        for name, table in content.unknowns.items()
+    ]  # fmt: skip
+    even = content.prior.even
+    made = Experiment(
+        scene, target, unknowns, _seen_in(content, _loss(_named_loss(content, target), "loss")),
+        tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
+        holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
+        Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
+        gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
+        costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
+    )  # fmt: skip
+    made.start()  # a start that cannot be searched from is told before anything is written
+    return made
+
+
+def _gaussian(table: PriorTable) -> Gaussian | None:
+    """The Gaussian prior of a file."""
+    if not table.gaussian:
+        return None
+    means = {name: given.mean for name, given in table.gaussian.items()}
+    return Gaussian(means, {n: given.deviation for n, given in table.gaussian.items()}, table.noise)
+
+
+def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
+    allowed = seekable(scene)
+    for name in names:
+        if not can_be_sought(name, scene):
+            raise InputError(
+                f"{table}.{name}: the scene has nothing called {name!r}{nearest(name, allowed) or '.'} It has: "
+                f"{', '.join(allowed)}"
+            )
+
+
+def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
+    if is_draw(value):
+        shape: tuple[int, ...] = ()
+        if value.get("each"):
+            shape = scene.model.spec(name).full_shape(scene.model.axes)
+        found = draw(value, seed, place, shape)
+        return found.to(scene.dtype) if isinstance(found, Tensor) else found
+    if isinstance(value, list):
+        value = [float(draw(v, seed, f"{place}.{n}")) if is_draw(v) else v for n, v in enumerate(value)]
+    return known_value(scene.model, name, value, place)
+
+
+def _start(
+    scene: Scene, name: str, table: UnknownTable, truth: Mapping[str, Tensor], seed: int, number: int,
+    across: bool = False,
+) -> Any:  # fmt: skip
+    """One of several starts. across: the second is that across the range from the first."""
+    across = across and number == 1
+    place = f"unknowns.{name}.start" + (f" {number}" if number and not across else "")
+    if table.start is None:
+        return None
+    if not is_draw(table.start):
+        return known_value(scene.model, name, table.start, place)
+    asked = {**table.start, "each": table.start.get("each", table.each)}
+    value = _value(scene, name, asked, seed, place)
+    value = opposite(table.start, value) if across else value
+    if not table.start.get("of_truth"):
+        return value
+    if name not in truth:
+        raise InputError(f"{place}: of_truth needs the true value; give truth.{name}")
+    return value * truth[name]
+
+
+def _further_starts(
+    content: ExperimentFile, scene: Scene, unknowns: list[Unknown], truth: Mapping[str, Tensor]
+) -> tuple[dict[str, Tensor], ...]:
+    """Starts after the first: drawn anew where the file draws, else scattered around the first."""
+    layout = resolve(unknowns, scene)
+    starts: list[dict[str, Tensor]] = []
+    for number in range(1, content.starts.count):
+        values: dict[str, Tensor] = {}
+        for slot in layout.slots:
+            table = content.unknowns[slot.name] if slot.name in content.unknowns else UnknownTable()
+            if is_draw(table.start):
+                drawn = _start(scene, slot.name, table, truth, content.seed, number, content.starts.opposite)
+                values[slot.name] = torch.as_tensor(drawn, dtype=scene.dtype).expand(slot.shape)
+            else:
+                generator = generator_for(content.seed, f"starts {number} {slot.name}")
+                noise = torch.randn(slot.size, generator=generator, dtype=torch.float64).to(scene.dtype)
+                z = slot.space.encode(slot.start, slot.name).reshape(-1) + content.starts.scatter * noise
+                values[slot.name] = slot.space.decode(z.reshape(slot.shape))
+        starts.append(values)
+    return tuple(starts)
+
+
+def _loss(named: Named, place: str) -> Loss:
+    made: Loss = make_registered(place, get_loss, named)
+    return made
+
+
+def _costly(content: ExperimentFile) -> bool:
+    """Whether controls cost anything."""
+    return content.control.effort > 0.0 or content.control.smoothness > 0.0
+
+
+def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
+    """The loss that a file names, or the one that suits its goal: a mask has no colours, a track
+    no pixels, and a place neither."""
+    goal = next(iter(target.by_view().values()))
+    if "loss" in content.model_fields_set or goal.frames is not None:
+        return content.loss
+    if goal.tracks is not None and goal.masks is None:
+        return Named(name="track")
+    return Named(name="centre" if goal.masks is None else "silhouette")
+
+
+def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:
+    """A loss in the region of the image that counts."""
+    region = None if content.target is None else content.target.region
+    return loss if region is None or not loss.outputs else Region(region, loss)
+
+
+def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
+    renderer = content.renderer.name
+    optimiser: Optimiser = make_registered(f"{place}.optimiser", get_optimiser, table.optimiser)
+    loss, changing = _stage_loss(table.loss, f"{place}.loss")
+    return Stage(
+        optimiser,
+        table.iterations,
+        _schedule(table.rate, 1.0),
+        _schedule(table.horizon, 1.0),
+        {key: _schedule(value, 0.0) for key, value in table.renderer.get(renderer, {}).items()},
+        None if loss is None else _seen_in(content, loss),
+        changing,
+        None if table.only is None else tuple(table.only),
+        tuple(table.shared),
+        tuple(table.together),
+        Stop(**table.stop.model_dump()),
+        {key: _schedule(value, 0.0) for key, value in table.params.items()},
+    )
+
+
+def _stage_loss(named: Named | None, place: str) -> tuple[Loss | None, dict[str, Schedule]]:
+    """The loss of a stage, and those of its settings that are schedules."""
+    if named is None:
+        return None, {}
+    changing = {
+        key: _schedule(_schedule_table(value, f"{place}.{key}"), 0.0)
+        for key, value in named.settings.items()
+        if isinstance(value, Mapping) and "first" in value
+    }
+    begun = {key: schedule.first for key, schedule in changing.items()}
+    return _loss(Named(name=named.name, **{**named.settings, **begun}), place), changing
+
+
+def _schedule_table(value: Mapping[str, Any], place: str) -> ScheduleTable:
+    try:
+        return ScheduleTable.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"{place}: not a schedule\n{explain(error, ScheduleTable)}") from error
+
+
+def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
+    if isinstance(value, ScheduleTable):
+        return Schedule(**value.model_dump())
+    return constant(otherwise if value is None else value)

@@ -1,0 +1,160 @@
+"""Compiling what experiments need before they are run: each in a few steps and frames, in processes of their own.
+
+A process that runs an experiment for a moment compiles the very programs that a fit will ask for, and leaves them in
+the cache for all others; nothing has to be known about programs here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, NoGradient, Params, SimulationError, Trajectory
+from diffloom.plugins import PluginError
+from diffloom_experiments import build_experiment, build_scene, load_file
+from diffloom_experiments.load import Loaded
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.scene import Scene
+
+STEPS = 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one process compiles. part: "physics" or "images", which can go side by side, or "all", which a file needs
+    in the end: it finds what the other two have compiled. renderer: instead of the file's."""
+
+    file: Path
+    renderer: str | None
+    part: str
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return self.file.stem + (f" with {self.renderer}" if self.renderer else "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """trouble: why it could not be compiled, or None."""
+
+    job: Job
+    trouble: str | None
+
+
+def rounds(cases: Sequence[tuple[Path, str | None]], processes: int) -> list[list[Job]]:
+    """Jobs for (file, renderer) pairs; those of a round can go side by side, the second needs the first."""
+    whole = [Job(file, renderer, "all") for file, renderer in cases]
+    if processes == 1:
+        return [whole]
+    return [[Job(file, renderer, part) for part in ("physics", "images") for file, renderer in cases], whole]
+
+
+def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[Outcome]:
+    """Run jobs, so many at once; each outcome as it comes."""
+    with ThreadPoolExecutor(processes) as pool:
+        for done in as_completed([pool.submit(_run, job) for job in jobs]):
+            yield done.result()
+
+
+def _run(job: Job) -> Outcome:
+    # One thread each: the processes share the cores, and compiled code is the same for any number of threads.
+    alone = {"DIFFLOOM_QUIET": "1", "DIFFLOOM_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "diffloom_experiments.warming", str(job.file), job.part, job.renderer or ""]
+    done = subprocess.run(
+        command, env={**os.environ, **alone}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode == 0:
+        return Outcome(job, None)
+    return Outcome(job, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"code {done.returncode}")
+
+
+def compile_part(job: Job) -> None:
+    """What a process does for a job."""
+    changes = {} if job.renderer is None else {"renderer.name": job.renderer}
+    loaded = load_file(job.file, changes=changes, quick=True)
+    if job.part == "physics":
+        scene = build_scene(loaded)
+        leaves = _leaves(scene, loaded)
+        if leaves is not None:
+            _run_physics(scene, leaves)
+    elif job.part == "images":
+        _draw_images(build_scene(loaded))
+    elif loaded.content.unknowns:
+        _run_experiment(build_experiment(loaded))
+    else:
+        scene = build_scene(loaded)
+        _run_physics(scene, {})
+        _draw_images(scene)
+
+
+def _leaves(scene: Scene, loaded: Loaded) -> dict[str, Tensor] | None:
+    """The unknowns that are parameters of the model, as tensors that take a gradient; None where one has no value until
+    its truth is drawn, such as a density: it is left to the whole."""
+    leaves = {}
+    for name, table in loaded.content.unknowns.items():
+        if name in {spec.name for spec in scene.model.specs}:
+            if name not in scene.params:
+                return None
+            value = scene.params[name].detach()
+            if table.each or table.only is not None:
+                value = value.expand(scene.model.spec(name).full_shape(scene.model.axes))
+            leaves[name] = value.clone().requires_grad_(True)
+    return leaves
+
+
+def _run_physics(scene: Scene, leaves: dict[str, Tensor]) -> None:
+    trajectory, _ = scene.simulate(leaves, (0, STEPS))
+    total = torch.stack([q.sum() + u.sum() for q, u in trajectory.sets.values()]).sum()
+    if total.requires_grad:
+        total.backward()
+    with torch.no_grad():
+        scene.simulate({}, (0, STEPS), NoGradient())
+
+
+def _draw_images(scene: Scene) -> None:
+    params: Params = scene.params
+    with torch.no_grad():
+        state = scene.model.initial_state(params)
+    times = torch.zeros(STEPS, dtype=scene.dtype)
+    q = {name: torch.stack([x] * STEPS).requires_grad_(True) for name, (x, _) in state.sets.items()}
+    u = {name: torch.stack([v] * STEPS) for name, (_, v) in state.sets.items()}
+    image, _ = scene.draw(Trajectory(q, u, times), params, {}, ("rgba",))
+    assert image.rgba is not None
+    image.rgba.sum().backward()
+
+
+def _run_experiment(experiment: Experiment) -> None:
+    """Each stage's loss and gradient over the first frames, and what the report draws."""
+    z = experiment.start()
+    for stage in experiment.stages:
+        objective = experiment.stage_objective(stage, None, 0).with_horizon(1e-9)
+        objective.evaluate(z)
+        objective.value(z)
+    with torch.no_grad():
+        for label, target in experiment.target.by_view().items():
+            scene = experiment.scene.seen_from(label)
+            scene.render(experiment.layout.decode(z), target.times[:STEPS], ("rgba",), NoGradient())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one job: FILE PART RENDERER."""
+    file, part, renderer = arguments
+    try:
+        compile_part(Job(Path(file), renderer or None, part))
+    except (InputError, SimulationError, PluginError) as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

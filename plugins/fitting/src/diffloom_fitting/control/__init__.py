@@ -1,1 +1,0 @@
-"""Control: goals, policies of open and closed loop, and what a control costs."""

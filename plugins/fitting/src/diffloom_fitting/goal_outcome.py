@@ -1,0 +1,89 @@
+"""How a goal was met: in figures, and in words."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, NoGradient
+from diffloom_fitting.costs import mean_effort
+from diffloom_fitting.losses import IoU, TrackError
+from diffloom_fitting.losses.centre import centres
+
+if TYPE_CHECKING:
+    from diffloom_fitting.experiment import Experiment
+
+MET, NEAR = 0.8, 0.3  # IoU from which a goal counts as reached, and from which the body touches it
+CLOSE = 0.1  # [m] within which a place counts as reached
+ON_TRACK = 0.02  # of the image's height, within which a track counts as followed
+
+
+@dataclass(frozen=True)
+class Reached:
+    """iou: of the outline with that of the goal, the mean over goals (and views); None where no outline is known.
+    distance: [m] between the middles of the nodes and where they are wanted, root mean square; None where that is not
+    known. effort: mean square of all controls. track: how far from a track in the image, root mean square, as part of
+    the image's height; None without one."""
+
+    iou: float | None
+    distance: float | None
+    effort: float
+    track: float | None = None
+
+    def words(self, iterations: int) -> str:
+        """A sentence such as "reached the goal, IoU 0.97, in 12 iterations"."""
+        told = [f"IoU {self.iou:.2f}"] if self.iou is not None else []
+        told += [f"{self.distance:.3g} m away"] if self.distance is not None else []
+        told += [f"{100.0 * self.track:.2g} % of the image's height off its track"] if self.track is not None else []
+        figures = f", {', '.join(told)}," if told else ""
+        return f"{self._verb()}{figures} in {iterations} iteration{'' if iterations == 1 else 's'}"
+
+    def _verb(self) -> str:
+        if self.iou is None:
+            near = self.distance is not None and self.distance <= CLOSE
+            near = near or (self.track is not None and self.track <= ON_TRACK)
+            return "reached the goal" if near else "did not reach the goal"
+        if self.iou >= MET:
+            return "reached the goal"
+        return "came near the goal" if self.iou >= NEAR else "did not reach the goal"
+
+
+def reached(experiment: Experiment, z: Tensor) -> Reached:
+    """How the goals of an experiment are met with the unknowns at ``z``."""
+    ious, gaps, effort = [], [], 0.0
+    with torch.no_grad():
+        values = experiment.layout.decode(z)
+        for label, target in experiment.target.by_view().items():
+            scene = experiment.scene.seen_from(label)
+            drawn = target.masks is not None or (target.frames is not None and target.frames.shape[-1] == 4)
+            outputs = ("silhouette",) if drawn else ()
+            view = scene.render(values, target.times + scene.viewpoint.time_offset, outputs, NoGradient())
+            if drawn:
+                ious.append(1.0 - float(IoU().value(view, target)))
+            if target.q is not None:
+                with suppress(InputError):  # joint angles have no middle in space
+                    gaps.append(float((centres(view.q) - centres(target.q)).square().sum(dim=1).mean()))
+            effort = sum(float(mean_effort(rows)) for rows in view.control.values())
+    distance = (sum(gaps) / len(gaps)) ** 0.5 if gaps else None
+    return Reached(sum(ious) / len(ious) if ious else None, distance, effort, _off_track(experiment, z))
+
+
+def _off_track(experiment: Experiment, z: Tensor) -> float | None:
+    """How far from the tracks of its goals, as part of the image's height: by the experiment's own loss where that
+    compares tracks, which knows what is to follow them."""
+    targets = experiment.target.by_view()
+    if any(target.tracks is None for target in targets.values()):
+        return None
+    loss = experiment.loss if isinstance(experiment.loss, TrackError) else TrackError()
+    with torch.no_grad():
+        views = replace(experiment.objective(), loss=loss).views(z, gradient=False)
+    squares = [
+        float(loss.distances(views[label], target).square().mean() / experiment.scene.seen_from(label).size[0] ** 2)
+        for label, target in targets.items()
+    ]
+    return math.sqrt(sum(squares) / len(squares))

@@ -1,0 +1,88 @@
+"""The history: one line of JSON per iteration, each with the version of its form and a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from diffloom_fitting.file_writing import FolderError, explained, write_text
+from diffloom_fitting.loop import Record
+
+VERSION = 1
+#: Largest history that is read [bytes].
+MOST_BYTES = 2**30
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Add one line, in one write."""
+    with explained(path), path.open("a", encoding="utf-8") as file:
+        file.write(_line(record))
+
+
+def read_history(path: Path, total: int | None = None) -> list[Record]:
+    """The records, up to the ``total``-th; a last line cut off by a crash is left out, any other damage is told."""
+    if not path.exists():
+        return []
+    with explained(path, "read"):
+        if path.stat().st_size > MOST_BYTES:
+            raise FolderError(f"history {str(path)!r} is larger than {MOST_BYTES / 2**30:.0f} GB; it is none of ours")
+        text = path.read_bytes().decode("utf-8", errors="replace")
+    lines = text.split("\n")
+    records: list[Record] = []
+    for number, line in enumerate(lines[:-1], start=1):  # what follows the last line break was cut off, or is nothing
+        record = _record(line)
+        if isinstance(record, str):
+            if number == len(lines) - 1 and total is not None and len(records) >= total:
+                break  # the last line, of an iteration that no checkpoint knows
+            raise FolderError(
+                f"history {str(path)!r}, line {number}: {record}; remove the line to resume without that iteration, "
+                "or run the experiment again, with another --out"
+            )
+        if total is not None and record.total > total:
+            break
+        records.append(record)
+    return records
+
+
+def rewrite_history(path: Path, records: list[Record]) -> None:
+    """Replace the file by ``records``: what a resumed fit knows to be true."""
+    write_text(path, "".join(map(_line, records)))
+
+
+def _line(record: Record) -> str:
+    data = {"version": VERSION, **asdict(record)}
+    return json.dumps({**data, "checksum": _checksum(data)}) + "\n"
+
+
+def _record(line: str) -> Record | str:
+    """The record in a line, or what is wrong with it."""
+    try:
+        data = json.loads(line)
+        told = data.pop("checksum")
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return "it is damaged"
+    if data.get("version") != VERSION:
+        return f"it is of version {data.get('version')!r}, and this diffloom reads version {VERSION}"
+    if told != _checksum(data):
+        return "it is damaged: its checksum does not hold"
+    names = {f.name for f in fields(Record)}
+    try:
+        record = Record(**{k: v for k, v in data.items() if k in names})
+    except TypeError as error:
+        return f"it is no record of an iteration ({error})"
+    wrong = [name for name, kind in _KINDS.items() if not isinstance(getattr(record, name), kind)]
+    return f"{wrong[0]} is {getattr(record, wrong[0])!r}" if wrong else record
+
+
+_KINDS: dict[str, Any] = {
+    "total": int, "start": int, "stage": int, "optimiser": str, "iteration": int, "loss": (int, float), "values": dict,
+    "gradient": (int, float, type(None)), "seconds": (int, float), "evaluations": int, "rejected": int,
+    "horizon": (int, float), "renderer": dict, "note": str,
+}  # fmt: skip
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,36 @@
+"""Kinds of things that diffloom-fitting lets plugins register."""
+
+from diffloom.plugins import Kind
+
+CAMERAS = Kind(
+    "cameras",
+    "camera",
+    "diffloom_fitting.scene:CameraPlacement",
+    "Kinds of camera: classes that implement ``diffloom_fitting.CameraPlacement``.",
+)
+LOSSES = Kind(
+    "losses",
+    "loss",
+    "diffloom_fitting.losses:Loss",
+    "Losses: classes that implement ``diffloom_fitting.Loss``.",
+)
+OPTIMISERS = Kind(
+    "optimisers",
+    "optimiser",
+    "diffloom_fitting.optimisers:Optimiser",
+    "Optimisers: classes that implement ``diffloom_fitting.Optimiser``.",
+)
+DISPLAYS = Kind(
+    "displays", "display", None, "Functions that show a scene, target or result as HTML, or the progress of a fit."
+)
+TARGET_READERS = Kind(
+    "target_readers", "target reader", None, "Functions (path, scene) -> Target that read the file given to `fit`."
+)
+
+
+get_camera = CAMERAS.get
+cameras = CAMERAS.names
+get_loss = LOSSES.get
+losses = LOSSES.names
+get_optimiser = OPTIMISERS.get
+optimisers = OPTIMISERS.names

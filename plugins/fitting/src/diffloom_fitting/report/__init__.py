@@ -1,6 +1,0 @@
-"""What a fit leaves for people: videos, plots and one self-contained report."""
-
-from diffloom_fitting.report.image_file import write_frames
-from diffloom_fitting.report.report import write_report
-
-__all__ = ["write_frames", "write_report"]

@@ -1,0 +1,179 @@
+"""A result as data for other programs, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom_fitting.file_writing import FolderError, explained, write_text
+from diffloom_fitting.goal_outcome import Reached
+from diffloom_fitting.gradient_check import Checked, GradientCheck
+from diffloom_fitting.history import read_history, rewrite_history
+from diffloom_fitting.loop import Record
+from diffloom_fitting.result import Estimate, Result
+from diffloom_fitting.trust.uncertainty import Uncertainty
+from diffloom_fitting.trust.verdict import PARTS, Finding, Verdict
+
+#: Largest result.json that is read [bytes].
+MOST_BYTES = 256 * 2**20
+
+
+def save_result(folder: str | Path, result: Result) -> Path:
+    """Write result.json and history.jsonl into ``folder``, made if need be; returns it."""
+    place = Path(folder)
+    with explained(place):
+        place.mkdir(parents=True, exist_ok=True)
+    rewrite_history(place / "history.jsonl", list(result.history))
+    write_result(place / "result.json", result)
+    return place
+
+
+def load_result(folder: str | Path) -> Result:
+    """The result in ``folder``; FolderError where there is none."""
+    place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
+    with explained(place, "read"):
+        if place.stat().st_size > MOST_BYTES:
+            raise FolderError(f"{str(place)!r} is larger than a result can be")
+        text = place.read_text(encoding="utf-8")
+    try:
+        return from_data(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FolderError(
+            f"{str(place)!r} is no result of this version ({type(error).__name__}: {error}); run the fit again"
+        ) from error
+
+
+def write_result(path: Path, result: Result) -> None:
+    """Write the result as JSON."""
+    write_text(path, json.dumps(result_data(result), indent=2) + "\n")
+
+
+def result_data(result: Result) -> dict[str, Any]:
+    """Plain data: everything but the history, which is in history.jsonl."""
+    check, sure = result.gradient, result.uncertainty
+    return {
+        "verdict": result.verdict.data(),
+        "estimates": [
+            {
+                "name": e.name,
+                "unit": e.unit,
+                "start": e.start.tolist(),
+                "found": e.found.tolist(),
+                "deviation": _list(e.deviation),
+                "caveat": e.caveat,
+                "interval": None if e.interval is None else [_list(end) for end in e.interval],
+                "truth": _list(e.truth),
+                "error": e.error,
+                "start_error": e.start_error,
+            }
+            for e in result.estimates
+        ],
+        "z": result.z.tolist(),
+        "dtype": str(result.z.dtype).removeprefix("torch."),
+        "loss": result.loss,
+        "start_loss": result.start_loss,
+        "view_losses": dict(result.views),
+        "holdout_loss": result.holdout_loss,
+        "holdout_start_loss": result.holdout_start_loss,
+        "track_pixels": result.track_pixels,
+        "holdout_pixels": result.holdout_pixels,
+        "reason": result.reason,
+        "interrupted": result.interrupted,
+        "iterations": result.iterations,
+        "goal": None if result.goal is None else asdict(result.goal),
+        "evaluations": result.evaluations,
+        "seconds": result.seconds,
+        "compile_seconds": result.compiling,
+        "seconds_by_part": dict(result.shares),
+        "peak_memory_bytes": result.memory,
+        "gradient_check": (
+            {
+                "worst": check.worst,
+                "passed": check.passed,
+                "tolerance": check.tolerance,
+                "rows": [asdict(row) for row in check.rows],
+            }
+            if isinstance(check, GradientCheck)
+            else check
+        ),
+        "uncertainty": _uncertainty_data(sure) if isinstance(sure, Uncertainty) else sure,
+    }
+
+
+def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
+    told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name != "posterior"}
+    told |= {
+        "deviation": {name: _list(value) for name, value in sure.deviation.items()},
+        "condition": sure.condition if math.isfinite(sure.condition) else None,
+        "correlation": _list(sure.correlation),
+    }
+    return told
+
+
+def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
+    """The inverse of `result_data`."""
+    dtype = getattr(torch, data["dtype"])
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"dtype is {data['dtype']!r}")
+
+    def tensor(value: Any) -> Tensor:
+        return torch.tensor(_with_nan(value), dtype=dtype)
+
+    def optional(value: Any) -> Tensor | None:
+        return None if value is None else tensor(value)
+
+    estimates = tuple(
+        Estimate(e["name"], e["unit"], tensor(e["start"]), tensor(e["found"]), optional(e["deviation"]),
+                 optional(e["truth"]), e["caveat"], _interval(e["interval"], tensor))
+        for e in data["estimates"]
+    )  # fmt: skip
+    verdict, check, sure = data["verdict"], data["gradient_check"], data["uncertainty"]
+    findings = {part: Finding(verdict["levels"][part], verdict[part]) for part in PARTS}
+    if isinstance(check, dict):
+        check = GradientCheck(tuple(Checked(**row) for row in check["rows"]), check["tolerance"])
+    if isinstance(sure, dict):
+        sure = _uncertainty(sure, tensor)
+    return Result(
+        estimates, tensor(data["z"]), data["loss"], data["start_loss"], data["reason"], data["iterations"],
+        data["evaluations"], data["seconds"], data["peak_memory_bytes"], data["holdout_loss"],
+        data["holdout_start_loss"], data["track_pixels"], data["holdout_pixels"], sure, check, data["seconds_by_part"],
+        history, data["interrupted"], data["view_losses"],
+        Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
+        goal=None if data["goal"] is None else Reached(**data["goal"]),
+    )  # fmt: skip
+
+
+def _interval(ends: list[Any] | None, tensor: Callable[[Any], Tensor]) -> tuple[Tensor, Tensor] | None:
+    return None if ends is None else (tensor(ends[0]), tensor(ends[1]))
+
+
+def _uncertainty(data: dict[str, Any], tensor: Callable[[Any], Tensor]) -> Uncertainty:
+    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    told["deviation"] = {name: tensor(value) for name, value in data["deviation"].items()}
+    told["condition"] = math.inf if data["condition"] is None else data["condition"]
+    return Uncertainty(**{**told, "correlation": tensor(data["correlation"])})
+
+
+def _list(value: Tensor | None) -> Any:
+    return None if value is None else _without_nan(value.tolist())
+
+
+def _without_nan(value: Any) -> Any:
+    """NaN, which JSON has not, as null."""
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if math.isnan(value) else value
+
+
+def _with_nan(value: Any) -> Any:
+    """null as NaN."""
+    if isinstance(value, list):
+        return [_with_nan(item) for item in value]
+    return math.nan if value is None else value

@@ -1,0 +1,122 @@
+"""A result as a table."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting.numbers import memory, number, percent, seconds, shown, with_caveat
+from diffloom_fitting.result import Result
+from diffloom_fitting.trust.uncertainty import Uncertainty
+from diffloom_fitting.wide_check import ADVICE
+
+
+def result_table(result: Result) -> Table:
+    """Estimates with their uncertainty, and the truth where it is known."""
+    known = any(e.truth is not None for e in result.estimates)
+    table = Table(title=None, header_style="bold")
+    for name in ("unknown", "unit", "start", found_word(result)):
+        table.add_column(name, justify="left" if name in ("unknown", "unit") else "right")
+    if known:
+        table.add_column("truth", justify="right")
+        table.add_column("error", justify="right")
+    for e in result.estimates:
+        row = [e.name, e.unit, shown(e.start), with_caveat(shown(e.found, e.deviation), e.caveat)]
+        if known:
+            row += ["" if e.truth is None else shown(e.truth), percent(e.error)]
+        table.add_row(*map(Text, row))
+    return table
+
+
+def found_word(result: Result) -> str:
+    """What the numbers are called: those of a red fit were reached, not found."""
+    return "reached" if result.verdict.level == "red" else "found"
+
+
+def verdict_lines(result: Result) -> list[str]:
+    """The verdict, a line for its level and one for each part; nothing when nobody asked for it."""
+    if result.uncertainty == "not asked for":
+        return []
+    verdict = result.verdict
+    return [f"verdict: {verdict.level}", *(f"  {part}: {finding.text}" for part, finding in verdict.findings())]
+
+
+def result_lines(result: Result) -> list[str]:
+    """The rest of what there is to say, one sentence a line."""
+    lines = [] if result.goal is None else [result.goal.words(result.steps)]
+    lines += [
+        f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
+        f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}"
+        + (f"; compiling, once, took another {seconds(result.compiling)}" if result.compiling >= 0.5 else ""),
+        f"ended because {result.reason}",
+    ]
+    if result.views:
+        lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
+    if result.holdout_loss is not None and result.holdout_start_loss is not None:
+        lines.append(
+            f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
+        )
+    if result.track_pixels is not None:
+        aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on frames kept aside"
+        lines.append(f"the object's centroid is off by {number(result.track_pixels, 3)} px rms{aside}")
+    if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
+        lines.append(sureness(result.uncertainty, result.verdict.reasons))
+    elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
+        lines.append(f"no uncertainty: {result.uncertainty}")
+    lines += [
+        f"95 % of the posterior: {e.name} from {shown(e.interval[0])} to {shown(e.interval[1])} {e.unit}".rstrip()
+        for e in result.estimates
+        if e.interval is not None
+    ]
+    lines += gradient_lines(result)
+    return lines
+
+
+def _any_told(result: Result) -> bool:
+    return any(e.deviation is not None for e in result.estimates)
+
+
+def sureness(found: Uncertainty, reasons: str = "") -> str:
+    """What ± means, and what it assumes. reasons: why the fit is not green."""
+    told = f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
+    if found.inflation > 1.05:
+        told += f" that lasts and reaches as measured, which makes it up to {number(found.inflation, 2)} times wider"
+    if found.posterior is not None:
+        count = found.posterior.draws.places.shape[0] * found.posterior.draws.places.shape[1]
+        told += f", from {count} draws of the posterior"
+    if found.method == "blocks":
+        told += ", and at least what windows of time disagree by"
+    if reasons:
+        return f"{told}; take it with care, since this is not all green: {reasons}"
+    return told + "; it assumes that what is left over is noise and not an error of the model"
+
+
+def gradient_lines(result: Result) -> list[str]:
+    """The gradient check in a sentence."""
+    check, wide = result.gradient, result.wide
+    apart = []
+    if wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
+        apart = [
+            f"at the start the gradient DOES NOT SAY what a change of {100 * wide.width:g} % does: cosine "
+            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {ADVICE}"
+        ]
+    if isinstance(check, GradientCheck):
+        word = "agrees" if check.passed else "DOES NOT AGREE"
+        return [f"gradient {word} with finite differences: worst error {check.worst:.1e}", *apart]
+    return [] if check == "not asked for" else [f"gradient check failed: {check}"]
+
+
+def plain_table(result: Result) -> str:
+    """The whole as text."""
+    console = Console(width=110, record=False, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        for line in verdict_lines(result):
+            console.print(line)
+        console.print(result_table(result))
+        for line in result_lines(result):
+            console.print(line, markup=False)
+    return capture.get()

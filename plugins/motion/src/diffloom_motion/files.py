@@ -1,0 +1,147 @@
+"""From an experiment file with a [recording] to a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from diffloom.interfaces import InputError
+from diffloom.plugins import get_model
+from diffloom_experiments.build import known_value
+from diffloom_experiments.errors import explain
+from diffloom_experiments.load import read_toml
+from diffloom_experiments.make import make, with_paths
+from diffloom_experiments.overrides import override, parse_setting
+from diffloom_motion.clips import Clip
+from diffloom_motion.fits import MotionResult, MotionStage, Watch, fit_motion
+from diffloom_motion.problem import MotionProblem, Rules
+from diffloom_motion.recordings import JOINTS, Recording
+from diffloom_motion.schema import ClipsTable, MotionFile
+from diffloom_motion.unknowns import Own, Shared
+
+
+def is_motion(path: str | Path) -> bool:
+    """Whether a file is about measured motion: it has a [recording]."""
+    try:
+        return "recording" in read_toml(Path(path))
+    except InputError:
+        return False  # whoever reads it next says what is wrong
+
+
+@dataclass(frozen=True)
+class MotionExperiment:
+    """A file that was read: clips of the fit and those kept aside under one model, and what is sought how."""
+
+    content: MotionFile
+    problem: MotionProblem
+    holdout: MotionProblem | None
+    shared: tuple[Shared, ...]
+    stages: tuple[MotionStage, ...]
+
+    def run(self, watch: Watch | None = None) -> MotionResult:
+        """Fit and score."""
+        loss = self.content.loss
+        return fit_motion(
+            self.problem, self.shared, self.stages, loss=loss.name, threshold=loss.threshold, holdout=self.holdout,
+            watch=watch,
+        )  # fmt: skip
+
+
+def load_motion(path: str | Path, settings: Sequence[str] = (), quick: bool = False) -> MotionExperiment:
+    """Read a file. settings: changes such as "recording.file=other.npz"; quick: put its [variants.quick] in."""
+    place = Path(path)
+    raw = read_toml(place)
+    variants = raw.pop("variants", {})
+    try:
+        raw = override(raw, variants.get("quick", {}) if quick else {})
+        raw = override(raw, dict(parse_setting(text) for text in settings))
+        content = MotionFile.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(f"{place.name} cannot be used:\n{explain(error, MotionFile)}") from error
+    except InputError as error:
+        raise InputError(f"{place.name}: {error}") from error
+    try:
+        return build_motion(content, place.parent)
+    except InputError as error:
+        raise InputError(f"{place.name}: {error}") from error
+
+
+def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
+    """The experiment of checked data."""
+    name = content.model.name
+    model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
+    params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
+    start, loss = content.start, content.loss
+    recording = Recording(**content.recording.model_dump())
+    own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
+    rules = Rules(
+        params,
+        content.substeps,
+        loss.rotation_length,
+        start.rule,
+        start.tolerance,
+        own,
+        loss.joint_length,
+        content.clips.grounded,
+    )
+    if start.rule == "fitted" and own is None:
+        raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
+    fit, holdout = parted(recording.read(folder), content.clips)
+    problem = MotionProblem(model, fit, rules)
+    if content.clips.windows is not None:
+        # The ground is that of the whole clip: windows are cut from what has been moved onto it.
+        frames, stride = content.clips.windows
+        cut = [window for clip in problem.clips for window in clip.windows(frames, stride)]
+        problem = MotionProblem(model, cut, replace(rules, grounded=False))
+    return MotionExperiment(
+        content, problem, MotionProblem(model, holdout, rules) if holdout else None,
+        tuple(Shared(name, **table.model_dump()) for name, table in content.unknowns.items()),
+        tuple(MotionStage(**stage.model_dump()) for stage in content.stages),
+    )  # fmt: skip
+
+
+def parted(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[Clip]]:
+    """The clips of the fit, and those kept aside."""
+    named = chosen(clips, table.fit, "clips.fit")
+    fit = named[: max(1, int(table.share * len(clips)))]
+    if table.holdout is None:
+        return fit, []
+    used = {clip.name for clip in fit}
+    if table.holdout == "rest":
+        holdout = [clip for clip in clips if clip.name not in used]
+        if not holdout:
+            raise InputError(
+                f"clips.holdout: {len(fit)} of {len(clips)} clips are fitted, so none is left to judge by; lower "
+                "clips.share, name fewer in clips.fit, or take a recording with more clips"
+            )
+    else:
+        holdout = chosen(clips, table.holdout, "clips.holdout")
+    twice = used & {clip.name for clip in holdout}
+    if twice:
+        raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
+    if table.holdout_limit is not None and len(holdout) > table.holdout_limit:
+        evenly = np.linspace(0, len(holdout) - 1, table.holdout_limit).round().astype(int)
+        holdout = [holdout[i] for i in evenly]
+    return fit, holdout
+
+
+def chosen(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
+    """The clips that first:end or first:end:step names."""
+    try:
+        parts = [int(part) if part.strip() else None for part in which.split(":")]
+        found = list(clips[slice(*parts)]) if len(parts) in (2, 3) else None
+    except ValueError:
+        found = None
+    if found is None:
+        raise InputError(f"{place}: got {which!r}; expected first:end or first:end:step, such as 0:100")
+    if not found:
+        told = ', or "rest" for all that are not fitted' if place == "clips.holdout" else ""
+        raise InputError(
+            f"{place}: {which!r} names none of the {len(clips)} clips of this recording; name some of 0 to "
+            f"{len(clips) - 1}{told}"
+        )
+    return found

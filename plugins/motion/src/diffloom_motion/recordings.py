@@ -1,0 +1,155 @@
+"""Clips from files: NPZ with rows of numbers, and CSV with a line of names."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from diffloom.interfaces import InputError
+from diffloom_motion.clips import Array, Clip
+from diffloom_motion.rotations import product, rotated
+from diffloom_video.limits import MOST_BYTES, read_arrays, refused
+
+#: What a column may be, and how many numbers it has.
+KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
+#: One column or more: the coordinates of a tree's joints, in the order of its links.
+JOINTS = "joint_position"
+DATA = "DIFFLOOM_REAL_DATA"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a file is read.
+
+    columns: by kind, the numbers (NPZ, from 0) or names (CSV) of its columns; ``position`` must be there. rate: frames
+    per second. unit: metres per recorded unit of length. axes: of the angular velocity, "world" or "body". rows and
+    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the
+    column of a CSV that says to which clip a line belongs. level: the direction in the recording that is truly
+    upright, where its z axis is not: everything is turned so that it is z. Missing samples are NaN, or empty in a CSV.
+    """
+
+    file: str
+    rate: float
+    columns: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+    unit: float = 1.0
+    axes: str = "world"
+    rows: str = "rows"
+    lengths: str | None = "lengths"
+    clip: str | None = None
+    level: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        for kind, columns in self.columns.items():
+            if len(columns) != KINDS.get(kind) and (kind != JOINTS or not columns):
+                known = ", ".join((*(f"{name} ({count})" for name, count in KINDS.items()), f"{JOINTS} (one or more)"))
+                raise InputError(f"columns.{kind}: got {list(columns)}; expected so many columns each: {known}")
+        if "position" not in self.columns:
+            raise InputError("columns: there is no position; name its three columns")
+        if self.axes not in ("world", "body"):
+            raise InputError(f"axes: got {self.axes!r}; expected 'world' or 'body' for the angular velocity")
+        if self.level is not None and (len(self.level) != 3 or not float(self.level[2]) > 0.0):
+            raise InputError(f"level: got {self.level}; expected a direction of three numbers, the last above 0")
+        if self.rate <= 0.0 or self.unit <= 0.0:
+            raise InputError(f"got rate={self.rate:g} and unit={self.unit:g}; expected positive numbers")
+
+    def read(self, folder: Path | None = None) -> list[Clip]:
+        """Every clip of the file, which lies in ``folder``, or where the environment's DIFFLOOM_REAL_DATA says."""
+        path = find_data(self.file, folder)
+        with refused(path.name, "an NPZ file or a table in CSV with one line a frame"):
+            if path.stat().st_size > MOST_BYTES:
+                raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
+            pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
+            clips = [self._clip(name, piece) for name, piece in pieces]
+        return clips if self.level is None else [levelled(clip, self.level) for clip in clips]
+
+    def _clip(self, name: str, parts: Mapping[str, Array]) -> Clip:
+        weight = parts["weight"][:, 0] if "weight" in parts else np.ones(len(parts["position"]))
+        present = np.isfinite(np.concatenate([parts[kind] for kind in parts if kind != "weight"], axis=1)).all(axis=1)
+        filled = {kind: np.where(present[:, None], value, _blank(kind)) for kind, value in parts.items()}
+        turn, spin, speed = (filled.get(kind) for kind in ("orientation", "angular_velocity", "velocity"))
+        if turn is not None:
+            turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
+        if spin is not None and self.axes == "body":
+            if turn is None:
+                raise InputError("columns: an angular velocity in body axes needs the orientation beside it")
+            spin = rotated(torch.tensor(turn), torch.tensor(spin)).numpy()
+        return Clip(
+            name, self.rate, self.unit * filled["position"], turn, np.where(present, np.nan_to_num(weight), 0.0),
+            None if speed is None else self.unit * speed, spin, filled.get(JOINTS),
+        )  # fmt: skip
+
+    def _npz(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
+        data = read_arrays(path, path.name, (self.rows, *(() if self.lengths is None else (self.lengths,))))
+        rows = np.asarray(data[self.rows], dtype=np.float64)
+        lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
+        if rows.ndim != 2 or any(n < 1 for n in lengths) or sum(lengths) != len(rows):
+            raise InputError(
+                f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}; expected one row a "
+                "frame and clips of at least one"
+            )
+        places = {kind: [int(c) for c in columns] for kind, columns in self.columns.items()}
+        if max(max(c) for c in places.values()) >= rows.shape[1]:
+            raise InputError(f"{path.name}: columns up to {rows.shape[1] - 1} are there; asked for {places}")
+        ends = np.cumsum(lengths)
+        pieces = [rows[end - n : end] for end, n in zip(ends, lengths, strict=True)]
+        return [(str(i), {kind: piece[:, c] for kind, c in places.items()}) for i, piece in enumerate(pieces)]
+
+    def _csv(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
+        with path.open(newline="", encoding="utf-8") as lines:
+            table = list(csv.DictReader(lines))
+        names = [str(c) for columns in self.columns.values() for c in columns]
+        wanted = [*names, *(() if self.clip is None else (self.clip,))]
+        missing = [name for name in wanted if not table or name not in table[0]]
+        if missing:
+            raise InputError(
+                f"{path.name}: it has no column {missing[0]!r}; it has {', '.join(table[0] if table else ())}"
+            )
+        groups: dict[str, list[dict[str, str]]] = {}
+        for line in table:
+            groups.setdefault("0" if self.clip is None else line[self.clip], []).append(line)
+
+        def numbers(lines: list[dict[str, str]], columns: Sequence[int | str]) -> Array:
+            return np.array([[float(line[str(c)] or "nan") for c in columns] for line in lines])
+
+        return [(name, {k: numbers(own, c) for k, c in self.columns.items()}) for name, own in groups.items()]
+
+
+def levelled(clip: Clip, up: Sequence[float]) -> Clip:
+    """The clip turned, the short way, so that the direction ``up`` is z."""
+    x, y, z = np.asarray(up, dtype=np.float64) / np.linalg.norm(up)
+    turn = torch.tensor([1.0 + z, y, -x, 0.0], dtype=torch.float64)
+    turn = turn / turn.norm()
+
+    def turned(value: Array | None) -> Array | None:
+        return None if value is None else rotated(turn, torch.tensor(value)).numpy()
+
+    seen = clip.orientation
+    return replace(
+        clip, position=rotated(turn, torch.tensor(clip.position)).numpy(), velocity=turned(clip.velocity),
+        angular_velocity=turned(clip.angular_velocity),
+        orientation=None if seen is None else product(turn.expand(len(seen), 4), torch.tensor(seen)).numpy(),
+    )  # fmt: skip
+
+
+def find_data(file: str, folder: Path | None) -> Path:
+    """Where ``file`` is; an InputError that says what to do where it is not."""
+    places = [Path(file), *([] if folder is None else [folder / file])]
+    if os.environ.get(DATA):
+        places.append(Path(os.environ[DATA]) / file)
+    for place in places:
+        if place.is_file():
+            return place
+    raise InputError(
+        f"there is no {file!r}, which is not part of the project: set {DATA} to the folder that holds it, or give "
+        "another with --set recording.file=PATH"
+    )
+
+
+def _blank(kind: str) -> Array:
+    return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "orientation" else np.zeros(KINDS.get(kind, 1))

@@ -1,0 +1,114 @@
+"""The tables of an experiment file about measured motion: one that has a [recording]."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from diffloom_experiments.values import Named, Number, Table
+
+
+class RecordingTable(Table):
+    """What was recorded."""
+
+    file: str = Field(description="NPZ or CSV, beside this file or in the folder that DIFFLOOM_REAL_DATA names")
+    rate: Number = Field(gt=0.0, description="frames per second")
+    columns: dict[str, list[int | str]] = Field(
+        description="by kind (position, orientation, velocity, angular_velocity, joint_position, weight): numbers or "
+        "names of columns"
+    )
+    unit: Number = Field(1.0, gt=0.0, description="metres per recorded unit of length")
+    axes: Literal["world", "body"] = Field("world", description="of the angular velocity")
+    rows: str = Field("rows", description="the array of rows in an NPZ")
+    lengths: str | None = Field("lengths", description="the array of the clips' lengths in an NPZ")
+    clip: str | None = Field(None, description="the column of a CSV that says to which clip a line belongs")
+    level: tuple[Number, Number, Number] | None = Field(
+        None, description="the direction that is truly upright, where the recording's z axis is not"
+    )
+
+
+class ClipsTable(Table):
+    """Which clips are used for what."""
+
+    fit: str = Field(":", description="clips of the fit, as first:end or first:end:step")
+    share: Number = Field(
+        1.0, gt=0.0, le=1.0, description="at most this share of all clips is fitted: the first of those that fit names"
+    )
+    holdout: str | None = Field(
+        None, description='clips kept aside and scored, named in the same way, or "rest": all that are not fitted'
+    )
+    holdout_limit: int | None = Field(None, ge=1, description="at most so many clips are kept aside, spread evenly")
+    grounded: bool = Field(
+        False, description="whether each clip is moved along the ground's normal so that it ends on the ground (trees)"
+    )
+    windows: tuple[int, int] | None = Field(
+        None, description="multi-shooting: frames of a window, and from one to the next"
+    )
+
+
+class StartTable(Table):
+    """Where rollouts begin."""
+
+    rule: Literal["flight", "sample", "fitted"] = Field(
+        "flight", description="a fit of the flight, the first sample, or a simulation that follows the flight"
+    )
+    tolerance: Number = Field(2e-4, gt=0.0, description="largest error [m] of a parabola that counts as flight")
+    free: dict[str, Number] = Field(
+        {}, description="parts of each clip's start that are sought, with the deviation [m, rad, m/s, rad/s] expected"
+    )
+    noise: Number = Field(1e-3, gt=0.0, description="deviation of a frame's error [m] that these are weighed against")
+
+
+class MotionLossTable(Table):
+    """What is minimised."""
+
+    name: Literal["squares", "huber", "cauchy"] = Field("squares", description="of a frame's error")
+    threshold: Number = Field(1.0, gt=0.0, description="the error [m] from which huber and cauchy count less")
+    rotation_length: Number = Field(gt=0.0, description="what a radian counts [m], such as half the body's width")
+    joint_length: Number | None = Field(None, gt=0.0, description="the same of joints; rotation_length if not given")
+
+
+class MotionUnknownTable(Table):
+    """One parameter that is sought, the same in all clips."""
+
+    start: Number | list[Number] = Field(description="where to begin")
+    space: Literal["log", "free"] = Field("log", description="log for positive numbers")
+    along: list[Number] | list[list[Number]] | None = Field(
+        None, description="pattern that one number is multiplied with, to make a row; one each for several numbers"
+    )
+    natural: Number = Field(1.0, gt=0.0, description="size of a natural change, in the unit or as a logarithm")
+
+
+class MotionStageTable(Table):
+    """One horizon."""
+
+    frames: int | None = Field(None, ge=2, description="frames of each clip that count; absent: all")
+    iterations: int = Field(20, ge=1, description="most steps")
+    change: Number = Field(1e-3, gt=0.0, description="two relative changes of the loss below this end the stage")
+    fixed: tuple[str, ...] = Field((), description="unknowns that stay as they are")
+    width: Number = Field(1e-5, gt=0.0, description="of the Jacobian's differences, in natural changes")
+    threshold: Number | None = Field(None, gt=0.0, description="of the loss [m], in place of that of [loss]")
+    flight: bool = Field(False, description="whether only the frames before a clip's first contact count")
+
+
+class MotionFile(Table):
+    """A whole file."""
+
+    title: str = Field("A fit of measured motion", description="heading")
+    text: str = Field("", description="a sentence or two")
+    model: Named = Field(description="the model's registered name, and the arguments it is made with")
+    params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")
+    substeps: int = Field(16, ge=1, description="steps of physics a frame")
+    recording: RecordingTable
+    clips: ClipsTable = ClipsTable()
+    start: StartTable = StartTable()
+    loss: MotionLossTable
+    unknowns: dict[str, MotionUnknownTable] = Field(
+        min_length=1, description="by name: a parameter of the model, or scale, the recorded length per metre"
+    )
+    stages: list[MotionStageTable] = Field([MotionStageTable()], min_length=1)
+    documented: dict[str, Any] = Field({}, description="what others say of the unknowns; shown beside what is found")
+    width: Number | None = Field(
+        None, gt=0.0, description="size of the body [m] that position errors are shown in % of"
+    )

@@ -1,0 +1,131 @@
+"""Where rollouts of clips begin: at the first sample, or at what the flight before the first contact says.
+
+A start is linear in what is sought of it: with the recorded length per metre s and the centre of mass c in the body's
+axes, the centre's place is p / s + R c, so that gradients by both pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_motion.clips import Array, Clip
+from diffloom_motion.rotations import from_vector, inverse, product, rotated, to_vector
+
+LEAST_FLIGHT = 4
+MOMENT = 1e-6  # [s]
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Of n clips, padded to f frames: place (n, f, 3) [recorded m] and arm (n, f, 4): the orientations that turn c;
+    here (n, 2, f): what makes place and velocity at the start of them; fall (n, f): half the time squared; orientation
+    (n, 4) and angular_velocity (n, 3) at the start; joints (n, 2, joints): coordinates [rad] and rates there."""
+
+    place: Tensor
+    arm: Tensor
+    here: Tensor
+    fall: Tensor
+    orientation: Tensor
+    angular_velocity: Tensor
+    joints: Tensor
+
+    def state(self, scale: Tensor, centre: Tensor | None, gravity: Tensor) -> tuple[Tensor, Tensor]:
+        """Place (n, 3) [m] and velocity (n, 3) [m/s] of the centre of mass at the start."""
+        place = self.place / scale - self.fall[..., None] * gravity
+        if centre is not None:
+            place = place + rotated(self.arm, centre.reshape(-1, 1, 3))
+        found = torch.einsum("ckf,cfi->cki", self.here, place)
+        return found[:, 0], found[:, 1]
+
+
+def flight_frames(clip: Clip, tolerance: float) -> int:
+    """How many of the first frames are one parabola to within ``tolerance`` [m], whatever gravity and scale are."""
+    frames = LEAST_FLIGHT
+    while frames < len(clip):
+        t = np.arange(frames + 1) / clip.rate
+        design = np.stack([np.ones_like(t), t, t * t], axis=1)
+        part = clip.position[: frames + 1]
+        left = part - design @ np.linalg.lstsq(design, part, rcond=None)[0]
+        if np.abs(left).max() > tolerance or not clip.weight[frames] > 0.0:
+            break
+        frames += 1
+    return frames
+
+
+def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
+    """Orientation and angular velocity [rad/s, world] at the start of a free flight, of orientations (frames, 4) in it:
+    constant in the world, which is right for bodies as compact as a cube, and for others while a flight is short."""
+    frames = len(orientation)
+    t = (np.arange(frames) - frames // 2) / rate
+    seen = torch.tensor(orientation)
+    design = np.stack([np.ones(frames), t], axis=1)
+    middle, spin = seen[frames // 2], np.zeros(3)
+    for _ in range(4):
+        said = product(from_vector(torch.tensor(spin * t[:, None])), middle.expand(frames, 4))
+        left = to_vector(product(seen, inverse(said))).numpy()
+        shift, more = np.linalg.lstsq(design, left, rcond=None)[0]
+        middle, spin = product(from_vector(torch.tensor(shift)), middle), spin + more
+    first = product(from_vector(torch.tensor(spin * t[0])), middle)
+    return first.numpy(), spin
+
+
+def first_frames(clip: Clip, rule: str, tolerance: float) -> int:
+    """How many of a clip's first frames its start is made of."""
+    if rule == "fitted":
+        return min(2 * LEAST_FLIGHT, len(clip))
+    return flight_frames(clip, tolerance) if rule == "flight" else 1
+
+
+def joint_start(seen: Array, rate: float) -> Array:
+    """(2, joints) coordinates and rates at the start, by a line through coordinates (frames, joints) without their
+    full turns."""
+    t = np.arange(len(seen)) / rate
+    found = np.linalg.lstsq(np.stack([np.ones(len(seen)), t], axis=1), np.unwrap(seen, axis=0), rcond=None)[0]
+    return np.asarray(found)
+
+
+def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
+    """rule: "flight", least squares over the flight before the first contact (``tolerance`` as in flight_frames),
+    "sample", the first one, whose velocities must have been measured, or "fitted", a smooth curve through the first
+    frames, from which the start is then sought. A clip without orientations, of a marker in the middle of a ball,
+    starts upright and does not turn."""
+    if rule not in ("flight", "sample", "fitted"):
+        raise InputError(f"start.rule: got {rule!r}; expected 'flight', 'sample' or 'fitted'")
+    counts = [first_frames(clip, rule, tolerance) for clip in clips]
+    most = max(2, *counts)
+    place, arm = np.zeros((len(clips), most, 3)), np.zeros((len(clips), most, 4))
+    here, fall = np.zeros((len(clips), 2, most)), np.zeros((len(clips), most))
+    turn, spin = np.zeros((len(clips), 4)), np.zeros((len(clips), 3))
+    joints = np.zeros((len(clips), 2, max(0 if c.joint_position is None else c.joint_position.shape[1] for c in clips)))
+    arm[..., 0] = 1.0
+    for i, (clip, n) in enumerate(zip(clips, counts, strict=True)):
+        seen = UPRIGHT * np.ones((n, 1)) if clip.orientation is None else clip.orientation[:n]
+        if clip.joint_position is not None:
+            joints[i] = joint_start(clip.joint_position[: max(n, LEAST_FLIGHT)], clip.rate)
+        if rule != "sample":
+            t = np.arange(n) / clip.rate
+            place[i, :n], arm[i, :n] = clip.position[:n], seen
+            if rule == "flight":
+                here[i, :, :n], fall[i, :n] = np.linalg.pinv(np.stack([np.ones(n), t], axis=1)), 0.5 * t * t
+            else:
+                here[i, :, :n] = np.linalg.pinv(np.stack([np.ones(n), t, t * t], axis=1))[:2]
+            turn[i], spin[i] = turning_start(seen, clip.rate)
+            continue
+        turned = clip.orientation is not None and clip.angular_velocity is None
+        if clip.velocity is None or turned:
+            raise InputError(f"clip {clip.name!r}: start.rule 'sample' needs velocity and angular_velocity columns")
+        # The second frame is a moment on at the sample's velocities, so that one formula serves both rules.
+        turn[i] = seen[0]
+        spin[i] = 0.0 if clip.angular_velocity is None else clip.angular_velocity[0]
+        next_turn = product(from_vector(torch.tensor(MOMENT * spin[i])), torch.tensor(turn[i])).numpy()
+        place[i, :2] = clip.position[0], clip.position[0] + MOMENT * clip.velocity[0]
+        arm[i, :2] = turn[i], next_turn
+        here[i, :, :2] = [[1.0, 0.0], [-1.0 / MOMENT, 1.0 / MOMENT]]
+    return Starts(*(torch.tensor(a) for a in (place, arm, here, fall, turn, spin, joints)))

@@ -1,0 +1,5 @@
+"""Many fits at once: engines, sweeps, datasets and loggers."""
+
+from diffloom.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

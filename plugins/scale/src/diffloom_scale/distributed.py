@@ -1,0 +1,97 @@
+"""A fit's starts and the points of a landscape on an engine: the numbers are those of this process alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from diffloom_experiments import Loaded, build_experiment
+from diffloom_experiments.load import load_data
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
+from diffloom_fitting.loop import FitState, Record, advance, begin, tasks
+from diffloom_fitting.many_views import MOST_PLACES
+from diffloom_fitting.starts_together import after, without_residuals
+from diffloom_fitting.trust.time_step import refuse_long_steps
+from diffloom_scale.engines import Engine
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An experiment as plain data, which workers build anew; files that it names are needed there too."""
+
+    text: str
+    folder: str
+    name: str
+
+    @staticmethod
+    def of(loaded: Loaded) -> Sent:
+        """From a checked file."""
+        return Sent(json.dumps(loaded.raw), str(loaded.folder.resolve()), loaded.name)
+
+
+@lru_cache(maxsize=1)
+def _built(sent: Sent) -> Experiment:
+    # Tasks fill the cores: each keeps to one.
+    torch.set_num_threads(1)
+    return build_experiment(load_data(json.loads(sent.text), Path(sent.folder), sent.name))
+
+
+def follow_start(task: tuple[Sent, int]) -> tuple[FitState, list[Record]]:
+    """What a worker does: follow one start, or probe it, as if there were none before it."""
+    sent, number = task
+    experiment = _built(sent)
+    state, records = FitState(experiment.start(tasks(experiment)[number].start or 0), task=number), []
+    while state.task == number and not state.finished:
+        state, record = advance(experiment, state)
+        records.append(record)
+    return without_residuals(state), records
+
+
+def starts_on(engine: Engine, sent: Sent, experiment: Experiment) -> Iterator[tuple[FitState, Record]]:
+    """States and records of all starts, or of all probes, told one start after the other. Starts after one that is
+    enough are not told. The state goes along with the last record of a start; before that it is that of its begin."""
+    with torch.no_grad():
+        refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()), experiment.rollouts)
+    following = tasks(experiment)
+    numbers = [k for k, task in enumerate(following) if task.start is not None]
+    here, come = begin(experiment), {}
+    for number, found in engine.run(follow_start, [(sent, k) for k in numbers]):
+        come[number] = found
+        while here.task in come and not here.finished:
+            ahead, records = come.pop(here.task)
+            spent = here.seconds[1] + ahead.seconds[1]
+            ended = replace(after(here, ahead, following), seconds=(0.0, spent))
+            for record in records:
+                yield ended if record is records[-1] else here, replace(record, total=here.total + record.total)
+            here = ended
+        if here.finished:
+            return
+
+
+def grid_losses(task: tuple[Sent, tuple[Axis, ...], list[tuple[int, ...]]]) -> list[float]:
+    """What a worker does: the losses at some points of a grid."""
+    sent, axes, points = task
+    return losses_at(_built(sent), axes, points)
+
+
+def grid_on(
+    engine: Engine, sent: Sent, experiment: Experiment, axes: Sequence[Axis], watch: Callable[[int, int], None]
+) -> Grid:
+    """`evaluate_grid` on an engine. watch: told how many points there are of how many."""
+    check_axes(experiment, axes)
+    losses, done = np.full([len(axis.values) for axis in axes], np.inf), 0
+    points = list(np.ndindex(losses.shape))
+    parts = [points[first : first + MOST_PLACES] for first in range(0, len(points), MOST_PLACES)]
+    for number, found in engine.run(grid_losses, [(sent, tuple(axes), part) for part in parts]):
+        for point, loss in zip(parts[number], found, strict=True):
+            losses[point] = loss
+        done += len(found)
+        watch(done, len(points))
+    return Grid(tuple(axes), losses)

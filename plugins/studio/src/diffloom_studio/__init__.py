@@ -1,0 +1,5 @@
+"""The application of diffloom: commands, console, reports, playback and exports."""
+
+from diffloom.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,0 +1,200 @@
+"""`diffloom run`: fit, show, keep, report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from diffloom_studio.commands.options import Options, Workers, engine_options, experiment_options
+
+if TYPE_CHECKING:
+    from diffloom_experiments.run_folder import RunFolder
+    from diffloom_fitting.experiment import Experiment
+    from diffloom_fitting.result import Result
+    from diffloom_scale.engines import Engine
+
+
+#: What a run writes, and --overwrite takes away.
+RUN_FILES = (
+    "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
+    "parameters.svg", "video*.mp4", "strip*.png", "motion.mp4", "control-*.png", "policy.pt",
+    "history.csv",
+)  # fmt: skip
+COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path())
+@experiment_options
+@click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
+@click.option("--resume", type=click.Path(), metavar="FOLDER", help="Go on with an interrupted run.")
+@click.option("--overwrite", is_flag=True, help="Start anew in a folder that holds a run.")
+@click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
+@click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
+@click.option("--view", is_flag=True, help="Watch the fit in 3D, in a browser (needs diffloom[viewer]).")
+@click.option("--log", "logs", multiple=True, metavar="NAME", help="Also tell a logger: csv, tensorboard or mlflow.")
+@engine_options
+def run(
+    file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
+    view: bool, logs: tuple[str, ...], workers: Workers,
+) -> None:  # fmt: skip
+    """Fit the unknowns of the experiment FILE to its video, or to the motion of its [recording].
+
+    Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
+    found; --resume FOLDER goes on. With --jobs or --engine the starts of an experiment that has several are shared out.
+    """
+    from diffloom.cli.start import importing, keep_freed_memory
+
+    keep_freed_memory()
+    with importing():
+        from diffloom_experiments.run_folder import RunFolder
+
+    if file is None and resume is None:
+        raise click.UsageError("give an experiment FILE, or --resume FOLDER")
+    if file is not None and resume is not None:
+        raise click.UsageError(
+            f"--resume goes on with the experiment that {resume!r} holds; leave out {file!r}, or start it anew with "
+            f"--out {resume} --overwrite instead of --resume"
+        )
+    if file is not None and run_recorded(file, options, out):
+        return
+    if resume is not None:
+        if not workers.alone:
+            raise click.UsageError("--resume goes on in this process; leave out --engine, --jobs and --address")
+        if options != Options() or out or overwrite:
+            raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
+        folder, experiment = RunFolder(Path(resume)), None
+    else:
+        assert file is not None
+        loaded = options.load(file)
+        # Built before a folder is made, so that a bad file leaves nothing behind.
+        with importing():
+            from diffloom_experiments import build_experiment
+            from diffloom_experiments.data_files import MissingDataError
+
+        try:
+            experiment = build_experiment(loaded)
+        except MissingDataError as error:
+            click.echo(f"skipped: {error}")
+            return
+        place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
+        clear_run(place, overwrite)
+        folder = RunFolder.create(place, loaded)
+    result = carry_out(
+        folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs,
+        engine=None if workers.alone else workers.start(),
+    )  # fmt: skip
+    if result.interrupted:
+        raise SystemExit(130)
+
+
+def run_recorded(file: str, options: Options, out: str | None) -> bool:
+    """Fit a file about measured motion; False where it is about a video."""
+    from diffloom_motion.files import is_motion
+
+    if not is_motion(file):
+        return False
+    from diffloom_experiments.run_folder import RunFolder
+    from diffloom_motion.command import run_motion
+
+    place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
+    run_motion(file, options.settings, options.quick, place)
+    return True
+
+
+def clear_run(place: Path, overwrite: bool) -> None:
+    """Take away the files of a run in ``place``: one that failed before its first iteration, or any with overwrite."""
+    begun = (place / "checkpoint.pt").exists() or (place / "result.json").exists()
+    if not (place / "config.json").exists() or (begun and not overwrite):
+        return
+    for pattern in RUN_FILES:
+        for path in place.glob(pattern):
+            path.unlink()
+
+
+def carry_out(
+    folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
+    report: bool = True, view: bool = False, logs: Sequence[str] = (), engine: Engine | None = None,
+) -> Result:  # fmt: skip
+    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. view: show
+    it meanwhile, and afterwards until Ctrl-C. logs: names of loggers that are told too. engine: where several starts
+    run."""
+    from rich.console import Console
+
+    from diffloom_experiments import build_experiment
+    from diffloom_experiments.run_folder.versions import use_threads_of
+    from diffloom_fitting.fits import run_fit
+    from diffloom_fitting.loop import FitState, Record
+    from diffloom_fitting.result_file import write_result
+    from diffloom_fitting.result_tables import result_lines, verdict_lines
+    from diffloom_scale.loggers import logged
+    from diffloom_studio.console import result_table, watcher
+    from diffloom_studio.report import write_report
+
+    loaded = folder.config()
+    if resumed:
+        use_threads_of(folder.path)
+    if experiment is None:
+        experiment = build_experiment(loaded)
+    state, history = folder.resume() if resumed else (None, [])
+    console = Console()
+    count, views = experiment.layout.size, experiment.scene.viewpoints
+    seen = " and ".join(
+        f"{len(target)} frames of {views[label].size[1]}x{views[label].size[0]} pixels{f' ({label})' if label else ''}"
+        for label, target in experiment.target.by_view().items()
+    )
+    what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
+    console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
+    live = _viewer(experiment) if view else None
+    with watcher(experiment, console) as shown, logged(logs, folder.path, experiment.title, loaded.raw) as told:
+
+        def observe(here: FitState, record: Record) -> None:
+            folder.keep(here, record)
+            shown.show(here, record)
+            if live is not None:
+                live.observe(here, record)
+            told.record(record)
+
+        if engine is not None and experiment.starts:
+            from diffloom_scale.distributed import Sent, starts_on
+
+            for state, record in starts_on(engine, Sent.of(loaded), experiment):
+                observe(state, record)
+                history.append(record)
+        result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
+        told.end(result)
+    for line in verdict_lines(result):
+        console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
+    console.print(result_table(result))
+    for line in result_lines(result):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    write_result(folder.path / "result.json", result)
+    if experiment.scene.policy is not None:
+        from diffloom_control.weights_file import save_policy
+
+        save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
+    if result.interrupted:
+        console.print(f"go on with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True, markup=False)
+    if report:
+        page = write_report(folder.path, experiment, result, text=loaded.content.text, config=loaded.raw)
+        console.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True, markup=False)
+    if live is not None and not result.interrupted:
+        console.print(f"{live.address} shows it until Ctrl-C", highlight=False, soft_wrap=True, markup=False)
+        live.wait()
+    return result
+
+
+def _viewer(experiment: Experiment) -> Any:
+    """The window of diffloom-viewer, which stands on this package and is found by its name."""
+    from diffloom.interfaces import InputError
+
+    try:
+        live = import_module("diffloom_viewer").Live(experiment)
+    except ModuleNotFoundError as error:
+        raise InputError('run --view: the viewer is not installed; pip install "diffloom[viewer]"') from error
+    click.echo(f"look at {live.address}")
+    return live

@@ -1,0 +1,109 @@
+"""Videos as targets: each frame with its true time, scaled and cut to what is needed."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.targets.target import Target
+from diffloom_fitting.validation import place as given_place
+from diffloom_video.limits import ReadingLimits
+from diffloom_video.readers import Frame, VideoReader, reader_for
+from diffloom_video.resize import cut_out, scale_frame
+
+if TYPE_CHECKING:
+    from diffloom_fitting.scene import Scene
+
+
+def read_video(
+    path: str | Path, *, size: tuple[int, int] | int | None = None, begin: float = 0.0, duration: float | None = None,
+    every: int = 1, rate: float | None = None, dtype: torch.dtype = torch.float32,
+    reader: VideoReader | str | None = None, crop: tuple[int, int, int, int] | None = None, rotate: int = 0,
+    gamma: float = 1.0,
+) -> Target:  # fmt: skip
+    """A video as a target.
+
+    path: a video or gif, or a folder of images (which needs ``rate``, frames per second). size: (height, width) to
+    scale to, or one number: at most so many pixels on the longer side. begin: time [s] in the video that becomes time
+    0; duration: how much of it [s]. every: keep each n-th frame. Times are the file's own time stamps, so a video of
+    uneven frame rate stays true; rate counts frames instead. Stamps out of order are put in order with a warning,
+    those that tell no time are refused. reader: a ``VideoReader`` or the name of a registered one; None takes "folder"
+    for folders and "video" for files. rotate: degrees counter-clockwise, a multiple of 90; crop: (top, left, height,
+    width) [px] of the turned video, before it is scaled. gamma: power of a video's numbers that light is proportional
+    to, about 2.2: with it, frames are shrunk by averaging light, as a coarser sensor would.
+    """
+    place = given_place("read_video", path)
+    if not place.exists():
+        raise InputError(f"video {str(path)!r}: no such file or folder")
+    if every < 1:
+        raise InputError(f"video {place.name!r}: got every={every}; expected 1 or more")
+    if not 0.2 <= gamma <= 5.0:
+        raise InputError(f"video {place.name!r}: got gamma={gamma:g}; expected a power of 0.2 to 5, such as 2.2")
+    chosen = reader_for(place, reader)
+    source = chosen.frames(place, rate)
+    end = float("inf") if duration is None else begin + duration
+    times: list[float] = []
+    frames: list[Tensor] = []
+    seen, step, goes_on, shrunk = 0, 0.0, False, 1.0
+    limits = ReadingLimits(place.name)
+    for time, image in source:
+        limits.decoded()
+        if time > end + 1e-9:
+            goes_on = True
+            break
+        if time < begin - 1e-9:
+            continue
+        if seen % every == 0:
+            step = 1.0 / 255.0 if image.dtype == np.uint8 else 0.0
+            part = cut_out(_checked(image, place.name), crop, rotate, place.name)
+            frames.append(scale_frame(part, _wanted(part, size), dtype, gamma))
+            shrunk = frames[-1].shape[0] / part.shape[0]
+            limits.kept(frames[-1].numel() * frames[-1].element_size())
+            times.append(max(time - begin, 0.0))
+        seen += 1
+    if not frames:
+        raise InputError(f"video {place.name!r}: no frames between {begin:g} s and {end:g} s")
+    return Target(torch.tensor(times, dtype=torch.float64), torch.stack(frames), step=step, source=str(path),
+                  goes_on=goes_on, chroma=max(1, round(chosen.chroma(place) * shrunk)))  # fmt: skip
+
+
+def _wanted(frame: Frame, size: tuple[int, int] | int | None) -> tuple[int, int] | None:
+    """The size to scale to; a limit on the longer side keeps the shape and enlarges nothing."""
+    if not isinstance(size, int):
+        return size
+    height, width = frame.shape[:2]
+    factor = min(1.0, size / max(height, width))
+    return max(1, round(height * factor)), max(1, round(width * factor))
+
+
+def _checked(frame: Frame, name: str) -> Frame:
+    """A reader's frame, which must be rgb."""
+    if frame.ndim != 3 or frame.shape[2] != 3:
+        raise InputError(
+            f"video {name!r}: its reader gives frames of shape {frame.shape}; expected (height, width, 3) rgb"
+        )
+    return frame
+
+
+def read_for_scene(path: str | Path, scene: Scene) -> Target:
+    """Read a video at the size, precision and duration of a scene; warns where the video is longer."""
+    span = scene.steps * scene.dt - scene.viewpoint.time_offset
+    video = read_video(path, size=scene.size, duration=span, dtype=scene.dtype)
+    if video.goes_on:
+        warn_of_cut(str(path), span)
+    return video
+
+
+def warn_of_cut(video: str, span: float) -> None:
+    """Say that a video is longer than its simulation."""
+    warnings.warn(
+        f"{Path(video).name} goes on after {span:g} s, where the simulation ends: what follows is left out. Set "
+        "time.duration to simulate all of it, or target.duration to say that this is meant",
+        stacklevel=2,
+    )
