@@ -17,11 +17,11 @@ from pathlib import Path
 
 import torch
 
-import diffloom_control as control
 import diffloom_fitting as fitting
 from diffloom.interfaces import Checkpointed, Control, NoGradient, State, Trajectory
 from diffloom.plugins import get_model, get_renderer
 from diffloom.simulation import simulate
+from diffloom_control import Network, goal_target, network_policy, pose_goal, save_policy
 from diffloom_fitting.fits import peak_memory
 
 DT, EVERY, DECISIONS, FORCE = 5e-3, 8, 75, 10.0
@@ -52,7 +52,7 @@ def scene_of(network, seed=0, decisions=DECISIONS):
     """The cart at rest with its pole hanging, and a policy on the cart's force."""
     cart = get_model("articulated")([{"builder": "cartpole", "angle": math.pi, "damping": 0.02}])
     params, steps = cart.params(torch.float64), EVERY * decisions
-    policy = control.network_policy(cart, params, network, DT * steps, seed)
+    policy = network_policy(cart, params, network, DT * steps, seed)
     view = fitting.Orbit(distance=2.6, elevation=0, size=(64, 64))
     renderer = get_renderer("softras")(sigma=1e-4, background=(0.0, 0.0, 0.0))
     return fitting.Scene(cart, renderer, view, params, DT, steps, gradient=Checkpointed(), policy=policy)
@@ -61,9 +61,9 @@ def scene_of(network, seed=0, decisions=DECISIONS):
 def upright(scene, since=0.0):
     """The goal, upright in the middle, at every decision after ``since`` [s]."""
     up = scene.model.params(torch.float64, joint_position=[0.0, 0.0])["joint_position"]
-    goal = control.pose_goal(scene, {"joint_position": up}, 0.0)
+    goal = pose_goal(scene, {"joint_position": up}, 0.0)
     times = [k * DT * EVERY for k in range(1, scene.steps // EVERY + 1)]
-    return control.goal_target([replace(goal, image=None, mask=None, at=t) for t in times if t > since], scene)
+    return goal_target([replace(goal, image=None, mask=None, at=t) for t in times if t > since], scene)
 
 
 def step(scene, s, force):
@@ -99,7 +99,7 @@ def planned(decisions, iterations, seed, starts=5):
 
 def searched(decisions, iterations, seed):
     """(states, forces, simulations) of one search: first to stand in the last third, then for the return."""
-    network = control.Network("torque", "spline", knots=max(4, decisions // 4), bias=False, scale=FORCE, only=(0,))
+    network = Network("torque", "spline", knots=max(4, decisions // 4), bias=False, scale=FORCE, only=(0,))
     scene, spent = scene_of(network, seed, decisions), 0
     for since, share in ((2.0 / 3.0 * DT * scene.steps, iterations), (0.0, iterations // 3)):
         experiment = fitting.Experiment(
@@ -227,7 +227,7 @@ def learn(seed, quick=False, say=print):
     decisions = 12 if quick else DECISIONS
     clock, rows = time.process_time(), []
     states, forces, simulations = planned(decisions, 3 if quick else 45, seed, 1 if quick else 5)
-    network = control.Network("torque", "image", every=EVERY, scale=FORCE, only=(0,), **EYES)
+    network = Network("torque", "image", every=EVERY, scale=FORCE, only=(0,), **EYES)
     scene = scene_of(network, seed, len(forces))
     module = scene.policy.module.double()
     plan = (states, forces, gains(scene, states, forces))
@@ -273,7 +273,7 @@ def main():
     given = parser.parse_args()
     scene, rows = learn(given.seed, given.quick)
     given.out.mkdir(parents=True, exist_ok=True)
-    control.save_policy(given.out / f"policy-{given.seed}.pt", scene.policy)
+    save_policy(given.out / f"policy-{given.seed}.pt", scene.policy)
     record = {"seed": given.seed, "peak_memory_bytes": peak_memory(), "parts": rows}
     (given.out / f"seed-{given.seed}.json").write_text(json.dumps(record) + "\n")
 

@@ -18,10 +18,9 @@ import numpy as np
 import reach_study
 import torch
 
-import diffloom_control as control
-import diffloom_fitting as fitting
 from diffloom.interfaces import Control, State
 from diffloom.simulation import simulate
+from diffloom_control import Network
 from diffloom_control.networks import control_rows
 from diffloom_experiments import build_experiment, load_file
 
@@ -33,7 +32,7 @@ class Carts:
 
     def __init__(self, count, seed=0):
         self.count = count
-        network = control.Network("torque", "state", every=cartpole.EVERY, scale=self.limit, only=(0,))
+        network = Network("torque", "state", every=cartpole.EVERY, scale=self.limit, only=(0,))
         self.scene = cartpole.scene_of(network, 0, self.decisions)
         self.start = torch.tensor([0.0, np.pi, 0.0, 0.0], dtype=torch.float64)
 

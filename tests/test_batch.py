@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch.autograd import forward_ad
 
-from diffloom import Camera, Checkpointed, Control, State, batch_surface, get_model, get_renderer, get_term, simulate
+from diffloom import Camera, Checkpointed, Control, State, batch_surface, get_model, get_renderer, simulate
 from diffloom.interfaces import BatchError, InputError, SimulationError
 from diffloom.plugins import models
 from diffloom_kernels import num_threads, set_num_threads, threads
-from diffloom_mechanics import WithTerms, lanes
+from diffloom_mechanics import WithTerms, get_term, lanes
 
 DOUBLE = torch.float64
 #: Tables and pairs are shown scene by scene, by a program of its own that takes long to compile.

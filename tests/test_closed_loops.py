@@ -8,15 +8,15 @@ import sys
 import pytest
 import torch
 
-import diffloom_control as control
 import diffloom_fitting as fitting
 from diffloom.interfaces import Checkpointed
 from diffloom.plugins import get_model, get_renderer
+from diffloom_control import Network, goal_target, network_policy, pose_goal
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.unknowns import resolve
 
-STATE = control.Network("torque", "state", every=10, hidden=(8,), scale=5.0)
-IMAGE = control.Network("torque", "image", every=25, channels=(4, 4), image_size=(16, 16), scale=5.0)
+STATE = Network("torque", "state", every=10, hidden=(8,), scale=5.0)
+IMAGE = Network("torque", "image", every=25, channels=(4, 4), image_size=(16, 16), scale=5.0)
 
 
 @pytest.mark.slow
@@ -24,12 +24,12 @@ IMAGE = control.Network("torque", "image", every=25, channels=(4, 4), image_size
 def test_gradients_of_a_driven_cart_are_those_of_finite_differences(network):
     cart = get_model("articulated")([{"builder": "cartpole"}])
     params = cart.params(torch.float64)
-    policy = control.network_policy(cart, params, network, 0.2, 0)
+    policy = network_policy(cart, params, network, 0.2, 0)
     view = fitting.Orbit(distance=4, elevation=0, size=(24, 24))
     scene = fitting.Scene(
         cart, get_renderer("softras")(), view, params, 2e-3, 100, gradient=Checkpointed(), policy=policy
     )
-    target = control.goal_target([control.pose_goal(scene, {}, 0.2)], scene)
+    target = goal_target([pose_goal(scene, {}, 0.2)], scene)
     layout = resolve([fitting.Unknown("policy")], scene)
     objective = Objective(scene, target, fitting.PixelError(), layout)
     z = layout.start()
@@ -46,7 +46,7 @@ def test_gradients_of_a_driven_cart_are_those_of_finite_differences(network):
 # A process of its own, whose peak nobody else has raised.
 LONG = """
 import torch
-import diffloom_control as control
+from diffloom_control import Network, goal_target, network_policy, pose_goal
 import diffloom_fitting as fitting
 from diffloom.interfaces import Checkpointed
 from diffloom.plugins import get_model, get_renderer
@@ -54,8 +54,8 @@ from diffloom_fitting.fits import peak_memory
 
 walker = get_model("cloth")("walker", planar=True, ground=True)
 params = walker.params(torch.float64, damping=0.5)
-network = control.Network("activation", "state", every=10, hidden=(8,), scale=0.02)
-policy = control.network_policy(walker, params, network, span=1.0, seed=0)
+network = Network("activation", "state", every=10, hidden=(8,), scale=0.02)
+policy = network_policy(walker, params, network, span=1.0, seed=0)
 view, peaks = fitting.Orbit(distance=8, size=(32, 32)), []
 for steps in (100, 10_000):
     scene = fitting.Scene(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from diffloom.plugins import integrators, models, renderers, terms
+from diffloom.plugins import integrators, models, renderers
+from diffloom_mechanics import TERMS
 from diffloom_render_mitsuba.library import why_unavailable
 from diffloom_testing import parametrize_with_checks
 
@@ -10,7 +11,7 @@ SUBJECTS = [
     *(f"model {name}" for name in models()),
     *(f"integrator {name}" for name in integrators()),
     *(f"renderer {name}" for name in renderers()),
-    *(f"term {name}" for name in terms()),
+    *(f"term {name}" for name in TERMS.names()),
 ]
 OBSTACLES = ("box", "capsule", "plane", "height_field", "mesh")
 # Each compiles a whole program that no other test runs: another precision, or a sheet in air.

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import diffloom_fitting as fitting
-from diffloom.plugins import get_model, get_renderer, get_term
+from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import check_gradient
-from diffloom_mechanics import WithTerms
+from diffloom_mechanics import WithTerms, get_term
 
 SIZE = (20, 24)
 TIMES = torch.tensor([0.031, 0.113, 0.197], dtype=torch.float64)

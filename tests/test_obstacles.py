@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom import get_model, get_term, simulate
-from diffloom.interfaces import Control, InputError, NoGradient, State, TermContext
+from diffloom import get_model, simulate
+from diffloom.interfaces import Control, InputError, NoGradient, State
 from diffloom.plugins import models
 from diffloom_experiments import build_experiment, build_scene, load_file
 from diffloom_fitting.fits import run_fit
-from diffloom_mechanics import WithTerms
+from diffloom_mechanics import TermContext, WithTerms, get_term
 
 DOUBLE = {"dtype": torch.float64}
 HOSTS = ("springs", "fem", "cloth", "rigid")

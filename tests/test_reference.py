@@ -7,8 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from diffloom.plugins import first_party, get_model
-from diffloom.plugins.kinds import MODELS
+from diffloom.plugins import MODELS, first_party, get_model
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [

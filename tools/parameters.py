@@ -5,8 +5,7 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import ParamSpec
-from diffloom.plugins import first_party, get_model
-from diffloom.plugins.kinds import MODELS
+from diffloom.plugins import MODELS, first_party, get_model
 from diffloom_fitting import Orbit
 from diffloom_testing.term_hosts import term_subject
 

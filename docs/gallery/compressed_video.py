@@ -5,13 +5,12 @@ from importlib.resources import as_file, files
 
 import torch
 
-import diffloom_fitting as fitting
-import diffloom_studio as studio
-import diffloom_video as video
+from diffloom_studio import write_frames
+from diffloom_video import read_video
 
 with as_file(files("diffloom_fitting").joinpath("demo", "clip.mp4")) as clip:
-    video = video.read_video(clip, size=(72, 96))
+    video = read_video(clip, size=(72, 96))
 print(f"{len(video)} frames in {float(video.times[-1]):.2f} s")
 moments = torch.linspace(0, len(video) - 1, 8).round().long()
 large = video.frames[moments].repeat_interleave(2, dim=1).repeat_interleave(2, dim=2)
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "compressed_video.png", large, columns=4)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "compressed_video.png", large, columns=4)

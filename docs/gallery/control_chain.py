@@ -5,10 +5,10 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom import simulate
 from diffloom.interfaces import Control
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 places = [[0.0, 1.0 - 0.15 * k, 0.0] for k in range(6)]
 chain = get_model("springs")(places, [[k, k + 1] for k in range(5)], fixed=[0], on_ground=False, radius=0.05)
@@ -38,4 +38,4 @@ scene = fitting.Scene(
     appearance=fitting.Appearance(pattern="position"),
 )
 seen = scene.render({}, torch.linspace(0.0, 0.8, 4))
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "control_chain.png", seen.image.rgb.float())
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "control_chain.png", seen.image.rgb.float())

@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 common = {"builder": "double_pendulum", "lengths": [0.5, 0.4]}
 model = get_model("articulated")([{**common, "angles": [2.2, 2.6]}, {**common, "angles": [2.21, 2.6]}])
@@ -17,4 +17,4 @@ scene = fitting.Scene(
     model, renderer, view, model.params(torch.float64), dt=2e-3, steps=2500, integrator="rk4", appearance=look
 )
 seen = scene.render({}, torch.tensor([0.0, 1.0, 2.5, 5.0]))
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "double_pendulum.png", seen.image.rgb)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "double_pendulum.png", seen.image.rgb)

@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.interfaces import Surface
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 from diffloom_studio.exports import export
 from diffloom_studio.playback import Playback, scale_colours, strain
 
@@ -30,6 +30,6 @@ for now, one in zip(body.vertices, found, strict=True):
     surface = Surface(torch.tensor(now)[None], torch.tensor(body.faces), colours=colours)
     frames.append(scene.renderer.render(surface, view.camera(torch.float32)).rgb)
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "export_and_strain.png")
-studio.write_frames(out, torch.cat(frames))
+write_frames(out, torch.cat(frames))
 for ending in ("glb", "csv"):
     print(export(playback, out.with_suffix(f".{ending}"), "start", frames=9).name)

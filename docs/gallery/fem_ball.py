@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 ball = get_model("fem")("ball", radius=0.3)
 view = fitting.Orbit(distance=1.3, elevation=10, target=(0, 0.35, 0), size=(150, 150))
@@ -26,4 +26,4 @@ frames = [
     scene.render({"shear_modulus": torch.tensor(mu), "lame_modulus": torch.tensor(2 * mu)}, times).image.rgb
     for mu in (1e3, 4e3, 2e4)
 ]
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_ball.png", torch.cat(frames), columns=4)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_ball.png", torch.cat(frames), columns=4)

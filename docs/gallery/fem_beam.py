@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 beam = get_model("fem")("box", size=[1.2, 0.15, 0.15], cells=[16, 2, 2], fixed=["left"], ground=False)
 view = fitting.Orbit(distance=1.5, elevation=10, azimuth=15, target=(-0.2, -0.35, 0), size=(150, 220))
@@ -19,4 +19,4 @@ frames = []
 for stiffness in (2e5, 6e4, 3e4):
     values = {"shear_modulus": torch.tensor(stiffness), "lame_modulus": torch.tensor(2 * stiffness)}
     frames.append(scene.render(values, torch.tensor([0.6])).image.rgb)
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_beam.png", torch.cat(frames))
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_beam.png", torch.cat(frames))

@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 ball, view = get_model("fem")("ball", radius=0.3), fitting.Orbit(distance=2, elevation=10, size=(48, 48))
 scene = fitting.Scene(ball, get_renderer("softras")(), view, ball.params(position=[0, 0.5, 0]), dt=1e-3, steps=400)
@@ -18,4 +18,4 @@ rows = [video.frames[..., :3]]
 for value in (torch.tensor(2e3), found["shear_modulus"]):
     rows.append(scene.render({"shear_modulus": value}, video.times).image.rgb.detach())
 large = torch.cat([row[3:] for row in rows]).repeat_interleave(2, dim=1).repeat_interleave(2, dim=2)
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "fit_stiffness.png", large, rows=3)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "fit_stiffness.png", large, rows=3)

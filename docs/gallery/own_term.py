@@ -5,10 +5,11 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
-from diffloom.interfaces import ForceTerm, ParamSpec
+from diffloom.broadcasting import broadcast
+from diffloom.interfaces import ParamSpec
 from diffloom.plugins import get_model, get_renderer
-from diffloom_mechanics import TorchTerm, WithTerms, broadcast
+from diffloom_mechanics import ForceTerm, TorchTerm, WithTerms
+from diffloom_studio import write_frames
 
 
 class Whirl(ForceTerm):
@@ -37,4 +38,4 @@ look = fitting.Appearance(pattern="position", shading="lambert", ambient=0.6, di
 drawn = get_renderer("softras")(sigma=1e-5, background=(0.93, 0.95, 0.97))
 scene = fitting.Scene(model, drawn, view, model.params(), dt=2e-3, steps=300, appearance=look)
 seen = scene.render({}, torch.linspace(0.0, 0.6, 4))
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "own_term.png", seen.image.rgb)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "own_term.png", seen.image.rgb)

@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 box = {"shape": "box", "size": [0.4, 0.2, 0.3], "density": 300.0}
 tones = [(0.9, 0.5, 0.3), (0.4, 0.7, 0.5), (0.4, 0.5, 0.9), (0.9, 0.8, 0.4)]
@@ -25,4 +25,4 @@ renderer = get_renderer("dibr")(background=(0.9, 0.92, 0.95))
 scene = fitting.Scene(model, renderer, view, model.params(), dt="auto", steps=9000, appearance=look)
 end = min(0.9, scene.steps * scene.dt)
 seen = scene.render({}, torch.linspace(0.0, end, 4))
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "rigid_tower.png", seen.image.rgb)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "rigid_tower.png", seen.image.rgb)

@@ -4,10 +4,9 @@ import sys
 
 import torch
 
-import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom import simulate
 from diffloom.plugins import get_model
+from diffloom_studio import write_frames
 
 CELLS, FRAMES = 48, (1, 20, 40, 60)
 air = get_model("smoke")(rows=CELLS, columns=CELLS, spacing=1 / CELLS, boundary="walls", smoke="plume")
@@ -21,4 +20,4 @@ print(f"middle of the smoke at {float(height.detach()):.3f} m, {float(buoyancy.g
 smoke = (density.detach() / density.detach().max()).flip(1).repeat_interleave(4, dim=1).repeat_interleave(4, dim=2)
 sky, ink = torch.tensor([0.93, 0.95, 0.97]), torch.tensor([0.12, 0.2, 0.35])
 frames = sky + smoke.clamp(0.0, 1.0).sqrt()[..., None] * (ink - sky)
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "smoke_plume.png", frames)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "smoke_plume.png", frames)

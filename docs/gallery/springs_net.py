@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 count = 8
 places = [[0.1 * i - 0.35, 0.6, 0.1 * k - 0.35] for k in range(count) for i in range(count)]
@@ -20,4 +20,4 @@ look = fitting.Appearance(pattern="position", shading="lambert", ambient=0.5, di
 renderer = get_renderer("softras")(sigma=1e-5, background=(0.93, 0.95, 0.97))
 scene = fitting.Scene(net, renderer, view, net.params(stiffness=60.0, mass=0.01), dt=1e-3, steps=600, appearance=look)
 seen = scene.render({}, torch.tensor([0.0, 0.15, 0.3, 0.6]))
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "springs_net.png", seen.image.rgb)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "springs_net.png", seen.image.rgb)

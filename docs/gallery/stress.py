@@ -5,10 +5,10 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom import simulate
 from diffloom.interfaces import Surface
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 from diffloom_studio.playback import scale_colours
 
 beam = get_model("fem")("beam", size=(1.0, 0.12, 0.12), cells=(14, 2, 2), fixed=["left"], ground=False)
@@ -25,4 +25,4 @@ surface, frames = beam.surface(path, params), []
 for vertices, values in zip(surface.vertices, found.values, strict=True):
     colours = torch.tensor(scale_colours(values.double().numpy(), most)).float() / 255.0
     frames.append(renderer.render(Surface(vertices[None], surface.faces, colours=colours), camera).rgb)
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "stress.png", torch.cat(frames), columns=2)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "stress.png", torch.cat(frames), columns=2)

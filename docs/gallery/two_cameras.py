@@ -5,8 +5,8 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom.plugins import get_model, get_renderer
+from diffloom_studio import write_frames
 
 ball = get_model("fem")("ball", radius=0.3)
 front = fitting.Orbit(distance=2.4, elevation=10, size=(48, 48))
@@ -21,4 +21,4 @@ print(found)
 
 rows = [videos.by_view()[label].frames[..., :3] for label in views]
 large = torch.cat(rows).repeat_interleave(2, dim=1).repeat_interleave(2, dim=2)
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "two_cameras.png", large, rows=2)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "two_cameras.png", large, rows=2)

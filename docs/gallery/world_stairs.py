@@ -6,11 +6,11 @@ import torch
 import trimesh
 
 import diffloom_fitting as fitting
-import diffloom_studio as studio
 from diffloom import simulate
 from diffloom.interfaces import Surface, join
-from diffloom.plugins import get_model, get_renderer, get_term
-from diffloom_mechanics import WithTerms
+from diffloom.plugins import get_model, get_renderer
+from diffloom_mechanics import WithTerms, get_term
+from diffloom_studio import write_frames
 
 sizes = [(0.5, 0.3 * (3 - k), 0.8) for k in range(3)]
 places = [(-0.75 + 0.5 * k, 0.15 * (3 - k), 0.0) for k in range(3)]
@@ -30,4 +30,4 @@ for size, place in zip(sizes, places, strict=True):
 view = fitting.Orbit(distance=2.4, elevation=20, azimuth=15, target=(0.1, 0.55, 0), size=(150, 180))
 renderer = get_renderer("softras")(sigma=1e-5, background=(0.93, 0.95, 0.97))
 frames = renderer.render(join(shown), view.camera(torch.float32)).rgb[::2]
-studio.write_frames(sys.argv[1] if len(sys.argv) > 1 else "world_stairs.png", frames)
+write_frames(sys.argv[1] if len(sys.argv) > 1 else "world_stairs.png", frames)

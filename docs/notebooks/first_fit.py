@@ -5,14 +5,13 @@
 # video, and one call.
 # %%
 import diffloom_fitting as fitting
-import diffloom_video as video
 from diffloom.plugins import get_model, get_renderer
 
 ball = get_model("fem")("ball", radius=0.3)
 view = fitting.Orbit(distance=2, elevation=10, size=(48, 48))
 scene = fitting.Scene(ball, get_renderer("softras")(), view, ball.params(position=[0, 0.5, 0]), dt=1e-3, steps=400)
 # %% [markdown]
-# Here the video is made with a stiffness that we then pretend not to know; `video.read_video` would read one from a
+# Here the video is made with a stiffness that we then pretend not to know; `read_video` would read one from a
 # file. At the end of a cell a target shows itself.
 # %%
 video = fitting.synthesise(scene, {"shear_modulus": 4e3}, rate=20)

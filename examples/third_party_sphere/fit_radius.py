@@ -7,8 +7,8 @@ import torch
 from PIL import Image
 
 import diffloom_fitting as fitting
-from diffloom import get_model, get_renderer, get_term
-from diffloom_mechanics import WithTerms
+from diffloom import get_model, get_renderer
+from diffloom_mechanics import WithTerms, get_term
 
 ball = get_term("ball")(radius=0.17, centre=(0.02, -0.22, 0.01))
 sheet = get_model("cloth")({"shape": "grid", "cells": [6, 6], "size": [0.6, 0.6]})

@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from diffloom.plugins import installed_registry
-from diffloom.plugins.kinds import COMMANDS
+from diffloom.plugins import COMMANDS, installed_registry
 
 HEAVY = ("torch", "numba", "scipy", "numpy", "matplotlib", "av", "trimesh", "pydantic", "jinja2")
 

@@ -1,8 +1,8 @@
 import pytest
 
-from diffloom.plugins import FactoryError, RegistrationError
+from diffloom.plugins import MODELS, FactoryError, RegistrationError
 from diffloom.plugins.entry import Entry, Origin
-from diffloom.plugins.kinds import LOSSES, MODELS
+from diffloom_fitting import LOSSES
 
 ORIGIN = Origin("toy", "toy-dist", "1.2")
 

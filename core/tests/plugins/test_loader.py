@@ -5,6 +5,7 @@ from types import ModuleType
 import pytest
 
 from diffloom.plugins import (
+    MODELS,
     BrokenPluginsError,
     UnavailableError,
     UnknownNameError,
@@ -13,7 +14,6 @@ from diffloom.plugins import (
     installed_registry,
 )
 from diffloom.plugins.discovery import discover
-from diffloom.plugins.kinds import MODELS
 from diffloom.plugins.loader import load_plugins
 from diffloom.plugins.report import PluginState
 from diffloom.plugins.selection import Selection

@@ -3,9 +3,9 @@ import threading
 import pytest
 
 import diffloom.plugins as plugins
-from diffloom.plugins import RegistrationError, Registry, UnknownNameError, first_party, use_registry
+from diffloom.plugins import COMMANDS, RegistrationError, Registry, UnknownNameError, first_party, use_registry
 from diffloom.plugins.entry import Origin
-from diffloom.plugins.kinds import COMMANDS, KINDS
+from diffloom.plugins.kinds import KINDS
 from diffloom.plugins.report import PluginReport, PluginState
 
 

@@ -12,9 +12,10 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from diffloom.broadcasting import broadcast
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
-from diffloom_mechanics import Mechanics, TorchTerm, applied, broadcast, particles, per_step
+from diffloom_mechanics import Mechanics, TorchTerm, applied, particles, per_step
 from diffloom_testing import Outcome
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import run_suite

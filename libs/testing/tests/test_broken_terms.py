@@ -10,9 +10,10 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from diffloom.broadcasting import broadcast
 from diffloom.cli.group import diffloom
-from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
-from diffloom_mechanics import TorchTerm, broadcast
+from diffloom.interfaces import ParamSpec
+from diffloom_mechanics import ForceTerm, TermContext, TorchTerm
 from diffloom_testing import Outcome, check_term
 from diffloom_testing.suites import run_suite
 from diffloom_testing.term_hosts import term_subject

@@ -11,7 +11,9 @@ from diffloom.interfaces import Camera, InputError, ParamSpec
 from diffloom.plugins import hookimpl
 from diffloom_experiments import build_experiment, build_scene, load_file
 from diffloom_fitting import Adam, CameraPlacement, Optimiser, Progress, first_evaluation, run_fit, take_step
+from diffloom_fitting.kinds import CAMERAS, OPTIMISERS
 from diffloom_video import VideoReader, read_video
+from diffloom_video.kinds import VIDEO_READERS
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def test_faults_of_a_camera_are_explained(toy_file, camera, message):
 
 def test_the_projects_own_optimisers_are_registered(toy_registry):
     assert toy_registry.get_optimiser("adam") is Adam
-    assert set(toy_registry.optimisers()) == {
+    assert set(toy_registry.names(OPTIMISERS)) == {
         "adam",
         "cma",
         "gauss_newton",
@@ -182,5 +184,5 @@ def test_the_projects_own_optimisers_are_registered(toy_registry):
         "line_scan",
         "sgd",
     }
-    assert toy_registry.video_readers() == ("folder", "video")
-    assert toy_registry.cameras() == ("free", "orbit")
+    assert toy_registry.names(VIDEO_READERS) == ("folder", "video")
+    assert toy_registry.names(CAMERAS) == ("free", "orbit")

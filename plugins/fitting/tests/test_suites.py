@@ -8,13 +8,15 @@ from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
-from diffloom_fitting import Adam, Loss, Optimiser, PixelError, Progress, Sgd, losses, optimisers
+from diffloom_fitting import LOSSES, OPTIMISERS, Adam, Loss, Optimiser, PixelError, Progress, Sgd
 from diffloom_fitting.testing import check_loss, check_optimiser, loss_subject, optimiser_subject
 from diffloom_testing import Outcome, parametrize_with_checks
 from diffloom_testing.suites import run_suite
 
 
-@parametrize_with_checks([*(f"loss {name}" for name in losses()), *(f"optimiser {name}" for name in optimisers())])
+@parametrize_with_checks(
+    [*(f"loss {name}" for name in LOSSES.names()), *(f"optimiser {name}" for name in OPTIMISERS.names())]
+)
 def test_conformance(subject, check):
     check()
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom import get_term
 from diffloom.interfaces import Control, InputError, Model
 from diffloom.simulation import simulate
-from diffloom_mechanics import Mechanics, WithTerms
+from diffloom_mechanics import Mechanics, WithTerms, get_term
 from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient

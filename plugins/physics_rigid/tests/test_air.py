@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from diffloom import get_term, simulate
-from diffloom_mechanics import WithTerms
+from diffloom import simulate
+from diffloom_mechanics import WithTerms, get_term
 from diffloom_physics_rigid.model import RigidModel
 
 BALL = {"shape": "sphere", "radius": 0.1, "mass": 0.05, "position": [0.0, 0.0, 0.0]}

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from diffloom.interfaces import Camera, Material, Surface
 from diffloom_render_softras.renderer import SoftRasRenderer

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-import diffloom_fitting as fitting
-import diffloom_scale as scale
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_experiments import build_scene, load_file
 from diffloom_experiments.experiments import build_truth
+from diffloom_scale import VideoDataset
 from diffloom_scale.datasets.making import Recipe, make_dataset
 from diffloom_scale.engines.local import LocalPool
 
@@ -55,7 +54,7 @@ def made(tmp_path):
 
 def test_samples_are_those_of_single_scenes(made, tmp_path):
     folder, about, count = made("set")
-    data = scale.VideoDataset(folder)
+    data = VideoDataset(folder)
     assert count == len(data) == 10 and len(about["shards"]) == 3
     for k in (0, 3, 9):
         loaded = load_file(tmp_path / "chain.toml", changes={"seed": 7 + k})
@@ -72,7 +71,7 @@ def test_samples_are_those_of_single_scenes(made, tmp_path):
 def test_a_camera_that_exposes_for_a_while_records_the_same_in_a_dataset(made, tmp_path):
     blurred = EXPERIMENT.replace("distance = 3\n", "distance = 3\nexposure = 0.015\nsubframes = 3\n")
     sharp, seen = (
-        scale.VideoDataset(made(name, 2, 2, text=text)[0])[1] for name, text in (("a", EXPERIMENT), ("b", blurred))
+        VideoDataset(made(name, 2, 2, text=text)[0])[1] for name, text in (("a", EXPERIMENT), ("b", blurred))
     )
     loaded = load_file(tmp_path / "chain.toml", changes={"seed": 7 + 1})
     scene = build_scene(loaded)
@@ -82,7 +81,7 @@ def test_a_camera_that_exposes_for_a_while_records_the_same_in_a_dataset(made, t
 
 
 def test_sample_k_depends_on_nothing_but_k(made):
-    first, second = scale.VideoDataset(made("a", 4)[0]), scale.VideoDataset(made("b", 3, count=5)[0])
+    first, second = VideoDataset(made("a", 4)[0]), VideoDataset(made("b", 3, count=5)[0])
     for k in range(5):
         assert torch.equal(first[k]["video"], second[k]["video"])
     assert made("c")[1]["shards"] == made("a")[1]["shards"], "the same bytes"
@@ -107,16 +106,16 @@ def test_shards_are_what_the_field_reads(made):
         told = json.loads(tar.extractfile("00000001.json").read())
     assert names == [f"{k:08d}.{kind}" for k in range(4) for kind in ("json", "mp4")]
     assert told["seed"] == 8 and set(told["values"]) == {"stiffness", "velocity"}
-    item = scale.VideoDataset(folder)[1]
+    item = VideoDataset(folder)[1]
     assert item["video"].shape == (len(told["times"]), 15, 20, 3)
-    exact = scale.VideoDataset(made("exact")[0])[1]["video"]
+    exact = VideoDataset(made("exact")[0])[1]["video"]
     assert float((item["video"].float() - exact.float()).abs().mean()) < 6.0, "compressed, but the same video"
 
 
 def test_the_datasheet_tells_the_draws(made):
     folder, _, _ = made("set")
     page = (folder / "datasheet.md").read_text()
-    numbers = [float(scale.VideoDataset(folder)[k]["values"]["stiffness"]) for k in range(10)]
+    numbers = [float(VideoDataset(folder)[k]["values"]["stiffness"]) for k in range(10)]
     (row,) = [line for line in page.splitlines() if line.startswith("| stiffness")]
     assert '{"log_uniform": [50.0, 200.0]}' in row and "N/m" in row
     assert f"{np.mean(numbers):.4g}" in row and f"{np.max(numbers):.4g}" in row
@@ -128,7 +127,7 @@ def test_wrong_recipes_are_told(tmp_path):
     with pytest.raises(InputError, match="expected one of mp4, npz"):
         Recipe("x.toml", 1, format="avi")
     with pytest.raises(InputError, match="no dataset is there"):
-        scale.VideoDataset(tmp_path)
+        VideoDataset(tmp_path)
 
 
 def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
@@ -154,4 +153,4 @@ def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
     assert "MiB in 2 shards" in first.output
     assert "3 of 3 videos are there already" in again.output
     assert "made" not in again.output
-    assert len(scale.VideoDataset(tmp_path / "set")) == 3
+    assert len(VideoDataset(tmp_path / "set")) == 3

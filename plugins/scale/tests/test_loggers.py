@@ -10,7 +10,7 @@ from chain_file import CHAIN
 from click.testing import CliRunner
 
 from diffloom_fitting.history import read_history
-from diffloom_scale import get_logger, loggers
+from diffloom_scale import LOGGERS, get_logger
 from diffloom_scale.loggers.logger import figures
 
 EXPERIMENT = (
@@ -90,5 +90,5 @@ def test_mlflow_reads_what_was_written(run, monkeypatch):
 
 
 def test_loggers_are_registered():
-    assert {"csv", "tensorboard", "mlflow"} <= set(loggers())
+    assert {"csv", "tensorboard", "mlflow"} <= set(LOGGERS.names())
     assert get_logger("csv").__name__ == "CsvTable"

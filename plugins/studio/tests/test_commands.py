@@ -161,7 +161,7 @@ def test_a_sweep_compares_with_baselines(toy):
 
 
 def test_every_command_is_registered_where_it_is(toy_registry):
-    from diffloom.plugins.kinds import COMMANDS
+    from diffloom.plugins import COMMANDS
 
     for name in offers.COMMANDS:
         assert toy_registry.get(COMMANDS, name).name == name

@@ -10,13 +10,12 @@ import trimesh
 from click.testing import CliRunner
 from test_files import TOY
 
-import diffloom_fitting as fitting
-import diffloom_video as video
 from diffloom.interfaces import InputError
 from diffloom_studio.commands.export import export as command
 from diffloom_studio.commands.run import run
 from diffloom_studio.exports import export
 from diffloom_studio.playback import load_playback, scale_colours, strain
+from diffloom_video import read_video
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_usd_has_a_sample_for_each_time(playback, tmp_path, kind):
 
 @pytest.mark.parametrize("ending", ["mp4", "gif"])
 def test_a_video_of_a_view(playback, tmp_path, ending):
-    video = video.read_video(export(playback, tmp_path / f"fit.{ending}", frames=5))
+    video = read_video(export(playback, tmp_path / f"fit.{ending}", frames=5))
     assert len(video) == 5
     assert video.size[0] >= 240
     assert float(video.frames.max()) > 0.3

@@ -6,10 +6,10 @@ import pytest
 import torch
 from PIL import Image
 
-import diffloom_experiments as experiments
 import diffloom_fitting as fitting
 from diffloom import interfaces
 from diffloom.interfaces import InputError
+from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.build_target import choose_frames
 from diffloom_experiments.values import FramesTable
 from diffloom_fitting.losses.silhouette import SilhouetteError
@@ -284,7 +284,7 @@ def test_a_new_clip_is_looked_at_and_its_file_can_be_built(tmp_path, monkeypatch
     assert done.exit_code == 0, done.output
     assert "a pendulum" in done.output
     assert (tmp_path / "clip-contact-sheet.png").exists()
-    experiment = experiments.build_experiment(experiments.load_file("clip.toml"))
+    experiment = build_experiment(load_file("clip.toml"))
     start = {slot.name: float(slot.start) for slot in experiment.layout.slots}
     assert start["length"] == pytest.approx(9.81 / 6.1**2, rel=0.03)
     assert "already" in CliRunner().invoke(new, ["clip.mp4"]).output

@@ -1,15 +1,13 @@
-"""The whole system in four interfaces and the nouns they exchange.
+"""The whole system in three interfaces and the nouns they exchange.
 
 A `Model` says what its parameters are (`ParamSpec`, `Params`), how it starts (`State`), what drives it (`Dynamics`,
 `Control`) and how it looks (`Surface`). An `Integrator` advances the dynamics and returns a `Trajectory`,
-differentiable in the way a `Gradient` policy says. A `ForceTerm` adds a force, with parameters of its own, to any model
-that it fits. A `Renderer` draws a surface as a `Camera` sees it under `Light`s into an `Image`.
+differentiable in the way a `Gradient` policy says. A `Renderer` draws a surface as a `Camera` sees it under `Light`s into an `Image`.
 """
 
 from diffloom.interfaces.camera import Camera
 from diffloom.interfaces.errors import BatchError, InputError, SimulationError
 from diffloom.interfaces.example import ExampleSettings, ImpactSettings
-from diffloom.interfaces.force_term import ForceTerm, TermContext
 from diffloom.interfaces.image import Image
 from diffloom.interfaces.integrator import (
     Checkpointed,
@@ -41,7 +39,6 @@ __all__ = [
     "Dynamics",
     "ExampleSettings",
     "FaceMaterials",
-    "ForceTerm",
     "Gradient",
     "HarmonicLight",
     "Image",
@@ -61,7 +58,6 @@ __all__ = [
     "StoreAll",
     "Stress",
     "Surface",
-    "TermContext",
     "Texture",
     "Trajectory",
     "join",

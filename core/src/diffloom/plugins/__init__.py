@@ -9,12 +9,10 @@ from diffloom.plugins.current import (
     get_integrator,
     get_model,
     get_renderer,
-    get_term,
     installed_registry,
     integrators,
     models,
     renderers,
-    terms,
     use_registry,
 )
 from diffloom.plugins.entry import Entry, Origin, import_object
@@ -27,7 +25,7 @@ from diffloom.plugins.errors import (
     UnknownNameError,
 )
 from diffloom.plugins.hookspecs import PLUGIN_API, Availability, Factory, Register, hookimpl
-from diffloom.plugins.kinds import COMMANDS, DIAGNOSTICS, INTEGRATORS, MODELS, RENDERERS, TERMS, Kind
+from diffloom.plugins.kinds import COMMANDS, DIAGNOSTICS, INTEGRATORS, MODELS, RENDERERS, Kind
 from diffloom.plugins.loader import core_registry
 from diffloom.plugins.registry import Registry
 from diffloom.plugins.report import PluginReport, PluginState
@@ -40,7 +38,6 @@ __all__ = [
     "MODELS",
     "PLUGIN_API",
     "RENDERERS",
-    "TERMS",
     "Availability",
     "BrokenPluginsError",
     "Entry",
@@ -61,7 +58,6 @@ __all__ = [
     "get_integrator",
     "get_model",
     "get_renderer",
-    "get_term",
     "hookimpl",
     "import_object",
     "installed_registry",
@@ -69,6 +65,5 @@ __all__ = [
     "models",
     "normalized",
     "renderers",
-    "terms",
     "use_registry",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diffloom.plugins.loader import load_plugins
 from diffloom.plugins.registry import Registry
@@ -56,11 +56,6 @@ def renderers() -> tuple[str, ...]:
     return current_registry().renderers()
 
 
-def terms() -> tuple[str, ...]:
-    """Names of the installed force terms."""
-    return current_registry().terms()
-
-
 def get_model(name: str) -> "Callable[..., Model]":
     """The model class (or factory) of this name."""
     return current_registry().get_model(name)
@@ -74,11 +69,6 @@ def get_integrator(name: str) -> "Callable[..., Integrator]":
 def get_renderer(name: str) -> "Callable[..., Renderer]":
     """The renderer class (or factory) of this name."""
     return current_registry().get_renderer(name)
-
-
-def get_term(name: str) -> Any:
-    """The force term of this name."""
-    return current_registry().get_term(name)
 
 
 @cache

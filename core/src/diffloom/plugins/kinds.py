@@ -56,9 +56,6 @@ INTEGRATORS = Kind(
 RENDERERS = Kind(
     "renderers", "renderer", "diffloom.interfaces:Renderer", "Classes that implement ``diffloom.interfaces.Renderer``."
 )
-TERMS = Kind(
-    "terms", "term", "diffloom.interfaces:ForceTerm", "Force terms that act on the nodes of any model that they fit."
-)
 COMMANDS = Kind(
     "commands",
     "command",
@@ -70,5 +67,5 @@ DIAGNOSTICS = Kind(
     "diagnostics", "diagnostic", None, "Functions without arguments that return a ``diffloom.cli.doctor.Section``."
 )
 
-KINDS = (MODELS, INTEGRATORS, RENDERERS, TERMS, COMMANDS, DIAGNOSTICS)
+KINDS = (MODELS, INTEGRATORS, RENDERERS, COMMANDS, DIAGNOSTICS)
 """The kinds of the core. ``Registry.kinds`` has those of the installed plugins too."""

@@ -6,10 +6,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 
-from diffloom.plugins import PluginError, RegistrationError, UnavailableError, core_plugin
+from diffloom.plugins import core_plugin
 from diffloom.plugins.collect import Collected, collect, collect_kinds
 from diffloom.plugins.discovery import Candidate, core_version, discover
 from diffloom.plugins.entry import Origin
+from diffloom.plugins.errors import PluginError, RegistrationError, UnavailableError
 from diffloom.plugins.registry import Registry
 from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import Selection, normalized

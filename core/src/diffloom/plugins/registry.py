@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from diffloom.plugins.collect import collect, collect_kinds
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import BrokenPluginsError, RegistrationError, UnknownNameError
-from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, KINDS, MODELS, RENDERERS, TERMS, Kind
+from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, KINDS, MODELS, RENDERERS, Kind
 from diffloom.plugins.missing import explain_missing
 from diffloom.plugins.report import PluginReport, PluginState
 
@@ -109,10 +109,6 @@ class Registry:
         """Names of the installed renderers."""
         return self.names(RENDERERS)
 
-    def terms(self) -> tuple[str, ...]:
-        """Names of the installed force terms."""
-        return self.names(TERMS)
-
     def commands(self) -> tuple[str, ...]:
         """Names of the installed commands."""
         return self.names(COMMANDS)
@@ -128,7 +124,3 @@ class Registry:
     def get_renderer(self, name: str) -> Callable[..., Renderer]:
         """The renderer class (or factory) of this name."""
         return cast("Callable[..., Renderer]", self.get(RENDERERS, name))
-
-    def get_term(self, name: str) -> Any:
-        """The force term of this name."""
-        return self.get(TERMS, name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from diffloom.plugins import PluginError
+from diffloom.plugins.errors import PluginError
 
 ONLY = "DIFFLOOM_PLUGINS"
 EXCEPT = "DIFFLOOM_NO_PLUGINS"

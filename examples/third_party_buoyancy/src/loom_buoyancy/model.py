@@ -9,6 +9,7 @@ import numpy as np
 import torch
 import trimesh
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -20,7 +21,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, broadcast, particles, springs
+from diffloom_mechanics import Mechanics, particles, springs
 from loom_buoyancy.term import buoyancy, water_specs
 
 

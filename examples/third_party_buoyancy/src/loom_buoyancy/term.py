@@ -9,8 +9,9 @@ from typing import final
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
-from diffloom_mechanics import NodeSet, NodeTerm, broadcast
+from diffloom.broadcasting import broadcast
+from diffloom.interfaces import ParamSpec
+from diffloom_mechanics import ForceTerm, NodeSet, NodeTerm, TermContext
 
 _POSITIVE = (0.0, None)
 

@@ -9,8 +9,9 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
-from diffloom_mechanics import NodeSet, TorchTerm, broadcast
+from diffloom.broadcasting import broadcast
+from diffloom.interfaces import ParamSpec
+from diffloom_mechanics import ForceTerm, NodeSet, TermContext, TorchTerm
 
 #: mu_0 / (4 pi) [N/A^2].
 MAGNETIC = 1e-7

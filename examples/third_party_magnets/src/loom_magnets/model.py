@@ -9,6 +9,7 @@ import torch
 import trimesh
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -20,7 +21,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, TorchTerm, broadcast, particles
+from diffloom_mechanics import Mechanics, TorchTerm, particles
 from loom_magnets.dipoles import dipoles
 
 

@@ -8,6 +8,7 @@ from typing import final
 import torch
 import trimesh
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -19,7 +20,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, broadcast, per_step
+from diffloom_mechanics import Mechanics, per_step
 from loom_pendulum.system import pendulums, swing
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
-from diffloom_mechanics import NodeSet, NodeTerm
+from diffloom.interfaces import ParamSpec
+from diffloom_mechanics import ForceTerm, NodeSet, NodeTerm, TermContext
 from diffloom_mechanics.contact import Pose, Shape, obstacle, obstacle_specs, refuses_obstacles
 
 

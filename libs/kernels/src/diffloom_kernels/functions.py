@@ -13,8 +13,7 @@ import math
 import platform
 
 import numpy as np
-from llvmlite import binding as llvm
-from llvmlite import ir
+from llvmlite import binding as llvm, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 

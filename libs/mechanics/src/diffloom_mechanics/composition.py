@@ -8,22 +8,10 @@ from typing import final
 
 import torch
 
-from diffloom.interfaces import (
-    Control,
-    ForceTerm,
-    InputError,
-    Model,
-    Params,
-    ParamSpec,
-    State,
-    Stress,
-    Surface,
-    TermContext,
-    Trajectory,
-)
+from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Stress, Surface, Trajectory
 from diffloom.interfaces.params import check_names, make_params
 from diffloom.namespaces import below, check_name, spec_under
-from diffloom_mechanics import Mechanics, NodeSet
+from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext
 
 
 @final

@@ -8,6 +8,12 @@ CONTACT_LAWS = Kind(
     "diffloom_mechanics.contact:ContactLaw",
     "Contact laws: classes that implement ``diffloom_mechanics.contact.ContactLaw``.",
 )
+TERMS = Kind(
+    "terms",
+    "term",
+    "diffloom_mechanics.force_term:ForceTerm",
+    "Force terms that act on the nodes of any model that they fit.",
+)
 
 get_contact_law = CONTACT_LAWS.get
-contact_laws = CONTACT_LAWS.names
+get_term = TERMS.get

@@ -1,7 +1,7 @@
 """Registrations of diffloom-mechanics. Import paths only: nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Kind, Register, hookimpl
-from diffloom_mechanics.kinds import CONTACT_LAWS
+from diffloom_mechanics.kinds import CONTACT_LAWS, TERMS
 
 DIFFLOOM_PLUGIN_API = 3
 
@@ -9,7 +9,7 @@ DIFFLOOM_PLUGIN_API = 3
 @hookimpl
 def diffloom_define_kinds() -> list[Kind]:
     """Return the kinds that this plugin defines."""
-    return [CONTACT_LAWS]
+    return [CONTACT_LAWS, TERMS]
 
 
 @hookimpl

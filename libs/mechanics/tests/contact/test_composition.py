@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from diffloom import get_term, simulate
-from diffloom.interfaces import (
-    Control,
-    CustomStep,
+from diffloom import simulate
+from diffloom.interfaces import Control, CustomStep, InputError, Model, ParamSpec, State, Surface
+from diffloom_mechanics import (
     ForceTerm,
-    InputError,
-    Model,
-    ParamSpec,
-    State,
-    Surface,
+    Mechanics,
+    NodeSet,
     TermContext,
+    TorchTerm,
+    WithTerms,
+    get_term,
+    particles,
+    per_step,
 )
-from diffloom_mechanics import Mechanics, NodeSet, TorchTerm, WithTerms, particles, per_step
 from diffloom_mechanics.contact import contact_values
 from diffloom_testing.toy_model import ToyChain
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import InputError
-from diffloom_mechanics import contact_laws
+from diffloom_mechanics import CONTACT_LAWS
 from diffloom_mechanics.contact import (
     ContactLaw,
     Coulomb,
@@ -22,7 +22,7 @@ from diffloom_testing import check_gradient, compare_wide
 
 
 def test_laws_are_chosen_by_name_by_table_or_as_they_are():
-    assert {"hunt_crossley", "linear"} <= set(contact_laws())
+    assert {"hunt_crossley", "linear"} <= set(CONTACT_LAWS.names())
     assert contact_law("hunt_crossley") == HuntCrossley()
     assert contact_law("linear") == Linear()
     assert contact_law({"law": "hunt_crossley", "toe": 1e-3, "friction": "stribeck"}) == HuntCrossley(Stribeck(), 1e-3)
@@ -89,7 +89,7 @@ class Offering:
 
 def test_a_plugin_brings_a_law(hermetic_registry):
     hermetic_registry.install(Offering(), "offering")
-    assert contact_laws() == ("hunt_crossley", "hysteresis", "linear", "mine")
+    assert CONTACT_LAWS.names() == ("hunt_crossley", "hysteresis", "linear", "mine")
     assert contact_law("mine") == Mine()
 
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom_mechanics import Mechanics, Push, TorchTerm, applied, broadcast, particles, pushes, springs
+from diffloom.broadcasting import broadcast
+from diffloom_mechanics import Mechanics, Push, TorchTerm, applied, particles, pushes, springs
 from diffloom_mechanics.contact import ground
 
 COUNT, STEPS = 13, 40

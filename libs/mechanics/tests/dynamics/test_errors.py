@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import CustomStep, InputError, NoGradient, SimulationError, State, StoreAll
-from diffloom_mechanics import ElementTerm, Mechanics, Push, TorchTerm, broadcast, particles, pushes
+from diffloom_mechanics import ElementTerm, Mechanics, Push, TorchTerm, particles, pushes
 from diffloom_mechanics.integrators.backward_euler import BackwardEuler
 from diffloom_mechanics.integrators.custom_step import CustomStepping
 from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler

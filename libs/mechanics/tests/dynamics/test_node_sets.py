@@ -4,21 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom.broadcasting import broadcast, expanded
 from diffloom.interfaces import Checkpointed, InputError, State, StoreAll
 from diffloom.plugins import get_integrator
 from diffloom_kernels import device, ld3, mul3, neg3, sub3
-from diffloom_mechanics import (
-    ElementTerm,
-    Mechanics,
-    NodeSet,
-    NodeTerm,
-    TorchTerm,
-    applied,
-    broadcast,
-    expanded,
-    particles,
-    springs,
-)
+from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, TorchTerm, applied, particles, springs
 
 REAL = torch.float64
 SCHEMES = ["semi_implicit", "leapfrog", "rk4", "backward_euler", "implicit_midpoint"]

@@ -146,7 +146,7 @@ def check_term(
 ) -> Report:
     """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
 
-    term: a registered name, or a class that derives from ``diffloom.interfaces.ForceTerm`` and has
+    term: a registered name, or a class that derives from ``diffloom_mechanics.ForceTerm`` and has
 
     - example(context) -> ForceTerm, a class method: a term that acts on the nodes of the context where they start.
     - claims, optional: of "conservative" (at rest the force derives from an energy), "dissipative" (what velocities add

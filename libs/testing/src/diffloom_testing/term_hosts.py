@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Control, ExampleSettings, ForceTerm, Model, Params, ParamSpec, State, TermContext
+from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State
 from diffloom.interfaces.example import as_example_settings
-from diffloom.plugins import get_model, get_term, models
-from diffloom_mechanics import Mechanics, NodeSet
+from diffloom.plugins import get_model, models
+from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, get_term
 from diffloom_mechanics.composition import WithTerms
 from diffloom_testing.checks import Skip
 from diffloom_testing.toy_model import ToyChain
@@ -127,7 +127,7 @@ def term_subject(given: Any) -> TermSubject:
     title = str(name or getattr(found, "__name__", found))
     if not (isinstance(found, type) and issubclass(found, ForceTerm)):
         raise TypeError(
-            f"{title}: a term is checked as a class that derives from diffloom.interfaces.ForceTerm and has "
+            f"{title}: a term is checked as a class that derives from diffloom_mechanics.ForceTerm and has "
             "example(context) -> ForceTerm, a term that acts on the nodes where they start"
         )
     return TermSubject(title, found)

@@ -8,8 +8,9 @@ from typing import final
 import numpy as np
 import torch
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State, Surface, Trajectory
-from diffloom_mechanics import Mechanics, applied, broadcast, particles, per_step, springs
+from diffloom_mechanics import Mechanics, applied, particles, per_step, springs
 from diffloom_testing.scenes import octahedron_faces
 
 _PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffloom.interfaces import ForceTerm, InputError, Model
-from diffloom.plugins import get_term
+from diffloom.interfaces import InputError, Model
 from diffloom_experiments.draws import is_draw
 from diffloom_experiments.make import make, with_paths
 from diffloom_experiments.schema import TermTable
 from diffloom_experiments.worlds import part_names
+from diffloom_mechanics import ForceTerm, get_term
 
 #: Tables in which parameters are named, by the path to them.
 NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"), ("prior", "gaussian"))

@@ -29,8 +29,5 @@ TARGET_READERS = Kind(
 
 
 get_camera = CAMERAS.get
-cameras = CAMERAS.names
 get_loss = LOSSES.get
-losses = LOSSES.names
 get_optimiser = OPTIMISERS.get
-optimisers = OPTIMISERS.names

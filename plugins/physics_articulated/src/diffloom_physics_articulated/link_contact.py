@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.interfaces.errors import nearest
-from diffloom_mechanics import NodeTerm, broadcast
+from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import ContactLaw, Pose, Shape, contact_law, contact_rows, unit_normal
 from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION
 from diffloom_physics_articulated.layout import Layout

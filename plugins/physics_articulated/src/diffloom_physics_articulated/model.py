@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -21,7 +22,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, NodeSet, Term, broadcast, per_step
+from diffloom_mechanics import Mechanics, NodeSet, Term, per_step
 from diffloom_mechanics.carried_bodies import Carries
 from diffloom_mechanics.contact import contact_law
 from diffloom_mechanics.contact.touching import TouchingLinks
@@ -44,8 +45,7 @@ from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
 from diffloom_physics_articulated.rotations import unit_quaternions
 from diffloom_physics_articulated.self_contact import Pairs, link_contacts, touching_links
 from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
-from diffloom_physics_articulated.tree_set import joint_forces
-from diffloom_physics_articulated.tree_set import trees as tree_nodes
+from diffloom_physics_articulated.tree_set import joint_forces, trees as tree_nodes
 from diffloom_physics_articulated.tree_tables import read_tree
 
 PADDING = (0.0, 0.0, 0.0, 0.0, 1.0, -1e3, 1e3, 0.0, 0.0, 0.0, 0.0)

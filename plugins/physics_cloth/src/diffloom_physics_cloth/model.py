@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast, expanded
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -25,7 +26,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry.incidence import Indices, take
-from diffloom_mechanics import Mechanics, Term, broadcast, expanded, frozen, particles, springs
+from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
 from diffloom_mechanics.contact import contact_law, ground
 from diffloom_mechanics.contact.touching import TouchingSkin
 from diffloom_physics_cloth import specs

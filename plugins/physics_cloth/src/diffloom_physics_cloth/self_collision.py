@@ -9,9 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces.errors import InputError
 from diffloom_geometry.incidence import Indices
-from diffloom_mechanics import NodeTerm, Stage, broadcast
+from diffloom_mechanics import NodeTerm, Stage
 from diffloom_mechanics.contact import ContactLaw
 from diffloom_mechanics.contact.corner_rows import corner_slots, power_of_two
 

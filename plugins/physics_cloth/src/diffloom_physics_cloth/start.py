@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry.incidence import assemble
-from diffloom_mechanics import broadcast
 
 
 def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:

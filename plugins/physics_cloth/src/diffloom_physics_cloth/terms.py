@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import expanded
 from diffloom.transforms import concrete, needs_gradient
-from diffloom_mechanics import ElementTerm, expanded
+from diffloom_mechanics import ElementTerm
 
 Elements = NDArray[np.integer[Any]]
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast, expanded
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -27,9 +28,8 @@ from diffloom.interfaces import (
 from diffloom_geometry.incidence import assemble
 from diffloom_geometry.tet_surface import extract_surface
 from diffloom_geometry.tetmesh import TetMesh
-from diffloom_mechanics import Mechanics, broadcast, expanded, frozen, particles
-from diffloom_mechanics.contact import contact_law, unit_normal
-from diffloom_mechanics.contact import ground as ground_contact
+from diffloom_mechanics import Mechanics, frozen, particles
+from diffloom_mechanics.contact import contact_law, ground as ground_contact, unit_normal
 from diffloom_mechanics.contact.touching import TouchingSkin
 from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
 from diffloom_physics_fem.materials import neo_hookean_moduli

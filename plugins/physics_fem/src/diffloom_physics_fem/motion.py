@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry.incidence import assemble
-from diffloom_mechanics import broadcast
 
 #: The quaternion that turns nothing.
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import expanded
 from diffloom.transforms import mapped, needs_gradient
-from diffloom_mechanics import ElementTerm, expanded
+from diffloom_mechanics import ElementTerm
 from diffloom_physics_fem.rest_shape import RestShape
 
 

@@ -9,10 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_real
 from diffloom.transforms import concrete
-from diffloom_mechanics import Motion, NodeSet, broadcast
+from diffloom_mechanics import Motion, NodeSet
 from diffloom_mechanics.contact import ContactPoints
 
 ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.transforms import concrete
-from diffloom_mechanics import NodeTerm, broadcast
+from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import ContactLaw, contact_rows, unit_normal
 from diffloom_mechanics.contact.point_clusters import ContactPoints
 

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -26,12 +27,11 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.transforms import concrete
-from diffloom_mechanics import Mechanics, NodeTerm, Term, broadcast
+from diffloom_mechanics import Mechanics, NodeTerm, Term
 from diffloom_mechanics.contact import contact_law, contact_points
 from diffloom_mechanics.contact.touching import BodyShapes, TouchingBodies
 from diffloom_physics_rigid.body_files import read_body
-from diffloom_physics_rigid.body_set import bodies as bodies_law
-from diffloom_physics_rigid.body_set import six, symmetric
+from diffloom_physics_rigid.body_set import bodies as bodies_law, six, symmetric
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
 from diffloom_physics_rigid.ground import body_ground
 from diffloom_physics_rigid.pairs import body_pairs, collision_reach, point_share, shapes_of

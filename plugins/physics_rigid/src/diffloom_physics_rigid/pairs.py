@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_mechanics import NodeTerm, Stage, broadcast
+from diffloom.broadcasting import broadcast
+from diffloom_mechanics import NodeTerm, Stage
 from diffloom_mechanics.contact import ContactLaw, contact_rows
 from diffloom_mechanics.contact.body_shapes import Solid, body_shapes
 from diffloom_mechanics.contact.point_clusters import ContactPoints

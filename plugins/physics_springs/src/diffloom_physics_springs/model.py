@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -19,7 +20,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, Term, applied, broadcast, frozen, particles, per_step, springs
+from diffloom_mechanics import Mechanics, Term, applied, frozen, particles, per_step, springs
 from diffloom_mechanics.contact import contact_law, contact_specs, ground
 from diffloom_physics_springs.balls import balls
 

@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.broadcasting import broadcast
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.namespaces import check_name
-from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, broadcast, per_step
+from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, per_step
 from diffloom_mechanics.carried_bodies import Carries
 from diffloom_mechanics.carried_elements import carried_elements
 from diffloom_physics_world.bodies import Body

@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, Params, ParamSpec, TermContext
+from diffloom.broadcasting import broadcast
+from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.namespaces import check_name
 from diffloom.transforms import concrete
 from diffloom_geometry.incidence import assemble
-from diffloom_mechanics import NodeSet, broadcast
+from diffloom_mechanics import NodeSet, TermContext
 from diffloom_mechanics.contact import ContactLaw, contact_law, contact_values
 from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.bodies import Body

@@ -10,4 +10,3 @@ LOGGERS = Kind(
 )
 
 get_logger = LOGGERS.get
-loggers = LOGGERS.names

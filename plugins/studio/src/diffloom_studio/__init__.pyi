@@ -1,6 +1,4 @@
 from diffloom_studio.report import (
     write_frames as write_frames,
-)
-from diffloom_studio.report import (
     write_report as write_report,
 )

@@ -16,6 +16,4 @@ VIDEO_READERS = Kind(
 )
 
 get_segmenter = SEGMENTERS.get
-segmenters = SEGMENTERS.names
 get_video_reader = VIDEO_READERS.get
-video_readers = VIDEO_READERS.names

@@ -19,8 +19,7 @@ from . import mlir_patches
 from .whole_program import DeviceFunction
 
 try:
-    from numba_cuda_mlir import cuda, extending
-    from numba_cuda_mlir import types as mlir_types
+    from numba_cuda_mlir import cuda, extending, types as mlir_types
     from numba_cuda_mlir.numba_cuda import types as every
 except ImportError as error:
     raise ImportError(f"this needs numba-cuda-mlir: pip install 'diffloom-core[cuda-mlir]' ({error})") from error

@@ -11,8 +11,7 @@ import operator
 from typing import Any
 
 try:
-    from numba_cuda_mlir import descriptor, mlir_lowering, mlir_optimization, models
-    from numba_cuda_mlir import types as mlir_types
+    from numba_cuda_mlir import descriptor, mlir_lowering, mlir_optimization, models, types as mlir_types
     from numba_cuda_mlir.numba_cuda.core import ir
     from numba_cuda_mlir.numbair_transforms import NumbaCudaMlirInlineInlinables as Inlining
 except ImportError as error:

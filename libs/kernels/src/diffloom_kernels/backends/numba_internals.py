@@ -33,8 +33,7 @@ try:
     from numba.core.callconv import CPUCallConv
     from numba.core.callwrapper import PyCallWrapper
     from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
-    from numba.core.compiler import Compiler, CompileResult
-    from numba.core.compiler import _LowerResult as LowerResult
+    from numba.core.compiler import Compiler, CompileResult, _LowerResult as LowerResult
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
     from numba.core.cpu import CPUContext
@@ -50,8 +49,7 @@ try:
     from numba.core.typeinfer import TypeInferer
     from numba.core.types.functions import BaseFunction, Dispatcher, Function
     from numba.core.types.misc import unliteral
-    from numba.core.typing.context import BaseContext as TypingContext
-    from numba.core.typing.context import Context
+    from numba.core.typing.context import BaseContext as TypingContext, Context
 except ImportError as error:
     raise ImportError(
         f"numba {numba.__version__} lacks what kernels are compiled with ({error}); they were tried with "

@@ -26,9 +26,11 @@ from .numba_internals import (
     CPUContext,
     Dispatcher,
     Function,
+    LoweringContext as Lowering,
     PostProcessor,
     TargetConfig,
     TypeInferer,
+    TypingContext as Typing,
     VariableLifetime,
     base,
     event,
@@ -36,8 +38,6 @@ from .numba_internals import (
     transforms,
     unliteral,
 )
-from .numba_internals import LoweringContext as Lowering
-from .numba_internals import TypingContext as Typing
 
 #: What no variable hides in.
 _LEAVES = frozenset({ir.Loc, str, int, float, bool, complex, type(None)})

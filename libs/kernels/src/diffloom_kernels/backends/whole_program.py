@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
-from llvmlite import binding as llvm
-from llvmlite import ir
+from llvmlite import binding as llvm, ir
 from numba import njit
 
 from .device_lowering import DeviceLowering

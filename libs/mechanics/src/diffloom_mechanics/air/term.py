@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 from torch import Tensor
 
 from diffloom.broadcasting import broadcast
-from diffloom.interfaces import ForceTerm, ParamSpec, TermContext
+from diffloom.interfaces import ParamSpec
+from diffloom_mechanics import ForceTerm, TermContext
 from diffloom_mechanics.terms import NodeTerm
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, ParamSpec, TermContext
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.obstacle_contact import Shape
 from diffloom_mechanics.contact.obstacle_term import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching
 

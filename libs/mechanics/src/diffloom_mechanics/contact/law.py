@@ -127,10 +127,9 @@ def contact_law(given: object) -> ContactLaw:
     if isinstance(given, Mapping):
         options = dict(given)
         given = options.pop("law", DEFAULT_LAW)
-    from diffloom.plugins import current_registry
-    from diffloom_mechanics import get_contact_law
+    from diffloom_mechanics.kinds import CONTACT_LAWS, get_contact_law
 
-    known = current_registry().contact_laws()
+    known = CONTACT_LAWS.names()
     if not isinstance(given, str):
         raise InputError(f"contact: got {given!r}; expected the name of a contact law: {', '.join(known)}")
     if given not in known:

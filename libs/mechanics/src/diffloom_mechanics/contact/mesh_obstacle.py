@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, ParamSpec, TermContext
+from diffloom.interfaces import InputError, ParamSpec
 from diffloom_geometry.closed_mesh import check_closed, read_closed_mesh
 from diffloom_geometry.triangle_checks import Faces, Points
+from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.distance_grid import distance_grid
 from diffloom_mechanics.contact.obstacle_contact import Shape
 from diffloom_mechanics.contact.obstacle_term import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching

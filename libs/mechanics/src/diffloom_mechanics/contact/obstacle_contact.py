@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.broadcasting import broadcast
-from diffloom.interfaces import InputError, ParamSpec, TermContext
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.ground_plane import contact_rows
 from diffloom_mechanics.contact.law import DEFAULT_LAW, contact_law
 from diffloom_mechanics.contact.touching import TouchingLinks

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import ForceTerm, InputError, ParamSpec, TermContext
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_mechanics import ForceTerm, TermContext
 from diffloom_mechanics.contact.law import DEFAULT_LAW
 from diffloom_mechanics.contact.obstacle_contact import (
     Pose,

@@ -9,7 +9,8 @@ from typing import final
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import ParamSpec, TermContext
+from diffloom.interfaces import ParamSpec
+from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.ground_plane import unit_normal
 from diffloom_mechanics.contact.obstacle_contact import Shape
 from diffloom_mechanics.contact.obstacle_term import (

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets.target import Target
-from diffloom_video.segmentation.segmenter import Video
+
+Video = NDArray[np.float32]
+"""(frames, height, width, 3) in 0..1; mattes have no channels."""
 
 #: Frames on either side with which a mask's area is compared, and the logarithm of the area that halves belief.
 WINDOW, JUMP = 7, 0.35

@@ -19,8 +19,7 @@ def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -
     such a folder.
     """
     import time
-    from importlib.resources import as_file
-    from importlib.resources import files as package_files
+    from importlib.resources import as_file, files as package_files
 
     from diffloom_experiments import load_file
     from diffloom_kernels.compile.cache import cache_folder

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.file_writing import write_text
 from diffloom_studio.report.line_chart import BLUE, ORANGE
 
 if TYPE_CHECKING:

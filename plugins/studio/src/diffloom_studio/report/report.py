@@ -19,8 +19,7 @@ from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.numbers import number
 from diffloom_fitting.result import Result
 from diffloom_fitting.result_tables import result_lines
-from diffloom_fitting.validation import instance
-from diffloom_fitting.validation import shown as told
+from diffloom_fitting.validation import instance, shown as told
 from diffloom_studio.report.advice import advice
 from diffloom_studio.report.citation import cite
 from diffloom_studio.report.control_page import control_page
