@@ -3,12 +3,15 @@
 import contextlib
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# Known to pytest by itself where diffloom-core is installed; named here for environments that are older than it.
-pytest_plugins = ["diffloom_testing.pytest_plugin"]
+sys.path[:0] = [str(Path(__file__).parent / "tests" / "support"), str(Path(__file__).parent / "tools")]
+
+# Known to pytest by itself where diffloom-testing is installed; named here for environments that are older than it.
+pytest_plugins = ["diffloom_testing.pytest_plugin", "application_fixtures"]
 
 # Threads only where a test asks for them: two tests run at once, and code compiled for one target serves them all.
 os.environ.setdefault("DIFFLOOM_PARALLEL_FROM", "1e9")

@@ -11,7 +11,8 @@ from diffloom.plugins import MODELS, first_party, get_model
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [
-    "diffloom", "diffloom_mechanics.contact", "diffloom_mechanics", "diffloom.interfaces", "diffloom_kernels", "diffloom.plugins",
+    "diffloom", "diffloom_mechanics.contact", "diffloom_mechanics", "diffloom.interfaces", "diffloom_kernels",
+    "diffloom.plugins",
     "diffloom_raster", "diffloom_testing", "diffloom_fitting", "diffloom_studio.exports", "diffloom_studio.playback",
     "diffloom_fitting.testing", "diffloom_viewer", *(["diffloom_control.gym"] if find_spec("gymnasium") else []),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 import torch
 from fitting_toys import ToySteps
 from PIL import Image
-from test_fit import toy_scene
+from toy_scenes import toy_scene
 
 from diffloom.interfaces import Checkpointed, Control, InputError, NoGradient, StoreAll
 from diffloom.plugins import get_model

@@ -11,7 +11,7 @@ import pytest
 import torch
 from fitting_toys import ToySteps
 from test_control import STATE, aim, policy_scene
-from test_fit import toy_scene
+from toy_scenes import toy_scene
 
 from diffloom.interfaces import Control, InputError, SimulationError
 from diffloom_control.goals import goal_target, pose_goal

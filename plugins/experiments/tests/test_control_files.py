@@ -9,7 +9,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from PIL import Image
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import Checkpointed, InputError

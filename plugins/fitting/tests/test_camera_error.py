@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_fit import toy_scene
 from test_verdict import START, TRUTH, noisy
+from toy_scenes import toy_scene
 
 from diffloom.interfaces import Image
 from diffloom_fitting.experiment import Experiment

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import fitting_toys as toys
 import pytest
 import torch
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.interfaces import Control, Image, InputError, Surface, Trajectory
 from diffloom_experiments import build_scene, load_file

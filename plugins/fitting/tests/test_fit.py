@@ -3,6 +3,7 @@ from dataclasses import dataclass, replace
 import fitting_toys as toys
 import pytest
 import torch
+from toy_scenes import TRUTH, toy_scene
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
@@ -10,22 +11,11 @@ from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import IoU, MultiScale, PixelError, SilhouetteError, StateError
 from diffloom_fitting.objective import Evaluation, Objective, Trial
 from diffloom_fitting.optimisers import Adam, BasinHopping, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
-from diffloom_fitting.scene import Appearance, Orbit, Policy, Scene, Sinusoids
+from diffloom_fitting.scene import Orbit, Policy, Scene, Sinusoids
 from diffloom_fitting.schedules import Schedule
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import synthesise
 from diffloom_fitting.unknowns import Unknown
-
-
-def toy_scene(dtype=torch.float64, count=1, steps=10, **values):
-    model = toys.ToyModel(count)
-    return Scene(
-        model, toys.ToyRenderer(sigma=2.0), Orbit(5.0, 10.0, size=(16, 16)), model.params(dtype, **values), 0.04,
-        steps, toys.ToySteps(), appearance=Appearance((0.9, 0.6, 0.3)),
-    )  # fmt: skip
-
-
-TRUTH = {"gravity": 6.0, "drag": 0.8}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 import torch
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.interfaces import Camera, InputError, ParamSpec
 from diffloom.plugins import hookimpl

@@ -4,7 +4,7 @@ import warnings
 
 import fitting_toys as toys
 import pytest
-from test_fit import toy_scene
+from toy_scenes import toy_scene
 
 from diffloom_fitting.trust.step_growth import growth_of_changes
 from diffloom_fitting.trust.time_step import refuse_long_steps

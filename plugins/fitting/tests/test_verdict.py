@@ -8,7 +8,7 @@ from dataclasses import replace
 import fitting_toys as toys
 import pytest
 import torch
-from test_fit import toy_scene
+from toy_scenes import toy_scene
 
 from diffloom.interfaces import ParamSpec, SimulationError
 from diffloom_fitting.experiment import Experiment

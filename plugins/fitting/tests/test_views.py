@@ -8,7 +8,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from fitting_toys import ToyModel, ToyRenderer, ToySteps
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.interfaces import Camera, InputError
 from diffloom_experiments import build_experiment, load_file

@@ -4,7 +4,7 @@ import sys
 import types
 
 import pytest
-from test_advice import result
+from toy_results import result
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.loop import Record

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.interfaces import InputError
 from diffloom_fitting import offers

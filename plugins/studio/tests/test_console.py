@@ -4,7 +4,7 @@ import io
 
 import pytest
 from rich.console import Console
-from test_fit import TRUTH, toy_scene
+from toy_scenes import TRUTH, toy_scene
 
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import run_fit

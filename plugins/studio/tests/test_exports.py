@@ -8,7 +8,7 @@ import pytest
 import torch
 import trimesh
 from click.testing import CliRunner
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.interfaces import InputError
 from diffloom_studio.commands.export import export as command

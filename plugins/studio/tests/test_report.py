@@ -12,7 +12,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from click.testing import CliRunner
 from PIL import Image
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom_studio.commands.run import run
 from diffloom_studio.report.strips import HEAD

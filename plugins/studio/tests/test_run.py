@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_files import TOY
+from toy_file import TOY
 
 from diffloom.interfaces import InputError
 from diffloom_experiments.run_folder import RunFolder, read_history
@@ -107,9 +107,9 @@ def bits(folder: Path) -> list[tuple[object, ...]]:
 SLOW = """
 import sys, time
 sys.path.insert(0, {tests!r})
-import fitting_toys, torch
-from diffloom.plugins import Registry, core_plugin, use_registry
-from diffloom_fitting import plugin
+import torch
+from application_fixtures import application_registry
+from diffloom.plugins import use_registry
 from diffloom_studio.commands.run import run
 from diffloom_fitting import loop
 torch.set_num_threads(1)
@@ -119,17 +119,14 @@ def slow(*a):
     time.sleep(0.15)
     return real(*a)
 fits.advance = slow
-registry = Registry()
-for thing, name in ((core_plugin, "core"), (plugin, "fitting"), (fitting_toys.ToyPlugin(), "toys")):
-    registry.install(thing, name)
-with use_registry(registry):
+with use_registry(application_registry()):
     run.main(sys.argv[1:], standalone_mode=False)
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_run_loses_at_most_one_iteration(toy, how):
-    script = SLOW.format(tests=str(Path(__file__).parent))
+    script = SLOW.format(tests=str(Path(__file__).parents[3] / "tests" / "support"))
     command = [sys.executable, "-c", script]
     options = [
         "toy.toml",

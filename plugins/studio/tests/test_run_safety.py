@@ -12,8 +12,8 @@ import sys
 
 import pytest
 import torch
-from test_files import TOY
 from test_run import bits, invoke
+from toy_file import TOY
 
 from diffloom_experiments.run_folder import FolderError, RunFolder, read_checkpoint, read_history, write_checkpoint
 from diffloom_experiments.run_folder.checkpoint import previous

@@ -2,7 +2,8 @@
 
 A `Model` says what its parameters are (`ParamSpec`, `Params`), how it starts (`State`), what drives it (`Dynamics`,
 `Control`) and how it looks (`Surface`). An `Integrator` advances the dynamics and returns a `Trajectory`,
-differentiable in the way a `Gradient` policy says. A `Renderer` draws a surface as a `Camera` sees it under `Light`s into an `Image`.
+differentiable in the way a `Gradient` policy says. A `Renderer` draws a surface as a `Camera` sees it under `Light`s
+into an `Image`.
 """
 
 from diffloom.interfaces.camera import Camera

@@ -15,6 +15,7 @@ functions under the decorator ``hookimpl``:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import pluggy
@@ -72,9 +73,9 @@ def hook_manager(kinds: Iterable[Kind]) -> pluggy.PluginManager:
 
 
 def _specification(kind: Kind) -> object:
-    def specify(self: object, register: Register) -> None:
+    def specify(register: Register) -> None:
         pass
 
     specify.__name__ = kind.hook
     specify.__doc__ = f"Register {kind.plural.replace('_', ' ')}. {kind.doc}".strip()
-    return type(f"{kind.plural.title().replace('_', '')}Hook", (), {kind.hook: hookspec(specify)})
+    return SimpleNamespace(**{kind.hook: hookspec(specify)})

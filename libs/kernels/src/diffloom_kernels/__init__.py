@@ -79,6 +79,7 @@ from .algebra.quaternions import (
     quat_vec3,
 )
 from .algebra.vec3 import add3, cross3, dot3, fma3, had3, length3, mul3, neg3, outer3, sub3, where3
+from .arena import Arena, array_of, kept_numbers
 from .backends.threads import Threads, num_threads, set_num_threads, threads
 from .compile.arguments import Bound
 from .compile.program import REGISTERED, Program
@@ -101,6 +102,8 @@ from .memory import (
     store_corners,
     strow3,
 )
+from .memory_pool import pool
+from .recording import Noted, recording
 from .rows import (
     row_add,
     row_at,
@@ -119,8 +122,10 @@ from .sines import cos, sin
 
 __all__ = [
     "REGISTERED",
+    "Arena",
     "Bound",
     "Const",
+    "Noted",
     "Program",
     "Threads",
     "Tmatmul32",
@@ -133,6 +138,7 @@ __all__ = [
     "add33",
     "add_to3",
     "anyl",
+    "array_of",
     "atan2",
     "beside",
     "clamp",
@@ -161,6 +167,7 @@ __all__ = [
     "had3",
     "inverse22",
     "inverse33",
+    "kept_numbers",
     "launch",
     "launch_lanes",
     "launch_runs",
@@ -195,6 +202,7 @@ __all__ = [
     "num_threads",
     "outer3",
     "place",
+    "pool",
     "quat_add",
     "quat_conj",
     "quat_dot",
@@ -211,6 +219,7 @@ __all__ = [
     "quat_scale",
     "quat_vec3",
     "reciprocal",
+    "recording",
     "row33",
     "row_add",
     "row_at",

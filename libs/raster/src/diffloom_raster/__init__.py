@@ -1,7 +1,6 @@
 """The raster layer: what a renderer stands on. See README.md next to this file."""
 
 from diffloom_raster.appearance import Appearance, appearance
-from diffloom_raster.arena import Arena, array_of
 from diffloom_raster.cut import Split, clip_near
 from diffloom_raster.interpolate import interpolate
 from diffloom_raster.layout import BehindNearError, Layout, cut_layout, whole_layout
@@ -17,14 +16,12 @@ from diffloom_raster.topology import Topology, topology_of
 __all__ = [
     "DEFAULT_LIGHTS",
     "Appearance",
-    "Arena",
     "BehindNearError",
     "Layout",
     "Raster",
     "Split",
     "Topology",
     "appearance",
-    "array_of",
     "camera_points",
     "camera_tensors",
     "check_scene",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hermetic_registry() -> Iterator[Registry]:
-    """A registry with what the core and diffloom-mechanics offer and nothing else that happens to be installed, in force for one test.
+    """A registry with what the core and diffloom-mechanics register and nothing else, in force for one test.
 
     ``hermetic_registry.install(plugin_module, "name")`` adds a plugin to it.
     """

@@ -35,7 +35,7 @@ from diffloom_mechanics.contact.turning_kernels import turning_friction
 
 @functools.cache
 def body_ground_contact(normal_law, friction_law):
-    """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law)."""
+    """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
     where_normal, where_friction = WHERE[normal_law.width], WHERE[friction_law.width]

@@ -9,7 +9,7 @@ from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
 
 @functools.cache
 def pair_contact(normal_law, friction_law):
-    """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law)."""
+    """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
     points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
 
     @device

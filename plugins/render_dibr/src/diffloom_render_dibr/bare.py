@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom_raster import Arena, array_of
+from diffloom_kernels import Arena, array_of
 from diffloom_raster.records import Cameras, Corners, Lights, Texels
 
 from .adjoint import Extras, backward

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom_raster import Appearance, array_of
+from diffloom_kernels import array_of
+from diffloom_raster import Appearance
 from diffloom_raster.light import table_cotangents
 from diffloom_raster.project import camera_cotangents
 from diffloom_raster.records import Cameras, Lights, Texels

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, Light, Surface
+from diffloom_kernels import array_of
 from diffloom_raster import (
     BehindNearError,
     Split,
     appearance,
-    array_of,
     camera_points,
     camera_tensors,
     clip_near,

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.interfaces.errors import check_shape
-from diffloom_raster import Arena, Layout, array_of
+from diffloom_kernels import Arena, array_of
+from diffloom_raster import Layout
 
 from .bare import Rasterise, SoftMask, separate_corners
 from .plan import Plan, Settings, plan_of

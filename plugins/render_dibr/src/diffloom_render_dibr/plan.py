@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from diffloom_kernels import Bound
+from diffloom_kernels.arena import Arena
 from diffloom_raster import Layout
-from diffloom_raster.arena import Arena
 from diffloom_raster.records import Falloff
 
 from .programs import PROGRAMS

@@ -7,7 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from diffloom_raster import BehindNearError, array_of
+from diffloom_kernels import array_of
+from diffloom_raster import BehindNearError
 from diffloom_raster.bin_kernels import TILE
 from diffloom_raster.project import camera_cotangents
 from diffloom_raster.records import Bins, Cameras, Cells, TileLists

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from diffloom.interfaces import Camera, Image, Light, Surface
+from diffloom_kernels import array_of
 from diffloom_raster import (
     BehindNearError,
     Split,
     appearance,
-    array_of,
     camera_tensors,
     clip_near,
     cut_layout,

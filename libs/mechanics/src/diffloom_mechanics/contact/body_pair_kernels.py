@@ -64,7 +64,7 @@ def contact_at(a, b, side_a, side_b, p, n, rho):
 
 @functools.cache
 def pair_points(normal_law, friction_law):
-    """points_in_shape and its adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law)."""
+    """points_in_shape and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint

@@ -23,7 +23,7 @@ from diffloom_mechanics.contact.sliding_kernels import meet, meet_adjoint, slidi
 
 @functools.cache
 def touch(normal_law, friction_law=None):
-    """force, adjoint and add under a NormalFunctions and a FrictionFunctions, if any (see diffloom_mechanics.contact.law)."""
+    """force, adjoint and add under a NormalFunctions and a FrictionFunctions, if any (see contact.law)."""
     return _pushing(normal_law) if friction_law is None else _sliding(normal_law, friction_law)
 
 

@@ -70,7 +70,7 @@ class TouchingBodies:
 class TouchingLinks:
     """Nodes that carry several bodies each, such as trees of links, and bring contact with a surface themselves.
 
-    term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (diffloom_mechanics.contact.obstacle), with
+    term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (`contact.obstacle`), with
     the contact parameters that are ``given``. roundest: the largest radius [m] of a ball around a touching point.
     bodies(): a node set that stands for what they carry, with TouchingBodies: terms between bodies are made for it, and
     carried_term puts them on the nodes themselves.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from diffloom_kernels import Program
+from diffloom_kernels.compile.program import Program
 
 Noted = dict[str, tuple[Any, ...]]
 

@@ -35,7 +35,7 @@ def array_of(tensor: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class Arena:
-    """Makes arrays on one device, floats in one precision; large ones reuse memory (``diffloom_kernels.memory_pool``)."""
+    """Makes arrays on one device, floats in one precision; large ones reuse memory (`memory_pool`)."""
 
     device: torch.device
     dtype: torch.dtype

@@ -1,0 +1,12 @@
+"""Registrations of diffloom-experiments. Import paths only: nothing heavy is imported before it is used."""
+
+from diffloom.plugins import Kind, hookimpl
+from diffloom_experiments.kinds import EXPERIMENT_KINDS
+
+DIFFLOOM_PLUGIN_API = 3
+
+
+@hookimpl
+def diffloom_define_kinds() -> list[Kind]:
+    """Return the kinds that this plugin defines."""
+    return [EXPERIMENT_KINDS]

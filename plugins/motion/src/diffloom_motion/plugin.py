@@ -1,0 +1,10 @@
+"""Registrations of diffloom-motion. Import paths only: nothing heavy is imported before it is used."""
+
+from diffloom.plugins import Register, hookimpl
+
+DIFFLOOM_PLUGIN_API = 3
+
+
+@hookimpl
+def diffloom_register_experiment_kinds(register: Register) -> None:
+    """Register experiment files about measured motion."""

@@ -1,0 +1,17 @@
+"""A scene of the toys, and the truth of its videos."""
+
+import fitting_toys as toys
+import torch
+
+from diffloom_fitting import Appearance, Orbit, Scene
+
+
+def toy_scene(dtype=torch.float64, count=1, steps=10, **values):
+    model = toys.ToyModel(count)
+    return Scene(
+        model, toys.ToyRenderer(sigma=2.0), Orbit(5.0, 10.0, size=(16, 16)), model.params(dtype, **values), 0.04,
+        steps, toys.ToySteps(), appearance=Appearance((0.9, 0.6, 0.3)),
+    )  # fmt: skip
+
+
+TRUTH = {"gravity": 6.0, "drag": 0.8}
