@@ -60,7 +60,7 @@ COMMANDS = Kind(
     "commands",
     "command",
     None,
-    "Commands of the command line: ``click`` commands or groups. ``plugins check`` is a command in the group ``plugins``.",
+    "Commands of the command line: ``click`` commands or groups; ``plugins check`` is in the group ``plugins``.",
     subcommands=True,
 )
 DIAGNOSTICS = Kind(

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera
-from diffloom_kernels import Bound, Program
+from diffloom_kernels import Arena, Bound, Program, array_of
 
-from .arena import Arena, array_of
 from .bin_kernels import TILE
 from .cut import Split
 from .records import Bins, Corners, Frames, Grid, Mesh, TileLists, Viewport

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .arena import Arena, array_of
+from diffloom_kernels import Arena, array_of
+
 from .programs import program
 from .records import Corners
 from .topology import topology_of

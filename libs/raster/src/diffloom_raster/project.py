@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, InputError
+from diffloom_kernels import Arena, array_of
 
-from .arena import Arena, array_of
 from .programs import program
 from .records import Cameras, Viewport
 

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces.errors import InputError, check_shape
+from diffloom_kernels import array_of
 
-from .arena import array_of
 from .bin_kernels import TILE
 from .layout import Layout
 from .programs import program

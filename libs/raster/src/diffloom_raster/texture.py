@@ -10,8 +10,8 @@ from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Texture
 from diffloom.interfaces.errors import InputError, check_shape
+from diffloom_kernels import Arena, array_of
 
-from .arena import Arena, array_of
 from .programs import program
 from .records import Texels
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_kernels import array_of
 
-from .arena import array_of
 from .records import Corners
 
 #: Topologies that are kept.
