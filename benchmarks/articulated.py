@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from diffloom.simulation import simulate
+from diffloom import simulate
 from diffloom_kernels import set_num_threads
 from diffloom_physics_articulated.link import Tree
 from diffloom_physics_articulated.model import ArticulatedModel

@@ -52,8 +52,8 @@ def ours(case: dict, repeats: int) -> dict[str, float]:
     """Rates and the lowest centre at the end, in this process."""
     import torch
 
+    from diffloom import simulate
     from diffloom.interfaces import NoGradient, StoreAll
-    from diffloom.simulation import simulate
     from diffloom_physics_rigid.model import RigidModel
 
     torch.set_num_threads(1)

@@ -57,9 +57,9 @@ def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The ball and the sheet of so many triangles, ready to run in this process."""
     import torch
 
+    from diffloom import simulate
     from diffloom.interfaces import NoGradient, StoreAll
     from diffloom.plugins import get_model
-    from diffloom.simulation import simulate
     from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 
     scene = scene_of(faces)

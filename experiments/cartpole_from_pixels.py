@@ -18,9 +18,9 @@ from pathlib import Path
 import torch
 
 import diffloom_fitting as fitting
+from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, NoGradient, State, Trajectory
 from diffloom.plugins import get_model, get_renderer
-from diffloom.simulation import simulate
 from diffloom_control import Network, goal_target, network_policy, pose_goal, save_policy
 from diffloom_fitting.fits import peak_memory
 

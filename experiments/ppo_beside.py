@@ -18,8 +18,8 @@ import numpy as np
 import reach_study
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import Control, State
-from diffloom.simulation import simulate
 from diffloom_control import Network
 from diffloom_control.networks import control_rows
 from diffloom_experiments import build_experiment, load_file

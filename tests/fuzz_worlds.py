@@ -17,7 +17,7 @@ import torch
 
 from diffloom import get_model, simulate
 from diffloom.interfaces import Control, NoGradient, Params, SimulationError
-from diffloom.namespaces import below
+from diffloom.naming import below
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins" / "physics_articulated" / "tests"))
 from energies import totals

@@ -8,9 +8,9 @@ import math
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import NoGradient, Trajectory
 from diffloom.plugins import get_model
-from diffloom.simulation import simulate
 
 #: Expected order, and steps in the span at which it shows: finer ones where the scheme is of low order.
 ORDERS = {

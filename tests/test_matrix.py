@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import Control, NoGradient
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators, models, renderers
-from diffloom.simulation import simulate
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import run_fit
 from diffloom_fitting.gradient_check import check_gradient

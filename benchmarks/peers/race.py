@@ -142,8 +142,8 @@ def material_rollouts(
     along ``axis`` and all start velocities where asked, and the lowest point at its end."""
     import torch
 
+    from diffloom import simulate
     from diffloom.interfaces import NoGradient, StoreAll
-    from diffloom.simulation import simulate
 
     def run(grad: bool, steps: int) -> tuple[float, float]:
         mu, lam = (torch.full((model.axes[axis],), value, requires_grad=grad) for value in moduli)

@@ -5,7 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
 from diffloom.plugins import get_model, get_renderer
 from diffloom_mechanics import ForceTerm, TorchTerm, WithTerms

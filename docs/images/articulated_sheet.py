@@ -9,8 +9,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import AmbientLight, Camera, Material, PointLight, Surface
-from diffloom.simulation import simulate
 from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_render_dibr.renderer import DibrRenderer
 

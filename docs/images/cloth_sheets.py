@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import AmbientLight, Camera, Control, Material, NoGradient, PointLight, Surface
-from diffloom.simulation import simulate
 from diffloom_physics_cloth.meshes import grid
 from diffloom_physics_cloth.model import ClothModel
 from diffloom_render_dibr.renderer import DibrRenderer

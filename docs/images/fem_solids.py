@@ -8,8 +8,8 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import AmbientLight, Camera, Material, NoGradient, PointLight, Surface, Trajectory
-from diffloom.simulation import simulate
 from diffloom_physics_fem.model import FemModel
 from diffloom_render_dibr.renderer import DibrRenderer
 

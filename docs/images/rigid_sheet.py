@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import AmbientLight, Camera, Material, PointLight, Surface
-from diffloom.simulation import simulate
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.shapes import SHAPES
 from diffloom_render_dibr.renderer import DibrRenderer

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import BatchError, Control, InputError, Model, Params, State, Surface, Trajectory
 from diffloom.interfaces.batch import is_per_scene
-from diffloom.interfaces.errors import whole_number
 from diffloom.transforms import mapped, told_of_scenes
+from diffloom.validation import whole_number
 
 Times = tuple[float, int | Sequence[int], int | None, Sequence[int] | None]
 

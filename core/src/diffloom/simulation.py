@@ -17,7 +17,7 @@ from diffloom.interfaces import (
     StoreAll,
     Trajectory,
 )
-from diffloom.interfaces.errors import whole_number
+from diffloom.validation import whole_number
 
 
 def simulate(

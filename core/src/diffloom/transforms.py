@@ -20,6 +20,23 @@ from torch._functorch.pyfunctorch import (
 )
 from torch.autograd import forward_ad
 
+from diffloom.errors import BatchError, InputError, SimulationError
+
+__all__ = [
+    "concrete",
+    "each_scene",
+    "mapped",
+    "needs_gradient",
+    "once",
+    "refuse_functionalize",
+    "refuse_many_cotangents",
+    "refuse_tangents",
+    "told_of_scenes",
+    "transformed",
+    "transforming",
+    "untransformed",
+]
+
 _functorch = torch._C._functorch
 
 #: What is told where a rollout meets a transform that it cannot run under.
@@ -91,8 +108,6 @@ def mapped(tensor: Tensor) -> bool:
 @contextmanager
 def told_of_scenes(what: str) -> Iterator[None]:
     """BatchError in place of what PyTorch says when ``what`` asks for the numbers of one scene and there are many."""
-    from diffloom.interfaces.errors import BatchError, SimulationError
-
     try:
         yield
     except SimulationError:
@@ -112,20 +127,8 @@ def untransformed() -> AbstractContextManager[Any]:
     return made
 
 
-def leading(value: Tensor, dim: int | None, count: int) -> Tensor:
-    """``value`` of a rule for ``vmap`` with its scenes first; what is one for all is repeated, its gradient summed in
-    a fixed order."""
-    from diffloom.broadcasting import broadcast
-
-    if dim is None:
-        return broadcast(value, (count, *value.shape))
-    return value.movedim(dim, 0)
-
-
 def refuse_tangents(tensors: Iterable[Tensor]) -> None:
     """InputError where one of the tensors has a tangent of forward-mode differentiation, which would be lost."""
-    from diffloom.interfaces.errors import InputError
-
     if forward_ad._current_level < 0:
         return
     try:
@@ -141,8 +144,6 @@ def refuse_tangents(tensors: Iterable[Tensor]) -> None:
 
 def refuse_functionalize() -> None:
     """InputError where ``torch.func.functionalize`` is on."""
-    from diffloom.interfaces.errors import InputError
-
     found = retrieve_all_functorch_interpreters() if transforming() else []
     if any(one.key() == _functorch.TransformType.Functionalize for one in found):
         raise InputError(REFUSED)
@@ -150,8 +151,6 @@ def refuse_functionalize() -> None:
 
 def refuse_many_cotangents(cotangents: Iterable[Tensor]) -> None:
     """InputError in a backward pass that is asked for several gradients at once."""
-    from diffloom.interfaces.errors import InputError
-
     # Vectorised gradients still come by the vmap of old, whose tensors are of another kind.
     given = list(cotangents)
     if transformed(given) or any(_functorch.is_legacy_batchedtensor(t) for t in given):
@@ -170,8 +169,6 @@ class _Once(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> Any:
-        from diffloom.interfaces.errors import InputError
-
         raise InputError(
             "simulate: a gradient of a gradient was asked for (create_graph=True, a Hessian), and a rollout can be "
             "differentiated once; use differences of the gradient, or Gauss-Newton's curvature"

@@ -53,7 +53,7 @@ def test_listing_answers_in_half_a_second():
 def test_what_a_command_imports_is_never_looked_through_for_garbage():
     probe = """
 import gc
-from diffloom.cli.start import importing
+from diffloom.cli import importing
 for trouble in (None, ImportError("no such thing")):
     gc.unfreeze()
     try:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.setting_types import check_arguments, check_setting, check_settings
+from diffloom.validation import check_arguments, check_setting, check_settings
 
 GOOD = [
     (1.5, float), (2, float), (math.inf, float), (np.float32(1.0), float), (torch.ones(3), float), (None, float | None),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.triangle_checks import check_triangles
 from diffloom_geometry.triangle_edges import find_edges
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from diffloom.broadcasting import broadcast
 from diffloom.cli.group import diffloom
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
 from diffloom_mechanics import Mechanics, TorchTerm, applied, particles, per_step
 from diffloom_testing import Outcome

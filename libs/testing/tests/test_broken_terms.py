@@ -10,8 +10,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from diffloom.broadcasting import broadcast
 from diffloom.cli.group import diffloom
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics import ForceTerm, TermContext, TorchTerm
 from diffloom_testing import Outcome, check_term

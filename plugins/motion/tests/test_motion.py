@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import BatchError, InputError
-from diffloom.simulation import simulate
 from diffloom_motion import Clip, MotionProblem, MotionStage, Own, Recording, Rules, Shared, fit_motion, score
 from diffloom_motion.files import load_motion, parted
 from diffloom_motion.gauss_newton import Setting, differences, linearised, step_of

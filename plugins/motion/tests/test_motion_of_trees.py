@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import InputError
-from diffloom.simulation import simulate
 from diffloom_motion import Clip, MotionProblem, MotionStage, Own, Recording, Rules, Shared, fit_motion
 from diffloom_motion.files import load_motion
 from diffloom_motion.fits import judged

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import Control, State
-from diffloom.simulation import simulate
 from diffloom_physics_articulated.builders import arm, cartpole, chain
 from diffloom_physics_articulated.link import BALL, FIXED, Tree
 from diffloom_physics_articulated.model import ArticulatedModel

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.simulation import simulate
+from diffloom import simulate
 from diffloom_physics_articulated.model import ArticulatedModel
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom.simulation import simulate
 from diffloom_physics_articulated.mass_properties import to_log_cholesky
 from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_testing import check_gradient

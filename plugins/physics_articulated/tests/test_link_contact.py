@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import Control, InputError, Model
-from diffloom.simulation import simulate
 from diffloom_mechanics import Mechanics, WithTerms, get_term
 from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_physics_rigid.model import RigidModel

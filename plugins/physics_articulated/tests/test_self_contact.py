@@ -9,8 +9,8 @@ import sys
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import InputError
-from diffloom.simulation import simulate
 from diffloom_physics_articulated.model import ArticulatedModel
 from diffloom_testing import check_gradient
 

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom.simulation import simulate
 from diffloom_physics_cloth.meshes import grid, staggered_grid
 from diffloom_physics_cloth.model import ClothModel
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom.simulation import simulate
 from diffloom_mechanics import Mechanics
 from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_cloth.meshes import Sheet, disc, irregular_grid

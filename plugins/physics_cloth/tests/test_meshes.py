@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_physics_cloth.meshes import (
     Sheet,
     disc,

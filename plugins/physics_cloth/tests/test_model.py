@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, InputError
 from diffloom.plugins import get_model
-from diffloom.simulation import simulate
 from diffloom_physics_cloth.materials import sheet_moduli
 from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.model import ClothModel

@@ -106,7 +106,7 @@ def test_regions_by_every_description() -> None:
 
 
 def test_fixed_vertices_stay_and_start_at_rest() -> None:
-    from diffloom.simulation import simulate
+    from diffloom import simulate
 
     model = FemModel("beam", cells=(4, 1, 1), fixed=["left"])
     params = model.params(DOUBLE, velocity=(0.0, 1.0, 0.0), position=(0.0, 1.0, 0.0))

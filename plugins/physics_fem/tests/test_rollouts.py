@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, StoreAll, Trajectory
-from diffloom.simulation import simulate
 from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_fem.model import FemModel
 from diffloom_testing import check_gradient

@@ -6,8 +6,8 @@ import math
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import NoGradient
-from diffloom.simulation import simulate
 from diffloom_physics_fem.model import FemModel
 
 DOUBLE = torch.float64

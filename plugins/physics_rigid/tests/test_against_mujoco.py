@@ -20,7 +20,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from diffloom.simulation import simulate
+from diffloom import simulate
 from diffloom_physics_rigid.model import RigidModel
 
 SCRIPT = Path(__file__).with_name("mujoco_drop.py")

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom.simulation import simulate
 from diffloom_mechanics.jacobian import ForceJacobian, colours
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.pairs import near_pairs

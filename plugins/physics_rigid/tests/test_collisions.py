@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, Params, State
-from diffloom.simulation import simulate
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, InputError
-from diffloom.simulation import simulate
 from diffloom_mechanics.contact.restitution import rebound
 from diffloom_physics_rigid.contact_defaults import sides_of
 from diffloom_physics_rigid.model import RigidModel

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, State
-from diffloom.simulation import simulate
 from diffloom_mechanics.contact import contact_points
 from diffloom_mechanics.contact.restitution import damping_ratio, linear_rebound
 from diffloom_physics_rigid.model import RigidModel

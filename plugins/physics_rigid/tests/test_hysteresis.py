@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import InputError
-from diffloom.simulation import simulate
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 

@@ -14,8 +14,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import InputError, NoGradient
-from diffloom.simulation import simulate
 from diffloom_mechanics.contact.restitution import rebound
 from diffloom_physics_rigid.body_set import symmetric
 from diffloom_physics_rigid.model import RigidModel

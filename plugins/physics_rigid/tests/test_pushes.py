@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import InputError
-from diffloom.simulation import simulate
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, Params, Trajectory
-from diffloom.simulation import simulate
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import Comparison, compare_gradient
 

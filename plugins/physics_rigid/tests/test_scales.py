@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from diffloom.simulation import simulate
+from diffloom import simulate
 from diffloom_physics_rigid.model import RigidModel
 
 SCALES = [(1e-3, 0.01), (0.05, 0.03), (1.0, 0.2), (80.0, 0.5), (1e4, 2.0), (1e-3, 0.3), (1e4, 0.5)]

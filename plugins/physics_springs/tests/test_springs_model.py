@@ -7,8 +7,8 @@ import pickle
 import pytest
 import torch
 
+from diffloom import simulate
 from diffloom.interfaces import Control, InputError
-from diffloom.simulation import simulate
 from diffloom_physics_springs.model import SpringsModel
 from diffloom_testing import check_gradient
 

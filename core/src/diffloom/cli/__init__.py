@@ -1,6 +1,8 @@
-"""The command line ``diffloom``: the core brings ``plugins``, ``explain`` and ``doctor``, plugins bring the others."""
+"""The command line ``diffloom``: the core brings ``plugins`` and ``doctor``, plugins bring the others."""
 
-__all__ = ["main"]
+from diffloom.cli.start import importing, keep_freed_memory
+
+__all__ = ["importing", "keep_freed_memory", "main"]
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def told_in_words() -> Iterator[None]:
 def _expected() -> tuple[type[Exception], ...]:
     # An error of the interfaces can only have been raised where they are imported already; importing them here would
     # bring in torch.
-    interfaces = sys.modules.get("diffloom.interfaces.errors")
+    interfaces = sys.modules.get("diffloom.validation")
     if interfaces is None:
         return (PluginError,)
     return PluginError, interfaces.InputError, interfaces.SimulationError

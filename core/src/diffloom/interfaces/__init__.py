@@ -6,8 +6,8 @@ differentiable in the way a `Gradient` policy says. A `Renderer` draws a surface
 into an `Image`.
 """
 
+from diffloom.errors import BatchError, InputError, ParameterError, SimulationError
 from diffloom.interfaces.camera import Camera
-from diffloom.interfaces.errors import BatchError, InputError, SimulationError
 from diffloom.interfaces.example import ExampleSettings, ImpactSettings
 from diffloom.interfaces.image import Image
 from diffloom.interfaces.integrator import (
@@ -51,6 +51,7 @@ __all__ = [
     "Model",
     "NoGradient",
     "ParamSpec",
+    "ParameterError",
     "Params",
     "PointLight",
     "Renderer",

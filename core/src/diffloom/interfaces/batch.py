@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError, as_float_tensor, whole_number
+from diffloom.errors import InputError
 from diffloom.interfaces.params import Params, broadcasts_to
 from diffloom.transforms import mapped, told_of_scenes
+from diffloom.validation import as_float_tensor, whole_number
 
 if TYPE_CHECKING:
     from diffloom.interfaces.model import Model

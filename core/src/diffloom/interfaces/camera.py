@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError, as_float_tensor, check_shape
+from diffloom.errors import InputError
+from diffloom.validation import as_float_tensor, check_shape
 
 Vector = Tensor | tuple[float, float, float]
 

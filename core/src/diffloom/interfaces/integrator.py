@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom.interfaces.state import State, Trajectory
 
 

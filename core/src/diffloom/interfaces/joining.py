@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom.interfaces.surface import FaceMaterials, Material, Surface, Texture, vertex_colours
 
 _GREY = 0.5

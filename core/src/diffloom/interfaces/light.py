@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 
 Colour = Tensor | float | tuple[float, float, float]
 Vector = Tensor | tuple[float, float, float]

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError, ParameterError, as_float_tensor, check_finite, nearest
+from diffloom.errors import InputError, ParameterError
 from diffloom.transforms import concrete
+from diffloom.validation import as_float_tensor, check_finite, nearest
 
 
 @dataclass(frozen=True)

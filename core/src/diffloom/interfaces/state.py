@@ -8,7 +8,8 @@ from typing import overload
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError, check_finite
+from diffloom.errors import InputError
+from diffloom.validation import check_finite
 
 Pair = tuple[Tensor, Tensor]
 Given = Tensor | Mapping[str, Tensor]

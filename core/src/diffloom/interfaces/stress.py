@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 
 #: Units in which a stress is given, the one that is kept first where bodies of a world differ.
 UNITS = ("Pa", "N/m")

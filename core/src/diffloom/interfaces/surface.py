@@ -8,8 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError, check_choice, check_shape
+from diffloom.errors import InputError
 from diffloom.interfaces.light import Colour
+from diffloom.validation import check_choice, check_shape
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import trimesh
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,

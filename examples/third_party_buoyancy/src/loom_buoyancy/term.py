@@ -9,7 +9,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics import ForceTerm, NodeSet, NodeTerm, TermContext
 

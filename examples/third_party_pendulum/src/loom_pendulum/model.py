@@ -8,7 +8,7 @@ from typing import final
 import torch
 import trimesh
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import (
     Control,
     ExampleSettings,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
 from diffloom_geometry.triangle_checks import Faces, Points, check_triangles, named
 from diffloom_geometry.triangle_edges import Edges, find_edges

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.transforms import leading, transformed
+from diffloom.fixed_order import leading
+from diffloom.transforms import transformed
 
 Indices = NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 
 SURFACES = (".obj", ".ply", ".stl", ".off", ".glb", ".gltf")
 #: Largest file that is read [bytes], and most triangles or vertices it may unfold into.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tetmesh import Ints, TetMesh
 
 _TRIANGLE, _TET, _TET10 = 2, 4, 11

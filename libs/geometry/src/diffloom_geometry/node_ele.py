@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh
 
 

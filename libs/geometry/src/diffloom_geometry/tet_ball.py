@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, oriented
 
 Address = tuple[int, int, int, int]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tet_surface import boundary_faces
 from diffloom_geometry.tetmesh import Ints, TetMesh, TextureMap, oriented, tet_volumes
 

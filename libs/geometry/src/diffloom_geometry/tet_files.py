@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import check_size
 from diffloom_geometry.msh import read_msh
 from diffloom_geometry.node_ele import read_node_ele

@@ -12,7 +12,7 @@ import numpy as np
 import trimesh
 from scipy.spatial import cKDTree
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
 from diffloom_geometry.tet_surface import boundary_faces
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, oriented

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, oriented
 
 RINGS, TOOTH_ROWS = 3, 2

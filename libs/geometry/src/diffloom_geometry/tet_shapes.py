@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, oriented
 
 # Corners of a cell are numbered x + 2 y + 4 z. Five tets: a regular one in the middle and one at every other corner;

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh
 
 # The four triangles of a tetrahedron of positive volume, counter-clockwise seen from outside.

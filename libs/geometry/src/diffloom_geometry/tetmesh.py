@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

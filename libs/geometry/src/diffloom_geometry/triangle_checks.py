@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 
 Points = NDArray[np.float64]
 Faces = NDArray[np.int64]

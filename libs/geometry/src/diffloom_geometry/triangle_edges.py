@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.triangle_checks import Faces
 
 

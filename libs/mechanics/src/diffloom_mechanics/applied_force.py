@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from diffloom.interfaces.errors import check_shape
+from diffloom.validation import check_shape
 from diffloom_mechanics.terms import NodeTerm
 
 

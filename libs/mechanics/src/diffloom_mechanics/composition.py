@@ -10,7 +10,7 @@ import torch
 
 from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Stress, Surface, Trajectory
 from diffloom.interfaces.params import check_names, make_params
-from diffloom.namespaces import below, check_name, spec_under
+from diffloom.naming import below, check_name, spec_under
 from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom.interfaces.model import Model
 from diffloom.interfaces.params import Params, ParamSpec
 from diffloom.interfaces.state import Control, State

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_real
 from diffloom.transforms import concrete
+from diffloom.validation import check_real
 from diffloom_mechanics.node_sets import Motion, NodeSet
 
 if TYPE_CHECKING:

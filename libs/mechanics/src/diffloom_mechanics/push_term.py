@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import whole_number
+from diffloom.validation import whole_number
 from diffloom_mechanics.terms import NodeTerm
 
 

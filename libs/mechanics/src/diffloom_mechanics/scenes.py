@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom.fixed_order import leading
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.transforms import REFUSED, concrete, each_scene, leading, refuse_functionalize, transformed
+from diffloom.transforms import REFUSED, concrete, each_scene, refuse_functionalize, transformed
 from diffloom_mechanics.binding import Compiled
 from diffloom_mechanics.copies import copies
 from diffloom_mechanics.diagnosis import Explain

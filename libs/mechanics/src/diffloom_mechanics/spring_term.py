@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import expanded
+from diffloom.fixed_order import expanded
 from diffloom.interfaces import InputError
 from diffloom_mechanics.terms import ElementTerm
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 
 
 def per_step(name: str, params: Mapping[str, Tensor], control: Mapping[str, Tensor], shape: Sequence[int]) -> Tensor:

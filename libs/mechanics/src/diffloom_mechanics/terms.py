@@ -160,6 +160,6 @@ def check_rows(owner: str, name: str, value: Tensor, count: int, what: str, *, s
         raise InputError(
             f"term {owner!r}, parameter {name!r}: got shape {tuple(value.shape)} for {count} {what}, "
             f"expected {wanted}; "
-            "expand it with diffloom.broadcasting.broadcast first"
+            "expand it with diffloom.fixed_order.broadcast first"
             + (", or list it in shared if its rows are not by node" if what == "nodes" else "")
         )

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
-from diffloom.interfaces.errors import check_real, whole_number
 from diffloom.transforms import needs_gradient, refuse_tangents, transformed
+from diffloom.validation import check_real, whole_number
 from diffloom_mechanics.binding import Compiled
 from diffloom_mechanics.diagnosis import Explain, explain_gradient
 from diffloom_mechanics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target

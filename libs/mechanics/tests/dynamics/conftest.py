@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom_mechanics import Mechanics, Push, TorchTerm, applied, particles, pushes, springs
 from diffloom_mechanics.contact import ground
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import CustomStep, InputError, NoGradient, SimulationError, State, StoreAll
 from diffloom_mechanics import ElementTerm, Mechanics, Push, TorchTerm, particles, pushes
 from diffloom_mechanics.integrators.backward_euler import BackwardEuler

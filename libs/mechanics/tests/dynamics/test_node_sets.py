@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.broadcasting import broadcast, expanded
+from diffloom.fixed_order import broadcast, expanded
 from diffloom.interfaces import Checkpointed, InputError, State, StoreAll
 from diffloom.plugins import get_integrator
 from diffloom_kernels import device, ld3, mul3, neg3, sub3

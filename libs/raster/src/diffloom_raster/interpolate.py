@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom.interfaces.errors import InputError, check_shape
+from diffloom.errors import InputError
+from diffloom.validation import check_shape
 from diffloom_kernels import Arena, array_of
 
 from .layout import Layout, layout_of

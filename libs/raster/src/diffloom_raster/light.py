@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from diffloom.errors import InputError
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
-from diffloom.interfaces.errors import InputError, as_float_tensor, check_magnitude, check_shape
+from diffloom.validation import as_float_tensor, check_magnitude, check_shape
 
 from .light_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
 from .records import Lights

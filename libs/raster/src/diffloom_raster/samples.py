@@ -9,13 +9,13 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import Camera, Texture
+from diffloom_kernels import Noted, recording
 
 from .interpolate import interpolate
 from .normals import vertex_normals
 from .programs import program
 from .project import project
 from .rasterise import rasterise
-from .recording import Noted, recording
 from .soft_mask import soft_mask
 from .texture import sample_texture
 

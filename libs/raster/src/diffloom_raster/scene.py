@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, FaceMaterials, InputError, Light, Surface
-from diffloom.interfaces.errors import check_choice, check_magnitude
+from diffloom.validation import check_choice, check_magnitude
 
 from .project import frames_of
 from .texture import check_texture

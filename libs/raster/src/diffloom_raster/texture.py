@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from diffloom.errors import InputError
 from diffloom.interfaces import Texture
-from diffloom.interfaces.errors import InputError, check_shape
+from diffloom.validation import check_shape
 from diffloom_kernels import Arena, array_of
 
 from .programs import program

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -27,7 +28,6 @@ from diffloom.interfaces import (
 )
 from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
-from diffloom.simulation import simulate
 from diffloom_testing.checks import Skip
 from diffloom_testing.states import numbers, one_frame
 

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, Model, ParamSpec
 from diffloom.plugins import get_integrator, integrators
-from diffloom.simulation import simulate
 from diffloom_mechanics import ForceTerm
 from diffloom_mechanics.composition import WithTerms
 from diffloom_testing.checks import Check, Failure, Skip, check, require

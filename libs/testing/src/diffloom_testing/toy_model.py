@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import torch
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State, Surface, Trajectory
 from diffloom_mechanics import Mechanics, applied, particles, per_step, springs
 from diffloom_testing.scenes import octahedron_faces

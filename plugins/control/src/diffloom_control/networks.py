@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from diffloom.interfaces import InputError, Model, Params
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_control.features import Splines
 from diffloom_control.observations import SeesImage, SeesState
 from diffloom_fitting.scene.policy import Policy, Sinusoids, driven_shape

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_fitting.file_writing import write_bytes
 from diffloom_fitting.scene.policy import PREFIX, Policy
 

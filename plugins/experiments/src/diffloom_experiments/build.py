@@ -23,8 +23,8 @@ from diffloom.interfaces import (
     Renderer,
     StoreAll,
 )
-from diffloom.interfaces.errors import nearest
 from diffloom.plugins import get_integrator, get_renderer, renderers
+from diffloom.validation import nearest
 from diffloom_control.networks import Network, network_policy
 from diffloom_experiments.data_files import MissingDataError, data_path
 from diffloom_experiments.load import Loaded

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_control.goals import Goal, goal_target, pose_goal
 from diffloom_control.tracks import track_target
 from diffloom_experiments.build import build_renderer, known_value

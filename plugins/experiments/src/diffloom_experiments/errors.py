@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 
 WORDS = {
     "float_parsing": "a number",

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_experiments.build import build_scene, known_value
 from diffloom_experiments.build_goals import is_goal
 from diffloom_experiments.build_target import build_targets

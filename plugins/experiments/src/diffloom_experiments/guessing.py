@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_experiments.make import make
 from diffloom_experiments.schema import ExperimentFile
 from diffloom_fitting.scene import Scene

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_experiments.draws import resolve_draws
 from diffloom_experiments.errors import explain
 from diffloom_experiments.overrides import override, parse_setting

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
-from diffloom.interfaces.setting_types import check_arguments
 from diffloom.plugins import PluginError
+from diffloom.validation import check_arguments, nearest
 from diffloom_experiments.values import Named
 
 FILE_KEYS = ("mesh", "file", "texture")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from diffloom import batch_surface
+from diffloom import batch_surface, simulate
 from diffloom.interfaces import (
     BatchError,
     Gradient,
@@ -25,7 +25,6 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom.simulation import simulate
 from diffloom_fitting.scene import Sampling, Scene, Sensor, View, coordinates
 
 if TYPE_CHECKING:

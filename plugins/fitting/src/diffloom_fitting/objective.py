@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_fitting.costs import ControlCosts
 from diffloom_fitting.lockstep import Ask
 from diffloom_fitting.losses import Loss

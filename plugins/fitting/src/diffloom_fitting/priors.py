@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import as_float_tensor, nearest
+from diffloom.validation import as_float_tensor, nearest
 from diffloom_fitting.validation import real
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.setting_types import check_settings
+from diffloom.validation import check_settings
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 
 Kind = TypeVar("Kind")
 MOST_PIXELS = 2**26  # of one image: some 8000 x 8000

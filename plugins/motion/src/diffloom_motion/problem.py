@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import InputError, Params, Trajectory
-from diffloom.simulation import simulate
 from diffloom_motion.clips import Array, Clip
 from diffloom_motion.rotations import between, from_vector, product
 from diffloom_motion.starts import LEAST_FLIGHT, Starts, flight_frames, starts_of

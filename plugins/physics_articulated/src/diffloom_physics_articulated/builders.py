@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice, nearest
+from diffloom.validation import check_choice, nearest
 from diffloom_physics_articulated.link import Tree
 from diffloom_physics_articulated.tree_tables import read_link, tree_of
 

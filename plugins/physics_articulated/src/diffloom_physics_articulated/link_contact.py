@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import ContactLaw, Pose, Shape, contact_law, contact_rows, unit_normal
 from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_mechanics import NodeSet, NodeTerm
 from diffloom_mechanics.carried_bodies import carried_term
 from diffloom_mechanics.contact import ContactLaw, contact_rows

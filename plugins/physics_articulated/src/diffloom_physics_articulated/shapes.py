@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_geometry.closed_mesh import read_closed_mesh
 from diffloom_geometry.volume_integrals import Solid, solid
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_geometry.spaced_points import spaced_points
 from diffloom_geometry.triangle_checks import Points
 from diffloom_physics_articulated.shapes import Shape

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice, nearest
+from diffloom.validation import check_choice, nearest
 from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Joint, Link, Tree, Vector
 from diffloom_physics_articulated.pieces import Weight, inertia_of, numbers, read_piece, together
 

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
+from diffloom.fixed_order import broadcast
 from diffloom_geometry.incidence import Indices
 from diffloom_mechanics import NodeTerm, Stage
 from diffloom_mechanics.contact import ContactLaw

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry.incidence import assemble

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice, nearest
+from diffloom.validation import check_choice, nearest
 from diffloom_geometry.tetmesh import TetMesh
 
 Mask = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.setting_types import check_arguments
+from diffloom.validation import check_arguments
 from diffloom_geometry.tet_ball import ball
 from diffloom_geometry.tet_checks import check_tetmesh
 from diffloom_geometry.tet_files import read_solid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from diffloom.interfaces import InputError, Params, ParamSpec
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_mechanics.contact import ContactLaw, contact_specs
 
 _POSITIVE = (0.0, None)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import expanded
+from diffloom.fixed_order import expanded
 from diffloom.transforms import mapped, needs_gradient
 from diffloom_mechanics import ElementTerm
 from diffloom_physics_fem.rest_shape import RestShape

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_geometry.closed_mesh import check_closed, read_closed_mesh
 from diffloom_geometry.volume_integrals import Solid
 from diffloom_mechanics.contact import ContactLaw

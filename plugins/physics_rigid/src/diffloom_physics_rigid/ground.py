@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.transforms import concrete
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import ContactLaw, contact_rows, unit_normal

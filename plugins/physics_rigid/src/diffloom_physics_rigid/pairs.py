@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom_mechanics import NodeTerm, Stage
 from diffloom_mechanics.contact import ContactLaw, contact_rows
 from diffloom_mechanics.contact.body_shapes import Solid, body_shapes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact.point_clusters import offsets
 from diffloom_physics_rigid.body import Body, Vector

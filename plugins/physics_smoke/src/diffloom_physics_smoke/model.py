@@ -21,7 +21,7 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 
 from .flow import Flow
 from .patterns import pattern

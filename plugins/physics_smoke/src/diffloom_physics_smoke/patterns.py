@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 
 Field = NDArray[np.float64]
 

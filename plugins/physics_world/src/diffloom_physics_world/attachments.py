@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
-from diffloom.namespaces import check_name
+from diffloom.naming import check_name
 from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, per_step
 from diffloom_mechanics.carried_bodies import Carries
 from diffloom_mechanics.carried_elements import carried_elements

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Control, InputError, Model, Params, Surface, Trajectory
-from diffloom.namespaces import below, check_name
+from diffloom.naming import below, check_name
 from diffloom.plugins import get_model
 from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
 from diffloom_physics_world.appearance import BodyAppearance, read_appearance

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
-from diffloom.namespaces import check_name
+from diffloom.naming import check_name
 from diffloom.transforms import concrete
 from diffloom_geometry.incidence import assemble
 from diffloom_mechanics import NodeSet, TermContext

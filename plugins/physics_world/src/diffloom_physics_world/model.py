@@ -24,7 +24,7 @@ from diffloom.interfaces import (
     join_stresses,
 )
 from diffloom.interfaces.params import check_names, make_params
-from diffloom.namespaces import below, spec_under
+from diffloom.naming import below, spec_under
 from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom_mechanics.contact.touching import TouchingSkin
 from diffloom_physics_world.attachments import read_attachments

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_shape
+from diffloom.validation import check_shape
 from diffloom_kernels import Arena, array_of
 from diffloom_raster import Layout
 

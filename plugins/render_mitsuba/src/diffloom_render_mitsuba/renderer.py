@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_raster.scene import check_scene
 
 MODES = ("matched", "photorealistic")

@@ -10,8 +10,7 @@ from typing import Literal
 import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
-from diffloom.interfaces.errors import check_choice
-from diffloom.interfaces.setting_types import check_settings
+from diffloom.validation import check_choice, check_settings
 from diffloom_raster.scene import check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics import ForceTerm, TermContext
 from diffloom_mechanics.terms import NodeTerm

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom.transforms import concrete, needs_gradient
 from diffloom_mechanics.contact.law import DEFAULT_LAW, ContactLaw, contact_law

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.broadcasting import broadcast
+from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.ground_plane import contact_rows

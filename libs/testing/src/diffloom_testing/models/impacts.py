@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, ImpactSettings, Params, Trajectory
-from diffloom.simulation import simulate
 from diffloom_testing.checks import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 from diffloom_testing.wide import COSINE, RATIO, compare_wide

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import Control, InputError, NoGradient, SimulationError, State
-from diffloom.interfaces.errors import check_choice
-from diffloom.simulation import simulate
+from diffloom.validation import check_choice
 from diffloom_control.gym.extra import gymnasium
 from diffloom_control.gym.rewards import Rewards
 from diffloom_control.gym.task import Task

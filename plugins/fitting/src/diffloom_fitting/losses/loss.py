@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from diffloom.fixed_order import ordered_mean
-from diffloom.interfaces.setting_types import check_settings
+from diffloom.validation import check_settings
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 

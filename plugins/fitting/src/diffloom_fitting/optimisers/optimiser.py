@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
-from diffloom.interfaces.setting_types import check_settings
+from diffloom.validation import check_settings
 from diffloom_fitting.objective import Objective
 
 RETRIES = 12

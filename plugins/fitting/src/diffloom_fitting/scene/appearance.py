@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Material, Surface
-from diffloom.interfaces.setting_types import check_settings
+from diffloom.validation import check_settings
 from diffloom_fitting.validation import numbers
 
 Pattern = Literal["uniform", "position", "stripes"]

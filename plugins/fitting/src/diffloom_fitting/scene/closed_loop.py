@@ -102,7 +102,7 @@ class Loop:
         self, values: Values, at: tuple[State, Past], begin: int, end: int, gradient: Gradient
     ) -> tuple[dict[int, State], Tensor, State, Past]:
         """From observation to observation."""
-        from diffloom.simulation import simulate
+        from diffloom import simulate
 
         scene, policy = self.scene, self.scene.policy
         assert policy is not None

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
-from diffloom.interfaces.setting_types import check_settings
+from diffloom.validation import check_settings
 
 #: How far a frame may be from the time of its pose, relative to the time between two poses.
 CLOSE = 1e-3

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from diffloom.interfaces import Control, InputError, Model, Params, State
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene

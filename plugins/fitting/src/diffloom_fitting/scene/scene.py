@@ -24,7 +24,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.checks import checked_fields
 from diffloom_fitting.scene.device import check_device, moved

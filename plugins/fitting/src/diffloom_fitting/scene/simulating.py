@@ -28,7 +28,7 @@ class Rollout:
 
 def rolled_out(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
     """The states at step counts ``save`` (increasing)."""
-    from diffloom.simulation import simulate
+    from diffloom import simulate
 
     if scene.breaks:
         return _in_windows(scene, values, save, gradient)
@@ -48,7 +48,7 @@ def rolled_out(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], 
 
 
 def _in_windows(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
-    from diffloom.simulation import simulate
+    from diffloom import simulate
 
     control = control_with(scene, values, save[-1])
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.trust.linearised import Linearised

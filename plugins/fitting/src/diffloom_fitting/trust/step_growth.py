@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from diffloom import simulate
 from diffloom.interfaces import NoGradient, Params, SimulationError, State, Trajectory
-from diffloom.simulation import simulate
 from diffloom_fitting.scene import Scene
 
 #: States that are looked at, and how many steps each change is followed.

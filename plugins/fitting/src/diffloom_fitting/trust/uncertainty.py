@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.assumed import assumed_shift
 from diffloom_fitting.trust.blocks import block_covariance, student

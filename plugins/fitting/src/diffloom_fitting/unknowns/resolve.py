@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_fitting.quantities import quantity
 from diffloom_fitting.scene.windows import plain_name, window_number
 from diffloom_fitting.unknowns.layout import Layout, Slot

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_fitting.unknowns.layout import Layout
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_physics_cloth.meshes.grid import on_plane
 from diffloom_physics_cloth.meshes.sheet import Sheet
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.interfaces.errors import InputError, check_choice
+from diffloom.errors import InputError
+from diffloom.validation import check_choice
 from diffloom_physics_cloth.meshes.sheet import Sheet
 
 PLANES = {"xz": ((1, 0, 0), (0, 0, -1)), "xy": ((1, 0, 0), (0, 1, 0)), "zy": ((0, 0, -1), (0, 1, 0))}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diffloom.interfaces.errors import InputError, nearest
+from diffloom.errors import InputError
+from diffloom.validation import nearest
 from diffloom_geometry.triangle_checks import check_triangles
 from diffloom_geometry.triangle_edges import Edges, find_edges
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
 from diffloom_physics_cloth.meshes.sheet import Indices, Sheet
 

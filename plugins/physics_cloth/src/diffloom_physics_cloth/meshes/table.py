@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from diffloom.interfaces.errors import InputError, check_choice
+from diffloom.errors import InputError
+from diffloom.validation import check_choice
 from diffloom_physics_cloth.meshes.disc import disc
 from diffloom_physics_cloth.meshes.grid import grid, irregular_grid
 from diffloom_physics_cloth.meshes.sheet import Sheet

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffloom.interfaces.errors import InputError
+from diffloom.errors import InputError
 from diffloom_physics_cloth.meshes.sheet import Sheet
 
 PARTS = {

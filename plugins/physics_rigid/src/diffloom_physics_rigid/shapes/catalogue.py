@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice, nearest
+from diffloom.validation import check_choice, nearest
 from diffloom_physics_rigid.shapes import objects, primitives
 from diffloom_physics_rigid.shapes.shape import Shape
 

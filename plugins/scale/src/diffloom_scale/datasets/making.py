@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 from diffloom_experiments import build_scene, load_file
 from diffloom_experiments.run_folder.versions import versions
 from diffloom_fitting.file_writing import explained, write_bytes, write_text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import check_choice
+from diffloom.validation import check_choice
 
 ENGINES = ("local", "ray")
 #: How often a task is given to another worker after one died at it.

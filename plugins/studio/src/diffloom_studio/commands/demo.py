@@ -15,7 +15,7 @@ def demo(renderer: str | None, out: str | None, quick: bool) -> None:
     """Find a jelly ball's stiffness, friction and speed from a bundled clip, and write a report."""
     from importlib.resources import as_file, files
 
-    from diffloom.cli.start import importing, keep_freed_memory
+    from diffloom.cli import importing, keep_freed_memory
 
     keep_freed_memory()
     with importing():

@@ -47,7 +47,7 @@ def run(
     Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
     found; --resume FOLDER goes on. With --jobs or --engine the starts of an experiment that has several are shared out.
     """
-    from diffloom.cli.start import importing, keep_freed_memory
+    from diffloom.cli import importing, keep_freed_memory
 
     keep_freed_memory()
     with importing():

@@ -11,7 +11,7 @@ import scipy  # its parts are loaded when used
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.interfaces.errors import nearest
+from diffloom.validation import nearest
 from diffloom_video.segmentation.shares import shares
 
 Plane = NDArray[np.float32]

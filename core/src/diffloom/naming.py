@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from diffloom.interfaces import InputError, ParamSpec
 
+__all__ = ["below", "check_name", "spec_under"]
+
 Value = TypeVar("Value")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
