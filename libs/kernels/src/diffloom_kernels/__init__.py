@@ -84,7 +84,7 @@ from .backends.threads import Threads, num_threads, set_num_threads, threads
 from .compile.arguments import Bound
 from .compile.program import REGISTERED, Program
 from .functions import absolute, atan2, constant, exp, floor, fma, log, reciprocal, sqrt
-from .language import Const, device, generic, launch, launch_lanes, launch_runs, static, together
+from .language import Const, device, generic, launch, launch_lanes, launch_runs, overloaded, static, together
 from .memory import (
     add_to3,
     ld2,
@@ -103,7 +103,7 @@ from .memory import (
     strow3,
 )
 from .memory_pool import pool
-from .recording import Noted, recording
+from .recorder import Noted, recording
 from .rows import (
     row_add,
     row_at,
@@ -117,7 +117,9 @@ from .rows import (
     row_zero,
 )
 from .selection import anyl, clamp, maximum, minimum, notl, where
+from .simd.models import pack_indices, unpack
 from .simd.places import beside, place
+from .simd.types import FloatLanes, IndexLanes, MaskLanes, Run
 from .sines import cos, sin
 
 __all__ = [
@@ -125,8 +127,12 @@ __all__ = [
     "Arena",
     "Bound",
     "Const",
+    "FloatLanes",
+    "IndexLanes",
+    "MaskLanes",
     "Noted",
     "Program",
+    "Run",
     "Threads",
     "Tmatmul32",
     "Tmatmul33",
@@ -201,6 +207,8 @@ __all__ = [
     "notl",
     "num_threads",
     "outer3",
+    "overloaded",
+    "pack_indices",
     "place",
     "pool",
     "quat_add",
@@ -257,6 +265,7 @@ __all__ = [
     "trace33",
     "transpose22",
     "transpose33",
+    "unpack",
     "where",
     "where3",
 ]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from diffloom_kernels import device, launch, maximum, minimum
 
+from .lane_kernels import first_of
+
 #: Pixels along the side of a tile: one run of float32 lanes.
 TILE = 8
 
@@ -18,6 +20,23 @@ def tile_corner(tile, grid):
     cells = grid.across * grid.down
     cell = tile % cells
     return tile // cells, cell // grid.across * TILE, cell % grid.across * TILE
+
+
+@device
+def stripe_of(e, tile, grid):
+    """Frame and first row of a tile, and the columns of it that e stands for, e counting TILE columns for each tile."""
+    s = first_of(e)
+    frame, top, left = tile_corner(tile, grid)
+    return frame, top, e + (left + s % TILE - s)
+
+
+@device
+def pixels_of(e, lists, grid):
+    """Tile, frame, row and columns of a run e of the pixels of the active tiles."""
+    s = first_of(e)
+    tile = lists.active[s // (TILE * TILE)]
+    frame, top, left = tile_corner(tile, grid)
+    return tile, frame, top + s % (TILE * TILE) // TILE, e + (left + s % TILE - s)
 
 
 @device
@@ -42,24 +61,35 @@ def tile_apart(t, tx, ty, planes, grid):
 
 
 @device
+def band_of(i, bands, grid):
+    """Frame of band i of all frames' bands, the frame's first tile, and the band's first and end row of tiles."""
+    frame, band = i // bands, i % bands
+    return frame, frame * grid.across * grid.down, band * grid.down // bands, (band + 1) * grid.down // bands
+
+
+@device
+def tiles_of(t, low, high, box):
+    """Tiles of rows low to high that the box of triangle t touches: first column, last column, first row, end of the
+    rows (no rows for none); and whether the box lies in a single tile."""
+    first, last = box[t, 1] // TILE, box[t, 3] // TILE
+    if box[t, 2] < box[t, 0] or last < low or first >= high:
+        return 0, 0, 0, 0, False
+    left, right = box[t, 0] // TILE, box[t, 2] // TILE
+    return left, right, maximum(first, low), minimum(last + 1, high), left == right and first == last
+
+
+@device
 def count_band(i, bands, box, planes, frame_start, grid, count):
     """Count the triangles of each tile in band i of all frames' bands."""
-    frame, band = i // bands, i % bands
-    tiles_x, tiles_y = grid.across, grid.down
-    low, high = band * tiles_y // bands, (band + 1) * tiles_y // bands
-    base = frame * tiles_x * tiles_y
-    for tile in range(base + low * tiles_x, base + high * tiles_x):
+    frame, base, low, high = band_of(i, bands, grid)
+    for tile in range(base + low * grid.across, base + high * grid.across):
         count[tile] = 0
     for t in range(frame_start[frame], frame_start[frame + 1]):
-        first, last = box[t, 1] // TILE, box[t, 3] // TILE
-        if box[t, 2] < box[t, 0] or last < low or first >= high:
-            continue
-        left, right = box[t, 0] // TILE, box[t, 2] // TILE
-        single = left == right and first == last
-        for ty in range(maximum(first, low), minimum(last + 1, high)):
+        left, right, top, bottom, single = tiles_of(t, low, high, box)
+        for ty in range(top, bottom):
             for tx in range(left, right + 1):
                 if single or not tile_apart(t, tx, ty, planes, grid):
-                    count[base + ty * tiles_x + tx] += 1
+                    count[base + ty * grid.across + tx] += 1
 
 
 @device
@@ -123,30 +153,23 @@ def scan_tiles(frame, box, frame_start, grid, bins):
 @device
 def fill_band(i, bands, box, planes, frame_start, grid, count, lists):
     """Write the lists of the tiles in band i; ``count`` is used up as a cursor."""
-    frame, band = i // bands, i % bands
-    tiles_x, tiles_y = grid.across, grid.down
-    low, high = band * tiles_y // bands, (band + 1) * tiles_y // bands
-    base = frame * tiles_x * tiles_y
-    for tile in range(base + low * tiles_x, base + high * tiles_x):
+    frame, base, low, high = band_of(i, bands, grid)
+    for tile in range(base + low * grid.across, base + high * grid.across):
         count[tile] = lists.start[tile]
     for t in range(frame_start[frame], frame_start[frame + 1]):
-        first, last = box[t, 1] // TILE, box[t, 3] // TILE
-        if box[t, 2] < box[t, 0] or last < low or first >= high:
-            continue
-        left, right = box[t, 0] // TILE, box[t, 2] // TILE
-        single = left == right and first == last
-        for ty in range(maximum(first, low), minimum(last + 1, high)):
+        left, right, top, bottom, single = tiles_of(t, low, high, box)
+        for ty in range(top, bottom):
             for tx in range(left, right + 1):
                 if single or not tile_apart(t, tx, ty, planes, grid):
-                    tile = base + ty * tiles_x + tx
+                    tile = base + ty * grid.across + tx
                     lists.triangle[count[tile]] = t
                     lists.tile[count[tile]] = tile
                     count[tile] += 1
 
 
 @device
-def dealt(i, n):
-    """The i-th of n things when they are taken from four heaps in turn; i runs to ``dealings(n)``, n or more is none.
+def interleave(i, n):
+    """The i-th of n things taken from four heaps in turn; i runs to ``interleave_count(n)``, and n or more is none.
 
     Neighbours in i lie far apart, so that threads which share i evenly share the work evenly too.
     """
@@ -154,8 +177,8 @@ def dealt(i, n):
 
 
 @device
-def dealings(n):
-    """How many times to deal out n things."""
+def interleave_count(n):
+    """How many numbers i ``interleave`` takes for n things."""
     return (n + 3) // 4 * 4
 
 

@@ -82,16 +82,16 @@ def camera_adjoint(frame, viewport, cameras, points, adj_screen, adj_c, adj_came
         adj_camera[frame, k] = row[k]
 
 
-def project_forward(viewport, cameras, points, screen):
+def project_points(viewport, cameras, points, screen):
     """Pipeline: places of points in the image."""
     launch(points.shape[0], project_point, viewport, cameras, points, screen)
 
 
-def project_backward(viewport, cameras, points, adj_screen, adj_points, adj_c):
+def project_points_adjoint(viewport, cameras, points, adj_screen, adj_points, adj_c):
     """Pipeline: cotangents of points and of their camera coordinates."""
     launch(points.shape[0], project_point_adjoint, viewport, cameras, points, adj_screen, adj_points, adj_c)
 
 
-def camera_backward(viewport, cameras, points, adj_screen, adj_c, adj_camera):
+def project_cameras_adjoint(viewport, cameras, points, adj_screen, adj_c, adj_camera):
     """Pipeline: cotangents of the cameras; no row, no work."""
     launch(adj_camera.shape[0], camera_adjoint, viewport, cameras, points, adj_screen, adj_c, adj_camera)

@@ -1,14 +1,29 @@
-"""Light on a run of surface points, and the adjoint: the same law as diffloom_raster.light.
+"""Normals of vertices, light on a run of surface points, and their adjoints: the same law as diffloom_raster.lighting.
 
-lights: see records.Lights; m: the number of the points' material among its rows.
+The normal of vertex i is the sum over its faces of (b - a) x (c - a), scaled to length one; nothing where the sum is
+shorter than SHORTEST_SUM. Frames of ``count`` vertices repeat the faces; corners: see records.Corners. lights: see
+records.Lights; m: the number of the points' material among its rows.
 """
 
 from __future__ import annotations
 
-from diffloom_kernels import add3, device, dot3, had3, length3, maximum, mul3, sub3, where
+from diffloom_kernels import (
+    add3,
+    cross3,
+    device,
+    dot3,
+    had3,
+    launch,
+    ld3,
+    length3,
+    maximum,
+    mul3,
+    st3,
+    sub3,
+    where,
+)
 
-from .lane_kernels import total
-from .power_kernels import expv, logv
+from .lane_kernels import expv, logv, total
 
 POINT, DIRECTIONAL = 0, 1
 #: Vectors shorter than this are left short instead of being scaled to one.
@@ -133,17 +148,8 @@ def light_sum(m, n, view, position, lights, highlights):
 
 
 @device
-def light_sum_adjoint(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
-    """Cotangents of n, view and position for light_sum."""
-    diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-        m, n, view, position, lights, highlights, adj_diffuse, adj_specular
-    )
-    return adj_n, adj_view, adj_position
-
-
-@device
-def light_sum_both(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
-    """What light_sum gives and what light_sum_adjoint gives: directions and highlights are found once for both."""
+def light_sum_with_adjoint(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
+    """light_sum, and cotangents of n, view and position: directions and highlights are found once for both."""
     table = lights.table
     R = table.dtype.type
     zero = R(0.0)
@@ -174,6 +180,35 @@ def light_sum_both(m, n, view, position, lights, highlights, adj_diffuse, adj_sp
         if lights.kinds[k] == POINT:
             adj_position = sub3(adj_position, unit3_adjoint(l, scale, free, adj_l))
     return diffuse, specular, adj_n, adj_view, adj_position
+
+
+@device
+def lit_colour(m, colour, n, view, position, lights, highlights):
+    """Colour under the lights: own colour x (ambient + diffuse) + specular."""
+    diffuse, specular = light_sum(m, n, view, position, lights, highlights)
+    return add3(had3(colour, add3(diffuse, load_ambient(m, lights))), specular)
+
+
+@device
+def lit_colour_adjoint(m, colour, n, view, position, lights, highlights, adj):
+    """lit_colour; and cotangents of the own colour, of the position, of the normal and of the eye.
+
+    n, view: what unit3 gives for the normal and for the direction to the eye, both of any length.
+    """
+    diffuse, specular, adj_n, adj_view, adj_position = light_sum_with_adjoint(
+        m, n[0], view[0], position, lights, highlights, had3(adj, colour), adj
+    )
+    factor = add3(diffuse, load_ambient(m, lights))
+    adj_normal = unit3_adjoint(n[0], n[1], n[2], adj_n)
+    adj_eye = unit3_adjoint(view[0], view[1], view[2], adj_view)
+    lit = add3(had3(colour, factor), specular)
+    return lit, had3(adj, factor), sub3(adj_position, adj_eye), adj_normal, adj_eye
+
+
+@device
+def load_ambient(m, lights):
+    """Light from everywhere."""
+    return lights.ambient[m, 0], lights.ambient[m, 1], lights.ambient[m, 2]
 
 
 @device
@@ -235,14 +270,73 @@ def light_table_adjoint(m, i, n, view, position, lights, highlights, adj_diffuse
         add_total3(table, i, first + 3 * k, (adj_diffuse[0] * y, adj_diffuse[1] * y, adj_diffuse[2] * y))
 
 
-@device
-def lit_colour(m, colour, n, view, position, lights, highlights):
-    """Colour under the lights: own colour x (ambient + diffuse) + specular."""
-    diffuse, specular = light_sum(m, n, view, position, lights, highlights)
-    return add3(had3(colour, add3(diffuse, ld_ambient(m, lights))), specular)
+#: A sum of face normals shorter than this [m^2] has no direction.
+SHORTEST_SUM = 1e-18
 
 
 @device
-def ld_ambient(m, lights):
-    """Light from everywhere."""
-    return lights.ambient[m, 0], lights.ambient[m, 1], lights.ambient[m, 2]
+def face_normal(f, shift, faces, vertices):
+    """(b - a) x (c - a) of face f in the frame that starts at row ``shift``."""
+    a = ld3(vertices, faces[f, 0] + shift)
+    return cross3(sub3(ld3(vertices, faces[f, 1] + shift), a), sub3(ld3(vertices, faces[f, 2] + shift), a))
+
+
+@device
+def normal_sum(i, count, corners, vertices):
+    """The sum of face normals around vertex i."""
+    R = vertices.dtype.type
+    total = (R(0.0), R(0.0), R(0.0))
+    for k in range(corners.start[i % count], corners.start[i % count + 1]):
+        total = add3(total, face_normal(corners.corner[k] // 3, i // count * count, corners.faces, vertices))
+    return total
+
+
+@device
+def vertex_normal(i, count, corners, vertices, normals):
+    """normals[i]."""
+    R = vertices.dtype.type
+    total = normal_sum(i, count, corners, vertices)
+    length = length3(total)
+    scale = R(1.0) / length if length > R(SHORTEST_SUM) else R(0.0)
+    st3(normals, i, mul3(total, scale))
+
+
+@device
+def normal_sum_adjoint(i, count, corners, vertices, adj_normals, adj_sums):
+    """adj_sums[i]: the cotangent of the sum, (adj - n (n . adj)) / length."""
+    R = vertices.dtype.type
+    total = normal_sum(i, count, corners, vertices)
+    length = length3(total)
+    scale = R(1.0) / length if length > R(SHORTEST_SUM) else R(0.0)
+    n, adj = mul3(total, scale), ld3(adj_normals, i)
+    st3(adj_sums, i, mul3(sub3(adj, mul3(n, dot3(n, adj))), scale))
+
+
+@device
+def vertex_normal_adjoint(i, count, corners, vertices, adj_sums, adj_vertices):
+    """adj_vertices[i]: for a face abc with the cotangent s of its normal, corner a gets s x (c - b), and so round."""
+    R = vertices.dtype.type
+    shift = i // count * count
+    total = (R(0.0), R(0.0), R(0.0))
+    for k in range(corners.start[i % count], corners.start[i % count + 1]):
+        f, c, faces = corners.corner[k] // 3, corners.corner[k] % 3, corners.faces
+        p, q, r = faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
+        s = add3(ld3(adj_sums, p), add3(ld3(adj_sums, q), ld3(adj_sums, r)))
+        if c == 0:
+            p, q = q, r
+        elif c == 1:
+            p, q = r, p
+        # Now p and q are the next two corners after corner c.
+        total = add3(total, cross3(s, sub3(ld3(vertices, q), ld3(vertices, p))))
+    st3(adj_vertices, i, total)
+
+
+def find_normals(count, corners, vertices, normals):
+    """Pipeline: the normals of vertices."""
+    launch(vertices.shape[0], vertex_normal, count, corners, vertices, normals)
+
+
+def find_normals_adjoint(count, corners, vertices, adj_normals, adj_sums, adj_vertices):
+    """Pipeline: the cotangent of the vertices."""
+    launch(vertices.shape[0], normal_sum_adjoint, count, corners, vertices, adj_normals, adj_sums)
+    launch(vertices.shape[0], vertex_normal_adjoint, count, corners, vertices, adj_sums, adj_vertices)

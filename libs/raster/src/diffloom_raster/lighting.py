@@ -1,19 +1,24 @@
-"""The colour light makes on a surface."""
+"""Light on a surface: normals of a moving mesh, and the colour that lights make of its own."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from diffloom.errors import InputError
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
 from diffloom.validation import as_float_tensor, check_magnitude, check_shape
+from diffloom_kernels import Arena, array_of
 
-from .light_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
-from .records import Lights
+from .layout import find_topology
+from .lighting_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
+from .pipelines import program
+from .records import Corners, Lights
 
 #: What lights a scene when no lights are given: some from everywhere, a lamp above and before the origin.
 DEFAULT_LIGHTS: tuple[Light, ...] = (AmbientLight(0.5), PointLight((0.0, 3.0, 3.0), 0.5, 0.2))
@@ -43,25 +48,25 @@ def shade(
     specular = torch.zeros_like(position)
     for light in lights or DEFAULT_LIGHTS:
         if isinstance(light, AmbientLight):
-            ambient = ambient + rgb("AmbientLight.colour", light.colour, kind)
+            ambient = ambient + as_rgb("AmbientLight.colour", light.colour, kind)
         elif isinstance(light, HarmonicLight):
             diffuse = diffuse + irradiance(light, n)
         else:
             towards = unit(_towards(light, position))
             cosine = (n * towards).sum(-1, keepdim=True)
-            diffuse = diffuse + rgb("light.diffuse", light.diffuse, kind) * cosine.clamp_min(0.0)
+            diffuse = diffuse + as_rgb("light.diffuse", light.diffuse, kind) * cosine.clamp_min(0.0)
             if view is not None:
                 peak = _highlight(n, towards, view, cosine, material.shininess)
-                specular = specular + rgb("light.specular", light.specular, kind) * peak
-    reflect = rgb("Material.ambient", material.ambient, kind) * ambient
-    reflect = reflect + rgb("Material.diffuse", material.diffuse, kind) * diffuse
-    return colour * reflect + rgb("Material.specular", material.specular, kind) * specular
+                specular = specular + as_rgb("light.specular", light.specular, kind) * peak
+    reflect = as_rgb("Material.ambient", material.ambient, kind) * ambient
+    reflect = reflect + as_rgb("Material.diffuse", material.diffuse, kind) * diffuse
+    return colour * reflect + as_rgb("Material.specular", material.specular, kind) * specular
 
 
 def _towards(light: PointLight | DirectionalLight, position: Tensor) -> Tensor:
     if isinstance(light, PointLight):
-        return vector("PointLight.position", light.position, position.dtype) - position
-    return vector("DirectionalLight.direction", light.direction, position.dtype).expand_as(position)
+        return as_vector("PointLight.position", light.position, position.dtype) - position
+    return as_vector("DirectionalLight.direction", light.direction, position.dtype).expand_as(position)
 
 
 def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shininess: Tensor | float) -> Tensor:
@@ -99,13 +104,13 @@ def unit(vector: Tensor) -> Tensor:
     return vector / length.clamp_min(SHORTEST)
 
 
-def rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
+def as_rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
     """A grey or coloured factor as (3,)."""
     tensor = check_magnitude(what, as_float_tensor(what, value, dtype))
     return check_shape(what, tensor, (), (3,)).expand(3)
 
 
-def vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
+def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
     """A place or direction as (3,)."""
     tensor = as_float_tensor(what, value, dtype)
     if tensor.shape != (3,):
@@ -156,26 +161,26 @@ def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mi
     if mixed and material.shading == "unlit":
         return _unlit(_table(Material("lambert"), lights, dtype, False))
     ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
-    diffuse = rgb("Material.diffuse", material.diffuse, dtype)
-    specular = rgb("Material.specular", material.specular, dtype)
+    diffuse = as_rgb("Material.diffuse", material.diffuse, dtype)
+    specular = as_rgb("Material.specular", material.specular, dtype)
     if mixed and material.shading != "phong":
         specular = torch.zeros_like(specular)
     rows, kinds = [], []
     for light in lights or DEFAULT_LIGHTS:
         if isinstance(light, AmbientLight):
-            ambient = ambient + rgb("AmbientLight.colour", light.colour, dtype)
+            ambient = ambient + as_rgb("AmbientLight.colour", light.colour, dtype)
         elif isinstance(light, HarmonicLight):
             added = _coefficients(light, dtype) * diffuse
             harmonics = harmonics + added if len(harmonics) else added
         elif isinstance(light, PointLight | DirectionalLight):
             place = light.position if isinstance(light, PointLight) else light.direction
             kinds.append(POINT if isinstance(light, PointLight) else DIRECTIONAL)
-            glow = rgb("light.diffuse", light.diffuse, dtype) * diffuse
-            gloss = rgb("light.specular", light.specular, dtype) * specular
-            rows.append(torch.cat([vector("place or direction of a light", place, dtype), glow, gloss]))
+            glow = as_rgb("light.diffuse", light.diffuse, dtype) * diffuse
+            gloss = as_rgb("light.specular", light.specular, dtype) * specular
+            rows.append(torch.cat([as_vector("place or direction of a light", place, dtype), glow, gloss]))
         else:
             raise InputError(f"lights: got {light!r}; expected an ambient, point, directional or harmonic light")
-    ambient = ambient * rgb("Material.ambient", material.ambient, dtype)
+    ambient = ambient * as_rgb("Material.ambient", material.ambient, dtype)
     table = torch.stack(rows) if rows else torch.zeros((0, 9), dtype=dtype)
     shininess = as_float_tensor("Material.shininess", material.shininess, dtype)
     shininess = check_magnitude("Material.shininess", check_shape("Material.shininess", shininess, (), (1,))).reshape(1)
@@ -205,7 +210,7 @@ def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
     return Lights(zeros((1, 3)), kinds, zeros((1, 0, 9)), zeros((1, 0, 3)), zeros((1, 1)))
 
 
-def table_columns(lights: Lights) -> int:
+def light_columns(lights: Lights) -> int:
     """Columns of the table that cotangents of lights are summed in."""
     materials, count, harmonics = (
         int(n) for n in (lights.table.shape[0], lights.table.shape[1], lights.harmonics.shape[1])
@@ -213,7 +218,7 @@ def table_columns(lights: Lights) -> int:
     return materials * (LIGHTS + 9 * count + 3 * harmonics)
 
 
-def table_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
+def light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
     """Cotangents by the names of ``Lights``, whose ``table`` this is, from a table's sums over its rows."""
     materials, count = (int(n) for n in table.shape[:2])
     of = sums.reshape(materials, -1)
@@ -223,3 +228,47 @@ def table_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
         "table": of[:, LIGHTS : LIGHTS + 9 * count].reshape(materials, count, 9),
         "harmonics": of[:, LIGHTS + 9 * count :].reshape(materials, -1, 3),
     }
+
+
+#: Nanoseconds for the normal of one vertex, roughly.
+PER_VERTEX = 60.0
+
+
+def vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
+    """Unit normals (frames, vertices, 3): sums over the faces around a vertex, each weighted with its area.
+
+    vertices: (frames, vertices, 3). faces: (faces, 3), counter-clockwise seen from outside. Vertices without a proper
+    face get zero. Differentiable, and the same bits for any number of threads.
+    """
+    return normals_of(vertices, find_topology(faces, int(vertices.shape[1])).corners)
+
+
+def normals_of(vertices: Tensor, corners: Corners) -> Tensor:
+    """The same, of faces that were looked up."""
+    normals: Tensor = _Normals.apply(corners, vertices)  # type: ignore[no-untyped-call]
+    return normals
+
+
+class _Normals(torch.autograd.Function):
+    """(corners, vertices) -> normals."""
+
+    @staticmethod
+    def forward(ctx: Any, corners: Corners, vertices: Tensor) -> Tensor:
+        points = array_of(vertices).reshape(-1, 3)
+        normals = Arena.of(vertices).floats(*points.shape)
+        program.run("find_normals", vertices.shape[1], corners, points, normals, work=len(points) * PER_VERTEX)
+        ctx.corners = corners
+        ctx.save_for_backward(vertices)
+        return Arena.of(vertices).tensor(normals).reshape(vertices.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_normals: Tensor) -> tuple[Any, ...]:
+        (vertices,) = ctx.saved_tensors
+        arena, points = Arena.of(vertices), array_of(vertices).reshape(-1, 3)
+        adj, adj_points = array_of(adj_normals).reshape(-1, 3), arena.floats(*points.shape)
+        program.run(
+            "find_normals_adjoint", vertices.shape[1], ctx.corners, points, adj, arena.floats(*points.shape),
+            adj_points, work=len(points) * PER_VERTEX,
+        )  # fmt: skip
+        return None, arena.tensor(adj_points).reshape(vertices.shape)
