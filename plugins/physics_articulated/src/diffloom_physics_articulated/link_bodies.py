@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
-from diffloom_geometry.incidence import take
+from diffloom_geometry import take
 from diffloom_mechanics import Motion, NodeSet
 from diffloom_mechanics.carried_bodies import CarriedBodies
 from diffloom_mechanics.contact import contact_points

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
+from diffloom_geometry.rotations import array_rotation_matrix
 from diffloom_mechanics.contact.body_shapes import Solid
 from diffloom_mechanics.contact.touching import KINDS
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
@@ -27,16 +28,6 @@ class Weight:
     moments: Vector
 
 
-def turn_matrix(quaternion: Vector) -> Vector:
-    """(3, 3) of a quaternion w, x, y, z of any length but 0."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
-
-
 def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
     """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
 
@@ -47,7 +38,7 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
         orientation = numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4)
-        turn = turn_matrix(orientation)
+        turn = array_rotation_matrix(orientation)
         touching, between, roundness = touching_points(shape, table)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause

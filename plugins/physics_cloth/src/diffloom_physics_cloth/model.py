@@ -25,7 +25,7 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom_geometry.incidence import Indices, take
+from diffloom_geometry import Indices, take
 from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
 from diffloom_mechanics.contact import contact_law, ground
 from diffloom_mechanics.contact.touching import TouchingSkin

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import State
-from diffloom_geometry.triangle_checks import Points
+from diffloom_geometry import Points
 from diffloom_mechanics.contact import ContactLaw, unit_normal
 from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION
 

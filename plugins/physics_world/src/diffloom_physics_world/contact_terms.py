@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_geometry.incidence import take
+from diffloom_geometry import take
 from diffloom_mechanics import NodeSet, NodeTerm, Stage
 from diffloom_mechanics.carried_bodies import carried_term
 from diffloom_mechanics.contact import ContactLaw, contact_rows

@@ -16,7 +16,7 @@ from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.naming import check_name
 from diffloom.transforms import concrete
-from diffloom_geometry.incidence import assemble
+from diffloom_geometry import assemble
 from diffloom_mechanics import NodeSet, TermContext
 from diffloom_mechanics.contact import ContactLaw, contact_law, contact_values
 from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin

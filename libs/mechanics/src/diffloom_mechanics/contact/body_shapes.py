@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_geometry.triangle_checks import Faces, Points
+from diffloom_geometry import Faces, Points
 from diffloom_mechanics.contact.distance_grid import DistanceGrid, distance_grid
 from diffloom_mechanics.contact.touching import KINDS, BodyShapes
 

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom_geometry.closed_mesh import check_closed, read_closed_mesh
-from diffloom_geometry.triangle_checks import Faces, Points
+from diffloom_geometry import Faces, Points, check_closed, read_closed_mesh
 from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.distance_grid import distance_grid
 from diffloom_mechanics.contact.obstacle_contact import Shape

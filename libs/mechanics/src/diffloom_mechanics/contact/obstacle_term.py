@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, ParamSpec
+from diffloom.interfaces import ParamSpec
+from diffloom_geometry.rotations import rotation_matrix
 from diffloom_mechanics import ForceTerm, TermContext
 from diffloom_mechanics.contact.law import DEFAULT_LAW
 from diffloom_mechanics.contact.obstacle_contact import (
@@ -67,7 +68,7 @@ class Obstacle(ForceTerm):
         return refuses_obstacles(nodes)
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
-        pose = Pose(params["position"], rotation(params["orientation"]) if "orientation" in params else None)
+        pose = Pose(params["position"], rotation_matrix(params["orientation"]) if "orientation" in params else None)
         return obstacle(name, self.shape(params, context), pose, self.sizes(params), params, context, self.contact)
 
     @property
@@ -89,20 +90,6 @@ def orientation_spec(value: Quaternion) -> ParamSpec:
     return ParamSpec("orientation", value, "", "its axes: quaternion w x y z of any length", (4,))
 
 
-def rotation(orientation: Tensor) -> Tensor:
-    """(3, 3) rotation matrix of a quaternion (4,) of any length but 0, differentiable."""
-    length = orientation.norm()
-    if float(length.detach()) == 0.0:
-        raise InputError("orientation: got a quaternion of length 0; expected a turn such as (1, 0, 0, 0)")
-    w, x, y, z = (orientation / length).unbind()
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
-        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
-        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return torch.stack([torch.stack(row) for row in rows])
-
-
 @dataclass(frozen=True)
 class Touching:
     """A place for an example: ``point`` is the lowest that touches, ``extent`` [m] the size of what touches, ``depth``
@@ -120,7 +107,7 @@ def touching(context: TermContext) -> Touching:
     points, found = q[:, :3], context.nodes.contact_points
     lowest = points[:, 1]
     if found is not None:
-        turns = torch.stack([rotation(r) for r in q[:, 3:]])
+        turns = torch.stack([rotation_matrix(r) for r in q[:, 3:]])
         firsts = found.point_starts[found.cluster_starts]
         body = torch.repeat_interleave(torch.arange(len(q)), torch.tensor(firsts[1:] - firsts[:-1]))
         own = torch.as_tensor(found.points, dtype=q.dtype)

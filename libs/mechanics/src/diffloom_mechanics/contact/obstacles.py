@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
+from diffloom_geometry.rotations import rotation_matrix
 from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.ground_plane import unit_normal
 from diffloom_mechanics.contact.obstacle_contact import Shape
@@ -19,7 +20,6 @@ from diffloom_mechanics.contact.obstacle_term import (
     Quaternion,
     Vector,
     orientation_spec,
-    rotation,
     touching,
 )
 
@@ -66,7 +66,7 @@ class Box(Obstacle):
         """A tilted box whose top is just above the lowest point."""
         at = touching(context)
         turn: Quaternion = (1.0, 0.05, 0.1, -0.03)
-        up = rotation(torch.tensor(turn))[:, 1]
+        up = rotation_matrix(torch.tensor(turn))[:, 1]
         centre = at.point + torch.tensor([0.1, 0.0, 0.05]) * at.extent + (at.depth - at.extent) * up
         return cls(
             position=_vector(centre), size=(2.5 * at.extent, 2.0 * at.extent, 3.0 * at.extent), orientation=turn,
@@ -104,7 +104,7 @@ class Capsule(Obstacle):
         turn: Quaternion = (1.0, 0.15, 0.05, -0.1)
         radius, length = 0.8 * at.extent, 0.5 * at.extent
         end = at.point + torch.tensor([0.05 * at.extent, at.depth - radius, 0.02 * at.extent])
-        centre = end - 0.5 * length * rotation(torch.tensor(turn))[:, 1]
+        centre = end - 0.5 * length * rotation_matrix(torch.tensor(turn))[:, 1]
         return cls(position=_vector(centre), radius=radius, length=length, orientation=turn, **at.contact)
 
     @property

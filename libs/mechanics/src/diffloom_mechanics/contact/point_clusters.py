@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_geometry.triangle_checks import Points
+from diffloom_geometry import Points
 
 CLUSTER = 8
 """Most points in a cluster."""
