@@ -11,8 +11,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control, State
-from diffloom_mechanics.contact import contact_points
-from diffloom_mechanics.contact.restitution import damping_ratio, linear_rebound
+from diffloom_mechanics.contact import contact_points, damping_ratio, linear_rebound
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 

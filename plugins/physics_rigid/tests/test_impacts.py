@@ -17,7 +17,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_geometry.rotations import rotation_matrices, symmetric_matrices
-from diffloom_mechanics.contact.restitution import rebound
+from diffloom_mechanics.contact import rebound
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import WideComparison, check_gradient, compare_wide
 

@@ -10,8 +10,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import State
 from diffloom_geometry.rotations import rotation_matrices, symmetric_matrices
-from diffloom_mechanics import Mechanics
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler
 from diffloom_physics_rigid.body_set import bodies
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient

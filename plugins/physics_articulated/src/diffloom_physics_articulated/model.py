@@ -23,10 +23,8 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry.rotations import unit_quaternions
-from diffloom_mechanics import Mechanics, NodeSet, Term, per_step
-from diffloom_mechanics.carried_bodies import Carries
-from diffloom_mechanics.contact import contact_law
-from diffloom_mechanics.contact.touching import TouchingLinks
+from diffloom_mechanics import Carries, Mechanics, NodeSet, Term, per_step
+from diffloom_mechanics.contact import TouchingLinks, contact_law
 from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of

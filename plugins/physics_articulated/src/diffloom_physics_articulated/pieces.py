@@ -10,8 +10,7 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_geometry.rotations import array_rotation_matrix
-from diffloom_mechanics.contact.body_shapes import Solid
-from diffloom_mechanics.contact.touching import KINDS
+from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
 from diffloom_physics_articulated.touch import touching_points
@@ -53,8 +52,8 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
 
     body = None
     if len(between):
-        kind = shape.kind if shape.kind in KINDS else "mesh"
-        solid = Solid(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
+        kind = shape.kind if shape.kind in SHAPE_KINDS else "mesh"
+        solid = BodyShape(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
         whole = rides or not along.any()
         body = PieceBody(solid, place, orientation / np.linalg.norm(orientation), between, middle if whole else None)
     piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points), body)

@@ -29,8 +29,7 @@ from diffloom.interfaces import (
 from diffloom.transforms import concrete
 from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, symmetric_matrices, unit_quaternions
 from diffloom_mechanics import Mechanics, NodeTerm, Term
-from diffloom_mechanics.contact import contact_law, contact_points
-from diffloom_mechanics.contact.touching import BodyShapes, TouchingBodies
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_law, contact_points
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
@@ -99,7 +98,7 @@ class RigidModel(Model):
         roundness, reach = [body.roundness for body in self.bodies], [body.reach for body in self.bodies]
         self._points = contact_points([body.points for body in self.bodies], roundness)
         self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
-        self._shapes: dict[float, BodyShapes] = {}
+        self._shapes: dict[float, ShapeArrays] = {}
         self._specs = specs_of(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
         self._push_times = push_times(self.pushes, len(self.bodies))
@@ -195,7 +194,7 @@ class RigidModel(Model):
             terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), contact))
         return Mechanics(replace(law, touches=None if off_centre else self._touches), tuple(terms))
 
-    def _shapes_of(self, margin: float) -> BodyShapes:
+    def _shapes_of(self, margin: float) -> ShapeArrays:
         """The bodies' shapes, whose distances are known up to ``margin`` [m] outside; found once."""
         if margin not in self._shapes:
             self._shapes[margin] = shapes_of(self.bodies, margin)
