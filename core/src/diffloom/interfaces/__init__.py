@@ -22,7 +22,7 @@ from diffloom.interfaces.integrator import (
 from diffloom.interfaces.joining import join
 from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
 from diffloom.interfaces.model import Model
-from diffloom.interfaces.params import Params, ParamSpec
+from diffloom.interfaces.params import Params, ParamSpec, check_param_names, make_params
 from diffloom.interfaces.renderer import Capabilities, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.stress import Stress, join_stresses
@@ -62,6 +62,8 @@ __all__ = [
     "Surface",
     "Texture",
     "Trajectory",
+    "check_param_names",
     "join",
     "join_stresses",
+    "make_params",
 ]

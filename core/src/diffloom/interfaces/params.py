@@ -169,7 +169,7 @@ def make_params(
 ) -> Params:
     """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
     known = {spec.name: spec for spec in specs}
-    check_names(owner, known, values)
+    check_param_names(owner, known, values)
     replaced = {spec.replaces for name, spec in known.items() if values.get(name) is not None}
     checked: dict[str, Tensor] = {}
     for name, spec in known.items():
@@ -183,7 +183,7 @@ def make_params(
     return Params(checked, dtype, frozenset(checked))
 
 
-def check_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str, object]) -> None:
+def check_param_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str, object]) -> None:
     """InputError for a value without a parameter, and for two of which one replaces the other."""
     told = {name: words for spec in known.values() for name, words in spec.not_to_be_confused}
     for name, value in values.items():

@@ -1,7 +1,8 @@
-"""Meshes that enclose a volume: reading them, and saying what is wrong with those that do not."""
+"""Triangle meshes that enclose a volume: reading and checking them, winding numbers, and integrals over the inside."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,76 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.triangle_checks import Faces, Points, check_triangles, named
-from diffloom_geometry.triangle_edges import Edges, find_edges
-from diffloom_geometry.volume_integrals import signed_volumes
-from diffloom_geometry.winding import winding_numbers
+from diffloom_geometry.triangle_meshes import Edges, Faces, Points, check_triangles, find_edges, named
+
+
+def winding_numbers(points: Points, vertices: Points, faces: Faces) -> NDArray[np.float64]:
+    """(P,) generalised winding numbers: the solid angles under which ``points`` see the faces, over 4 pi.
+
+    A triangle a, b, c around the point has solid angle 2 atan2(a.(b x c), |a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|).
+    """
+    numbers = np.empty(len(points))
+    block = max(1, 200_000 // max(1, len(faces)))
+    for start in range(0, len(points), block):
+        part = points[start : start + block]
+        a, b, c = (vertices[faces[:, k]][None] - part[:, None] for k in range(3))
+        la, lb, lc = (np.linalg.norm(v, axis=2) for v in (a, b, c))
+        above = np.einsum("pfi,pfi->pf", a, np.cross(b, c))
+        ab, bc, ca = (np.einsum("pfi,pfi->pf", x, y) for x, y in ((a, b), (b, c), (c, a)))
+        angles = 2.0 * np.arctan2(above, la * lb * lc + ab * lc + bc * la + ca * lb)
+        numbers[start : start + block] = angles.sum(axis=1) / (4.0 * np.pi)
+    return numbers
+
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class VolumeIntegrals:
+    """Integrals over the inside of a closed mesh, on which the motion of a solid of density 1 depends.
+
+    volume [m^3]. centre: (3,) centre of mass [m]. moment: (3, 3) second moments, the integral of x x^T over the
+    volume with x from the centre [m^5].
+    """
+
+    volume: float
+    centre: NDArray[np.float64]
+    moment: Matrix
+
+    @property
+    def inertia(self) -> Matrix:
+        """(3, 3) inertia about the centre at density 1 [m^5]: tr(moment) 1 - moment."""
+        return np.asarray(np.trace(self.moment) * np.eye(3) - self.moment)
+
+    def mapped(self, linear: Matrix) -> VolumeIntegrals:
+        """The solid after x -> linear x: volumes grow by |det|, second moments become |det| A moment A^T."""
+        size = abs(float(np.linalg.det(linear)))
+        return VolumeIntegrals(size * self.volume, linear @ self.centre, size * linear @ self.moment @ linear.T)
+
+
+def signed_volumes(vertices: Points, faces: Faces) -> NDArray[np.float64]:
+    """(F,) volume of the tetrahedron from each face to the mean vertex, negative where the face looks inwards."""
+    a, b, c = np.moveaxis((vertices - vertices.mean(axis=0))[faces], 1, 0)
+    return np.asarray(np.einsum("fi,fi->f", a, np.cross(b, c)) / 6.0)
+
+
+def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
+    """Integrals over the inside of a closed mesh whose faces look outwards.
+
+    Each face spans a tetrahedron with a common apex; with edges a, b, c from it, the integral of x x^T over the
+    tetrahedron is det(a b c)/120 (s s^T + a a^T + b b^T + c c^T), s = a + b + c. The apex is the mean vertex, so that
+    a mesh far from the origin loses no digits.
+    """
+    apex = vertices.mean(axis=0)
+    corners = (vertices - apex)[faces]
+    volumes = signed_volumes(vertices, faces)
+    volume = float(volumes.sum())
+    total = corners.sum(axis=1)
+    centre = np.einsum("f,fi->i", volumes, total) / (4.0 * volume)
+    second = np.einsum("f,fi,fj->ij", volumes, total, total) + np.einsum("f,fai,faj->ij", volumes, corners, corners)
+    moment = second / 20.0 - volume * np.outer(centre, centre)
+    return VolumeIntegrals(volume, apex + centre, 0.5 * (moment + moment.T))
+
 
 THINNEST = 1e-9
 """A mesh whose volume is below this fraction of its bounding box's diagonal cubed counts as flat."""

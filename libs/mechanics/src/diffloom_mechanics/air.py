@@ -87,7 +87,7 @@ class Air(ForceTerm):
         return f"air acts on rigid bodies (as in rigid); these nodes are {nodes.name!r}"
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
-        from diffloom_mechanics.air import air_kernels as kernels
+        from diffloom_mechanics import air_kernels as kernels
 
         count = context.count
         own = ("linear_drag", "quadratic_drag", "lift", "angular_damping")
