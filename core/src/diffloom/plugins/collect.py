@@ -10,6 +10,7 @@ from typing import Any
 
 import pluggy
 
+from diffloom.plugins.catalogue import distribution_defining
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import RegistrationError
 from diffloom.plugins.hookspecs import (
@@ -134,4 +135,6 @@ def _advice(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=1, cutoff=0.9)
     if near:
         return f"; did you mean {near[0]}?"
-    return ": install the plugin that defines it, or mark it @hookimpl(optionalhook=True)"
+    owner = distribution_defining(name)
+    cause = "install the plugin that defines it" if owner is None else f"{owner}, which defines it, is not loaded"
+    return f": {cause}; or mark it @hookimpl(optionalhook=True)"

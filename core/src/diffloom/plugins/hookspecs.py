@@ -6,7 +6,7 @@ functions under the decorator ``hookimpl``:
 - ``diffloom_register_<kind>(register)`` for each kind of thing that it brings. The hook is called once with a callable
   `Register` and hands over *factories*: a name, an import path such as ``"package.module:Class"`` (or the object
   itself), and a summary of one line. Import paths keep listing fast, because nothing is imported before it is used.
-- ``diffloom_define_kinds()`` if it brings kinds of its own. The core has models, integrators, renderers, terms,
+- ``diffloom_define_kinds()`` if it brings kinds of its own. The core has models, integrators, renderers,
   commands and diagnostics; the kinds of losses and optimisers, for instance, belong to diffloom-fitting.
 
 ``diffloom plugins`` lists all hooks with the plugin that defines each.

@@ -8,8 +8,19 @@ from typing import final
 
 import torch
 
-from diffloom.interfaces import Control, InputError, Model, Params, ParamSpec, State, Stress, Surface, Trajectory
-from diffloom.interfaces.params import check_names, make_params
+from diffloom.interfaces import (
+    Control,
+    InputError,
+    Model,
+    Params,
+    ParamSpec,
+    State,
+    Stress,
+    Surface,
+    Trajectory,
+    check_param_names,
+    make_params,
+)
 from diffloom.naming import below, check_name, spec_under
 from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext
 
@@ -59,7 +70,7 @@ class WithTerms(Model):
     def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
         if batch is not None:
             return super().params(dtype, batch=batch, **values)
-        check_names(type(self.model).__name__, {spec.name: spec for spec in self.specs}, values)
+        check_param_names(type(self.model).__name__, {spec.name: spec for spec in self.specs}, values)
         made = dict(self.model.params(dtype, **{k: v for k, v in values.items() if k in self._inner}))
         for term in self.terms:
             given = {k: v for k, v in values.items() if k.startswith(f"{term}.")}

@@ -11,9 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.errors import InputError
-from diffloom.interfaces.model import Model
-from diffloom.interfaces.params import Params, ParamSpec
-from diffloom.interfaces.state import Control, State
+from diffloom.interfaces import Control, Model, Params, ParamSpec, State
 
 if TYPE_CHECKING:
     from diffloom_mechanics import NodeSet, Term

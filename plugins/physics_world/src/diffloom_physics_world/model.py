@@ -20,10 +20,11 @@ from diffloom.interfaces import (
     Stress,
     Surface,
     Trajectory,
+    check_param_names,
     join,
     join_stresses,
+    make_params,
 )
-from diffloom.interfaces.params import check_names, make_params
 from diffloom.naming import below, spec_under
 from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom_mechanics.contact.touching import TouchingSkin
@@ -106,7 +107,7 @@ class World(Model):
         if batch is not None:
             return super().params(dtype, batch=batch, **values)
         specs = {spec.name: spec for spec in self.specs}
-        check_names("World", specs, values)
+        check_param_names("World", specs, values)
         # Here already, so that what is wrong is told under the name it was given.
         checked = {
             name: specs[name].check(v, self.axes, dtype)
