@@ -13,7 +13,7 @@ def test_without_numba_cuda_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(doctor, "version", version)
     found = {finding.subject: finding for finding in doctor.cuda().findings}
-    assert found["kernels on CUDA"].advice == 'pip install "diffloom-core[cuda]"'
+    assert found["kernels on CUDA"].advice == 'pip install "diffloom-kernels[cuda]"'
     assert found["compilers"].advice == 'pip install "diffloom[cuda-check]"'
 
 
