@@ -39,6 +39,8 @@ class Collected:
 def collect_kinds(plugin: object, origin: Origin) -> tuple[Kind, ...]:
     """Return the kinds that ``plugin`` (a module, or an object with hooks as methods) defines."""
     _check_api(plugin)
+    if not hasattr(plugin, DEFINE_KINDS):
+        return ()
     manager = hook_manager(())
     _register_plugin(manager, plugin, origin)
     found = [kind for kinds in manager.hook.diffloom_define_kinds() for kind in kinds]
@@ -68,10 +70,11 @@ def collect(
     """
     found = Collected() if into is None else into
     _check_api(plugin)
-    manager = hook_manager(kinds)
+    implemented = [kind for kind in kinds if hasattr(plugin, kind.hook)]
+    manager = hook_manager(implemented)
     _register_plugin(manager, plugin, origin)
     _check_hooks(manager, plugin, kinds, found)
-    for kind in kinds:
+    for kind in implemented:
         getattr(manager.hook, kind.hook)(register=_register_for(kind, origin, found.offers, trace))
     return found
 

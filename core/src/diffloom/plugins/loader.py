@@ -43,10 +43,10 @@ def core_version() -> str:
 
 
 def _candidate(point: EntryPoint) -> Candidate:
-    found = point.dist
-    distribution = found.metadata["Name"] if found is not None else point.value
-    release = found.version if found is not None else "unknown"
-    return Candidate(Origin(point.name, distribution, release), point.load)
+    if point.dist is None:
+        return Candidate(Origin(point.name, point.value, "unknown"), point.load)
+    about = point.dist.metadata  # parsed anew each time that it is asked for
+    return Candidate(Origin(point.name, about["Name"], about["Version"]), point.load)
 
 
 def _order(candidate: Candidate) -> tuple[bool, str, str]:
