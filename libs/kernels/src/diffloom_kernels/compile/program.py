@@ -164,7 +164,13 @@ class Program:
         source = specialise(cast("FunctionType", self._functions[pipeline]), given)
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
         digest = hashlib.sha256()
-        for part in (text, fingerprint(source.names), environment(target), arguments.told(key), compiler.describe_processor()):
+        for part in (
+            text,
+            fingerprint(source.names),
+            environment(target),
+            arguments.told(key),
+            compiler.describe_processor(),
+        ):
             digest.update(part.encode() + b"\0")
         plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"

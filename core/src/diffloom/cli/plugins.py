@@ -1,10 +1,11 @@
-"""The list that ``diffloom plugins`` prints, as a table for people and as JSON for programs."""
+"""``diffloom plugins``: lists what is installed; its subcommands come from plugins, such as diffloom-testing."""
 
 import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from diffloom.cli.group import RegistryGroup
 from diffloom.plugins import PLUGIN_API, Entry, Kind, PluginReport, PluginState, Registry, installed_registry
 from diffloom.plugins.selection import Selection
 
@@ -20,7 +21,18 @@ _COLOURS = {
 }
 
 
-def show(as_json: bool) -> int:
+@click.group(cls=RegistryGroup, within="plugins", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.pass_context
+def plugins(ctx: click.Context, as_json: bool) -> None:
+    """List the installed plugins, what they offer and who defined each hook."""
+    if ctx.invoked_subcommand is None:
+        ctx.exit(_show(as_json))
+    if as_json:
+        raise click.UsageError("--json belongs to the list; a subcommand has options of its own", ctx)
+
+
+def _show(as_json: bool) -> int:
     """Print the list; the exit code is 1 when strict mode is on and a plugin is broken or missing."""
     registry = installed_registry()
     reports = registry.plugins

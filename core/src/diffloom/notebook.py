@@ -1,4 +1,4 @@
-"""How parameters and surfaces show in a notebook: tables, and a drawing of the mesh."""
+"""HTML for notebooks: parameters as a table, surfaces as a table and a drawing of the mesh."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from diffloom.interfaces.surface import Surface
 
+__all__ = ["format_tensor", "html_table"]
+
 MOST_FACES = 3000  # that are drawn: a browser shows no more in good time
 SIZE = 220  # of a drawing [px]
 
@@ -23,8 +25,8 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def told(value: Tensor) -> str:
-    """A tensor in a few words: its numbers where they are few."""
+def format_tensor(value: Tensor) -> str:
+    """Format a tensor in one line: its numbers if there are at most four, else its shape and range."""
     flat = value.detach().flatten().tolist()
     if value.dim() == 0:
         return f"{flat[0]:.6g}"
@@ -35,7 +37,7 @@ def told(value: Tensor) -> str:
 
 def params_html(values: Mapping[str, Tensor], dtype: torch.dtype) -> str:
     """The parameters as a table."""
-    rows = [(name, told(value), "yes" if value.requires_grad else "") for name, value in values.items()]
+    rows = [(name, format_tensor(value), "yes" if value.requires_grad else "") for name, value in values.items()]
     return html_table(("parameter", "value", "gradient"), rows) + f"<p>{escape(str(dtype))}</p>"
 
 
@@ -45,7 +47,7 @@ def surface_html(surface: Surface) -> str:
     rows = [("frames", str(len(surface))), ("vertices", str(vertices.shape[1])), ("faces", str(len(surface.faces)))]
     if vertices.numel():
         low, high = vertices.amin(dim=(0, 1)), vertices.amax(dim=(0, 1))
-        rows.append(("from, to [m]", f"{told(low)}, {told(high)}"))
+        rows.append(("from, to [m]", f"{format_tensor(low)}, {format_tensor(high)}"))
     drawn = _drawing(vertices[0].cpu(), surface.faces.cpu()) if 0 < len(surface.faces) <= MOST_FACES else ""
     return html_table(("surface", ""), rows) + drawn
 
