@@ -9,6 +9,7 @@ import math
 import torch
 from torch import Tensor
 
+from diffloom_fitting.driver import run_search
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
 from diffloom_fitting.state_data import from_data, to_data
@@ -24,7 +25,7 @@ STEPS = 12
 
 def begun(subject: OptimiserSubject, objective: Objective) -> Progress:
     """The optimiser at the start."""
-    return subject.optimiser.begin(objective, start(objective), SEED)
+    return run_search(objective, subject.optimiser.begin(objective, start(objective), SEED))
 
 
 def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, steps: int) -> Progress:
@@ -32,7 +33,7 @@ def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, st
     for _ in range(steps):
         if here.done is not None:
             break
-        here = subject.optimiser.step(objective, here, 1.0)
+        here = run_search(objective, subject.optimiser.step(objective, here, 1.0))
     return here
 
 
@@ -56,7 +57,7 @@ def begin(subject: OptimiserSubject) -> None:
     objective = valley()
     z = start(objective)
     kept = z.clone()
-    here = subject.optimiser.begin(objective, z, SEED)
+    here = run_search(objective, subject.optimiser.begin(objective, z, SEED))
     require(isinstance(here, Progress), f"begin returns {type(here).__name__}; expected Progress")
     same_bits("the place where it begins", here.z, kept)
     same_bits("the vector given, before and after", z, kept)
@@ -97,11 +98,12 @@ def schedule(subject: OptimiserSubject) -> None:
     """When the objective changes on the way, ``renew`` stays at the place and reports the loss of the new one."""
     objective = valley()
     here = advanced(subject, objective, begun(subject, objective), 2)
-    renewed = subject.optimiser.renew(shorter(objective), here)
+    changed = shorter(objective)
+    renewed = run_search(changed, subject.optimiser.renew(changed, here))
     same_bits("the place before and after", renewed.z, here.z)
-    wanted = shorter(objective).value(here.z).value
+    wanted = changed.value(here.z).value
     require(math.isclose(renewed.value, wanted, rel_tol=1e-9), f"it reports {renewed.value:g}; expected {wanted:g}")
-    advanced(subject, shorter(objective), renewed, 1)
+    advanced(subject, changed, renewed, 1)
 
 
 @check("resuming")
