@@ -23,21 +23,21 @@ import torch
 from torch import Tensor
 
 import diffloom_fitting as fitting
-from diffloom.plugins import get_model, get_optimiser, get_renderer
+from diffloom.plugins import get_model, get_renderer
 from diffloom.simulation import simulate
-from diffloom_fitting.motion import Clip, MotionProblem, MotionStage, Own, Rules, Shared, fit_motion, score
-from diffloom_fitting.run_folder import RunFolder
+from diffloom_experiments import RunFolder, build_experiment, load_file
+from diffloom_fitting import get_optimiser, run_search
 from diffloom_fitting.testing import small_fit
+from diffloom_motion import Clip, MotionProblem, MotionStage, Own, Rules, Shared, fit_motion, score
 
 # isort: split
 # Internals: all imports that a change of the package's modules may have to follow.
 from diffloom_fitting.testing.valley import START, TRUTH, shorter, start, valley
-from diffloom_fitting.together import answer
 from diffloom_fitting.trust.hamiltonian import sample
 from diffloom_fitting.trust.posterior import energy_of
 
-# Toy model and renderer of the tests of diffloom-fitting.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins" / "fitting" / "tests"))
+# Toy model and renderer that tests share.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from fitting_toys import ToyModel, ToyRenderer, ToySteps
 
 Numbers = dict[str, list[Any]]
@@ -118,15 +118,15 @@ def columns(rows: Iterable[Mapping[str, Any]]) -> Numbers:
 
 def follow(optimiser: Any, objective: Any, z: Tensor, steps: int, then: Any = None, seed: int = 3) -> Numbers:
     """Run ``begin`` and ``steps`` steps of an optimiser, renew it on the objective ``then`` if given, and step on."""
-    here = optimiser.begin(objective, z, seed)
+    here = run_search(objective, optimiser.begin(objective, z, seed))
     rows = [here]
     for number in range(2 * steps if then is not None else steps):
         if number == steps:
-            objective, here = then, optimiser.renew(then, here)
+            objective, here = then, run_search(then, optimiser.renew(then, here))
             rows.append(here)
         if here.done is not None:
             break
-        here = optimiser.step(objective, here, 1.0 if number % 3 else 0.9)
+        here = run_search(objective, optimiser.step(objective, here, 1.0 if number % 3 else 0.9))
         rows.append(here)
     return columns(
         {
@@ -542,17 +542,27 @@ def walled(place: Tensor) -> tuple[float, Tensor]:
     return (0.5 * float(place[0] ** 2) if float(place[0]) < 1.0 else math.inf), place.clone()
 
 
+def settled(energy: Callable[[Tensor], tuple[float, Tensor]]) -> Any:
+    """Return the search for an energy that is known without evaluating anything."""
+
+    def search(place: Tensor) -> Any:
+        yield from ()
+        return energy(place)
+
+    return search
+
+
 @case("chains")
 def chains() -> Numbers:
     """Return a few draws by Hamiltonian Monte Carlo: of a normal law, of one with a wall, and of a fit with chains one
     after the other and in lockstep."""
-    found = prefixed("normal", drawn(sample(normal, torch.zeros((3, 2), dtype=D), 12, 8, seed=3)))
-    found |= prefixed("walled", drawn(sample(walled, torch.zeros((2, 1), dtype=D), 12, 6, seed=4)))
+    found = prefixed("normal", drawn(sample(settled(normal), torch.zeros((3, 2), dtype=D), 12, 8, seed=3)))
+    found |= prefixed("walled", drawn(sample(settled(walled), torch.zeros((2, 1), dtype=D), 12, 6, seed=4)))
     experiment = springs(noise=0.01)
     law = energy_of(experiment.objective(), experiment.start(), 1e-2 * torch.eye(2, dtype=D), 0.01, 2000)
     starts = torch.tensor([[0.5, -0.2], [-1.0, 0.3], [0.1, 0.9]], dtype=D)
-    for name, how in (("alone", None), ("lockstep", answer)):
-        found |= prefixed(name, drawn(sample(law, starts, 4, 3, 1, how)))
+    for name, together in (("alone", False), ("lockstep", True)):
+        found |= prefixed(name, drawn(sample(law, starts, 4, 3, 1, together)))
     return found
 
 
@@ -638,7 +648,7 @@ def in_folder(folder: Path, text: str, after: int | None = None, resumed: bool =
         if after is not None and record.total == after:
             raise _Enough
 
-    experiment = fitting.build_experiment(kept.config())
+    experiment = build_experiment(kept.config())
     return fitting.run_fit(experiment, state=state, history=history, observer=keep)
 
 
@@ -646,7 +656,7 @@ def loaded_from(folder: Path, text: str) -> Any:
     """Return the checked experiment file ``text``."""
     file = folder.with_suffix(".toml")
     file.write_text(text)
-    return fitting.load_file(file)
+    return load_file(file)
 
 
 def interrupted(text: str, stops: Sequence[int]) -> Numbers:

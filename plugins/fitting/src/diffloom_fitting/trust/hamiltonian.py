@@ -92,9 +92,7 @@ class _Luck:
         return _Luck(momentum, *(float(torch.rand(1, generator=generator)) for _ in range(2)))
 
 
-def _run_chain(
-    energy: Energy, start: Tensor, tuning: int, luck: list[_Luck]
-) -> Posed[tuple[Tensor, float, int, int]]:
+def _run_chain(energy: Energy, start: Tensor, tuning: int, luck: list[_Luck]) -> Posed[tuple[Tensor, float, int, int]]:
     """One chain, all chance in it drawn beforehand: (places (draws, n), the sum of the chances of accepting each, how
     many were lost, gradients taken)."""
     here = (start.clone(), *(yield from energy(start)))
