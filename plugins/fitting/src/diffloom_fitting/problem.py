@@ -65,8 +65,8 @@ class Evaluate:
         differentiable: With "value": evaluate such that a gradient or residuals at these points may follow at the cost
             of a backward pass. Searches that look at the loss before they accept a point use it.
 
-    Points without a finite loss or gradient are answered by an `Evaluation` with ``trouble``. Residuals and Jacobians of
-    points that cannot be simulated raise SimulationError in the search, where it has yielded the request.
+    Points without a finite loss or gradient are answered by an `Evaluation` with ``trouble``. Residuals and Jacobians
+    of points that cannot be simulated raise SimulationError in the search, where it has yielded the request.
     """
 
     points: Sequence[Tensor | Evaluation]
