@@ -17,8 +17,7 @@ from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationEr
 from diffloom_experiments import Loaded, build_scene
 from diffloom_experiments.build import build_renderer
 from diffloom_experiments.experiments import build_truth
-from diffloom_fitting.many_views import MOST_PLACES, batch_of, draw_many
-from diffloom_fitting.scene import Scene, Sensor, sample_times
+from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, batch_of, draw_batch, sample_times
 from diffloom_fitting.targets.synthesis import video_times
 
 Frames = NDArray[np.uint8]
@@ -48,8 +47,8 @@ def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[Video]:
     with torch.no_grad():
         for members in groups.values():
             scene = _scene(members[0][1])
-            for first in range(0, len(members), MOST_PLACES):
-                found += _together(scene, members[first : first + MOST_PLACES])
+            for first in range(0, len(members), MOST_SCENES):
+                found += _together(scene, members[first : first + MOST_SCENES])
     return sorted(found, key=lambda video: video.index)
 
 
@@ -108,7 +107,7 @@ def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) ->
             scene.model, params, dt=scene.dt, steps=sampling.save[-1], save=sampling.save, integrator=scene.integrator,
             gradient=NoGradient(), control=scene.control_with({}, sampling.save[-1]),
         )  # fmt: skip
-        drawn = draw_many(scene, path, batch_surface(scene.model, path, params), sampling, ("rgba",))
+        drawn = draw_batch(scene, path, batch_surface(scene.model, path, params), sampling, ("rgba",))
         return [image.bytes()[..., :3].numpy() for image, _ in drawn]
     except (SimulationError, BatchError):
         return None

@@ -9,11 +9,12 @@ import torch
 
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting import many_views
+from diffloom_fitting import run_search
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.kinds import get_loss
-from diffloom_fitting.objective import Evaluation
 from diffloom_fitting.optimisers.jacobian import jacobian
+from diffloom_fitting.problem import Evaluation
+from diffloom_fitting.scene import batches
 from diffloom_fitting.wide_check import check_wide
 
 
@@ -37,13 +38,13 @@ TWO = {"front": fitting.Orbit(size=(20, 24)), "side": fitting.Orbit(azimuth=70.0
 def counted(monkeypatch):
     """How many scenes were simulated together."""
     sizes = []
-    simulate = many_views.simulate
+    simulate = batches.simulate
 
     def counting(model, params, **how):
         sizes.append(params.batch)
         return simulate(model, params, **how)
 
-    monkeypatch.setattr(many_views, "simulate", counting)
+    monkeypatch.setattr(batches, "simulate", counting)
     return sizes
 
 
@@ -88,7 +89,7 @@ def test_worlds_are_simulated_together(counted):
 
 def test_columns_of_a_jacobian_are_simulated_together(counted):
     seen, z = objective({"stiffness": 100.0, "mass": 0.1, "velocity": [0.0, 0.0, 0.0]})
-    slopes = jacobian(seen, z, seen.residuals(z), central=True, width=1e-3)
+    slopes = run_search(seen, jacobian(seen, z, seen.residuals(z), central=True, width=1e-3))
     assert counted == [10]
     for i in range(len(z)):
         step = torch.zeros_like(z)

@@ -1,4 +1,4 @@
-"""Searches in lockstep find what each finds alone, to the last bit, with fewer and larger simulations."""
+"""Searches that are driven together find what each finds alone, to the last bit, with fewer, larger simulations."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+import diffloom
 import diffloom_fitting as fitting
 from diffloom.interfaces import SimulationError
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting import many_views, together
+from diffloom_fitting import Evaluate, Evaluation, Problem, run_search, run_searches
+from diffloom_fitting.driver import Driver, pose
 from diffloom_fitting.landscape import Axis, evaluate_grid
-from diffloom_fitting.lockstep import in_lockstep
-from diffloom_fitting.loop import advance, begin
+from diffloom_fitting.loop import MultiStart, advance, begin
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import CmaEs, LineScan
-from diffloom_fitting.starts_together import StartsTogether
-from diffloom_fitting.together import answer
+from diffloom_fitting.scene import batches
 from diffloom_fitting.trust.hamiltonian import sample
 from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.trust.posterior import energy_of
@@ -37,38 +37,111 @@ def experiment(stages=None, **more):
 @pytest.fixture
 def simulated(monkeypatch):
     """How many scenes each simulation had."""
-    from diffloom import simulation
-
     sizes = []
-    whole = simulation.simulate
+    whole = diffloom.simulate
 
     def counting(model, params, **how):
         if not torch._C._are_functorch_transforms_active():
             sizes.append(params.batch or 1)
         return whole(model, params, **how)
 
-    monkeypatch.setattr(many_views, "simulate", counting)
-    monkeypatch.setattr(simulation, "simulate", counting)
+    monkeypatch.setattr(batches, "simulate", counting)
+    monkeypatch.setattr(diffloom, "simulate", counting)
     return sizes
 
 
-def test_searches_meet_at_each_question():
-    rounds = []
+class Squares(Problem):
+    """The square of a number below 7, which has no residuals; each call is noted as it comes."""
 
-    def told(requests):
-        rounds.append(list(requests))
-        return [10 * r if r < 7 else ValueError(f"no {r}") for r in requests]
+    layout, enough = None, None
+
+    def __init__(self):
+        self.rounds = []
+
+    def evaluate_batch(self, questions):
+        self.rounds.append([float(point) for _, request in questions for point in request.points])
+        if questions[0][1].want == "residuals":
+            return [ValueError(f"no {point}") for _, request in questions for point in request.points[:1]]
+        return [[Evaluation(float(point) ** 2) for point in request.points] for _, request in questions]
+
+
+def test_searches_meet_at_each_request():
+    problem = Squares()
 
     def search(first, count):
-        def run(ask):
-            return sum(ask([first + k])[0] for k in range(count))
+        total = 0.0
+        for k in range(count):
+            (seen,) = yield Evaluate([torch.tensor(first + k)])
+            total += seen.value
+        return total
 
-        return run
+    found = run_searches([pose(problem, search(*given)) for given in ((1, 2), (4, 1), (2, 3))])
+    assert found == [5, 16, 29]
+    assert problem.rounds == [[1, 4, 2], [2, 3], [4]]
 
-    assert in_lockstep([search(1, 2), search(4, 1), search(2, 3)], told) == [30, 40, 90]
-    assert rounds == [[1, 4, 2], [2, 3], [4]]
+
+def test_an_error_is_raised_where_the_request_was_made():
+    problem = Squares()
+
+    def search(careful):
+        yield Evaluate([torch.tensor(1)])
+        try:
+            yield Evaluate([torch.tensor(7)], "residuals")
+        except ValueError as error:
+            if careful:
+                return str(error)
+            raise
+
+    assert run_search(problem, search(True)) == "no 7"
+    driver = Driver([pose(problem, search(careful)) for careful in (True, False)])
     with pytest.raises(ValueError, match="no 7"):
-        in_lockstep([search(6, 2), search(1, 5)], told)
+        driver.run()
+    assert [member.result for member in driver.members] == ["no 7", None]
+
+
+def test_searches_that_fell_out_of_step_meet_at_the_next_differentiable_loss():
+    problem = Squares()
+
+    def search(first, others):
+        for k in range(others):
+            yield Evaluate([torch.tensor(10 * first + k)])
+        (seen,) = yield Evaluate([torch.tensor(first)], differentiable=True)
+        return seen.value
+
+    assert run_searches([pose(problem, search(k, 2 - k)) for k in range(3)]) == [0, 1, 4]
+    assert problem.rounds == [[0, 10], [1], [0, 1, 2]]
+
+
+def test_answers_of_what_is_known_need_no_round():
+    given = experiment()
+    objective, rounds = given.objective(), []
+
+    def search():
+        (seen,) = yield Evaluate([given.start()], differentiable=True)
+        assert seen.gradient is None
+        (residuals,) = yield Evaluate([seen], "residuals")
+        (late,) = yield Evaluate([seen], "gradient")
+        (again,) = yield Evaluate([late], "gradient")
+        assert again is late
+        return late, residuals
+
+    posed = pose(objective, search())
+    driver = Driver([posed])
+    while not driver.members[0].ended:
+        rounds.append(driver.members[0].question[1].want)
+        driver.round()
+    late, residuals = driver.members[0].result
+    assert rounds == ["value", "gradient"]
+    assert torch.equal(late.gradient, objective.evaluate(given.start()).gradient)
+    assert torch.equal(residuals, objective.residuals(given.start()))
+
+
+def gradients_at(objective, *places):
+    def search(z):
+        (seen,) = yield Evaluate([z], "gradient")
+        return seen
+
+    return run_searches([pose(objective, search(z)) for z in places])
 
 
 def test_gradients_of_many_places_are_the_same_bits(simulated):
@@ -78,14 +151,10 @@ def test_gradients_of_many_places_are_the_same_bits(simulated):
     alone = [objective.evaluate(z) for z in places]
     assert simulated == [1] * 5
     simulated.clear()
-    trials = together.trials([(objective, z) for z in places])
-    assert [trial.loss.value for trial in trials] == [one.value for one in alone]
+    (tried,) = objective.evaluate_batch([(objective, Evaluate(places, differentiable=True))])
+    assert [one.value for one in tried] == [one.value for one in alone]
     assert simulated == [5]
-
-    def search(k):
-        return lambda ask: objective.asking(ask).evaluate(places[k])
-
-    for one, other in zip(in_lockstep([search(k) for k in range(5)], answer), alone, strict=True):
+    for one, other in zip(gradients_at(objective, *places), alone, strict=True):
         assert one.value == other.value
         assert torch.equal(one.gradient, other.gradient)
     assert simulated == [5, 5]
@@ -94,28 +163,35 @@ def test_gradients_of_many_places_are_the_same_bits(simulated):
 def test_a_gradient_that_comes_late_is_the_same():
     given = experiment()
     objective, places = given.objective(), [given.start() + 0.1 * k for k in range(2)]
-    first, second = together.trials([(objective, z) for z in places])
-    assert torch.equal(first.evaluation().gradient, objective.evaluate(places[0]).gradient)
-    assert torch.equal(second.evaluation().gradient, objective.evaluate(places[1]).gradient)
+
+    def search():
+        tried = yield Evaluate(places, differentiable=True)
+        (first,) = yield Evaluate(tried[:1], "gradient")
+        (second,) = yield Evaluate(tried[1:], "gradient")
+        return first, second
+
+    for late, z in zip(run_search(objective, search()), places, strict=True):
+        assert torch.equal(late.gradient, objective.evaluate(z).gradient)
 
 
-def test_a_place_that_fails_fails_alone():
+def test_a_place_that_fails_fails_alone(simulated):
     given = experiment()
     objective, start = given.objective(), given.start()
     far = start + torch.tensor([30.0, 0.0], dtype=start.dtype)
-
-    def search(z):
-        return lambda ask: objective.asking(ask).evaluate(z)
-
-    fine, lost = in_lockstep([search(start), search(far)], answer)
+    fine, lost = gradients_at(objective, start, far)
     assert torch.equal(fine.gradient, objective.evaluate(start).gradient)
     assert not lost.finite
+    simulated.clear()
+    assert not objective.value(far).finite
+    assert simulated == [1]
 
     def columns(z):
-        return lambda ask: list(objective.asking(ask).residuals_at([z]))
+        return (yield Evaluate([z], "residuals"))
 
+    driver = Driver([pose(objective, columns(z)) for z in (start, far)])
     with pytest.raises(SimulationError):
-        in_lockstep([columns(start), columns(far)], answer)
+        driver.run()
+    assert torch.equal(driver.members[0].result[0], objective.residuals(start))
 
 
 STARTS = tuple({"stiffness": torch.tensor(60.0 + 30.0 * k), "mass": torch.tensor(0.3)} for k in range(3))
@@ -136,9 +212,7 @@ def test_starts_run_together_and_are_told_one_after_the_other(simulated, more):
     alone, history = followed(given, lambda state: advance(given, state))
     count = len(simulated)
     simulated.clear()
-    starts = StartsTogether(given)
-    found, told = followed(given, starts.advance)
-    starts.close()
+    found, told = followed(given, MultiStart(given).advance)
     assert told == history
     assert torch.equal(found.z, alone.z)
     assert [(o.start, o.value, o.reason) for o in found.outcomes] == [
@@ -159,10 +233,10 @@ def test_chains_of_draws_run_together(simulated):
     root, starts = 1e-3 * torch.eye(2, dtype=torch.float64), torch.randn(3, 2, dtype=torch.float64)
     law = energy_of(objective, z, root, 1.0, 10)
     simulated.clear()
-    apart = sample(law, starts, 3, 2, 1)
+    apart = sample(law, starts, 3, 2, 1, together=False)
     count = len(simulated)
     simulated.clear()
-    joined = sample(law, starts, 3, 2, 1, answer)
+    joined = sample(law, starts, 3, 2, 1)
     assert torch.equal(apart.places, joined.places)
     assert (apart.accepted, apart.evaluations) == (joined.accepted, joined.evaluations)
     assert len(simulated) < 0.6 * count
@@ -174,9 +248,9 @@ def test_generations_lines_grids_and_verdicts_are_simulated_as_batches(simulated
     objective, z = given.objective(), given.start()
 
     def step(optimiser):
-        here = optimiser.begin(objective, z, 0)
+        here = run_search(objective, optimiser.begin(objective, z, 0))
         simulated.clear()
-        optimiser.step(objective, here, 1.0)
+        run_search(objective, optimiser.step(objective, here, 1.0))
         return list(simulated)
 
     assert step(CmaEs(population=6)) == [6]
