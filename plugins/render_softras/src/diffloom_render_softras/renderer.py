@@ -11,7 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.validation import check_choice, check_settings
-from diffloom_raster import check_scene
+from diffloom_raster import check_limit, check_rgb, check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")
 TARGETS = ("auto", "serial", "parallel", "cuda")
@@ -60,13 +60,8 @@ class SoftRasRenderer(Renderer):
             raise InputError(
                 f"SoftRasRenderer.least_probability: got {self.least_probability!r}; expected between 0 and 0.5"
             )
-        most = self.faces_per_pixel
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-            raise InputError(
-                f"SoftRasRenderer.faces_per_pixel: got {most!r}; expected 1 or more, or None for all; a whole number"
-            )
-        if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
-            raise InputError(f"SoftRasRenderer.background: got {self.background!r}; expected three numbers r, g, b")
+        check_limit("SoftRasRenderer.faces_per_pixel", self.faces_per_pixel)
+        check_rgb("SoftRasRenderer.background", self.background)
 
     @property
     def reach_in_sigma(self) -> float:
