@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -20,12 +20,7 @@ MATCHED = Capabilities(
     dtypes=frozenset({torch.float32}),
     per_frame=frozenset({"colours", "image"}),
 )
-PHOTOREALISTIC = Capabilities(
-    outputs=frozenset({"rgba", "silhouette"}),
-    gradients=frozenset(),
-    dtypes=frozenset({torch.float32}),
-    per_frame=frozenset({"colours", "image"}),
-)
+PHOTOREALISTIC = replace(MATCHED, gradients=frozenset())
 
 
 @dataclass(frozen=True)

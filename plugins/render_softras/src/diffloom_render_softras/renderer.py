@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -15,6 +15,16 @@ from diffloom_raster import check_limit, check_rgb, check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")
 TARGETS = ("auto", "serial", "parallel", "cuda")
+
+NATIVE = Capabilities(
+    outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
+    gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
+    dtypes=frozenset({torch.float32, torch.float64}),
+    per_frame=frozenset({"colours", "image"}),
+    materials=True,
+)
+#: Of the back end "pytorch3d".
+LIBRARY = replace(NATIVE, dtypes=frozenset({torch.float32}), materials=False)
 
 
 @dataclass(frozen=True)
@@ -76,17 +86,7 @@ class SoftRasRenderer(Renderer):
 
     @property
     def capabilities(self) -> Capabilities:
-        if self.backend == "pytorch3d":
-            from .pytorch3d_backend import CAPABILITIES
-
-            return CAPABILITIES
-        return Capabilities(
-            outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
-            gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
-            dtypes=frozenset({torch.float32, torch.float64}),
-            per_frame=frozenset({"colours", "image"}),
-            materials=True,
-        )
+        return LIBRARY if self.backend == "pytorch3d" else NATIVE
 
     def render(
         self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
@@ -103,7 +103,7 @@ class SoftRasRenderer(Renderer):
     def _by_library(self, surface: Surface) -> bool:
         if self.backend != "auto":
             return self.backend == "pytorch3d"
-        from .pytorch3d_backend import CAPABILITIES, why_unavailable
+        from .pytorch3d_backend import why_unavailable
 
-        suits = surface.vertices.is_cuda and surface.vertices.dtype in CAPABILITIES.dtypes
+        suits = surface.vertices.is_cuda and surface.vertices.dtype in LIBRARY.dtypes
         return suits and why_unavailable() is None
