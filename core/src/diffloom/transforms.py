@@ -23,6 +23,7 @@ from torch.autograd import forward_ad
 from diffloom.errors import BatchError, InputError, SimulationError
 
 __all__ = [
+    "REFUSED",
     "concrete",
     "each_scene",
     "explain_batch_errors",

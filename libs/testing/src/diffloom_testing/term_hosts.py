@@ -12,8 +12,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State
 from diffloom.plugins import get_model, models
-from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, get_term
-from diffloom_mechanics.composition import WithTerms
+from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, WithTerms, get_term
 from diffloom_testing.checks import Skip
 from diffloom_testing.toy_model import ToyChain
 
