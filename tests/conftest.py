@@ -7,7 +7,9 @@ import sysconfig
 import venv
 import zipfile
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,6 +20,17 @@ ROOT = Path(__file__).resolve().parents[1]
 def repository() -> Path:
     """The root of the repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def import_graph() -> ModuleType:
+    """The module tools/import_graph.py."""
+    spec = spec_from_file_location("import_graph", ROOT / "tools" / "import_graph.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["import_graph"] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +80,21 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     shared = folder / "lib" / version / "site-packages" / "shared.pth"
     shared.write_text(f"import site; site.addsitedir({sysconfig.get_paths()['purelib']!r})\n")
+    return Environment(folder)
+
+
+@pytest.fixture(scope="module")
+def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """A fresh environment that sees the libraries of others that the tests have, and nothing of this project."""
+    folder, others = tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("others")
+    for place in (Path(entry) for entry in sys.path if entry.endswith("site-packages")):
+        for path in place.iterdir():
+            ours = path.name.startswith(("diffloom", "__editable__")) or path.suffix == ".pth"
+            if not ours and not (others / path.name).exists():
+                (others / path.name).symlink_to(path)
+    venv.create(folder, with_pip=False)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    (folder / "lib" / version / "site-packages" / "others.pth").write_text(f"{others}\n")
     return Environment(folder)
 
 

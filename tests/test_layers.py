@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -11,58 +10,48 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES_OF_CORE = 6000
 
 
-def _tool():
-    spec = spec_from_file_location("import_graph", ROOT / "tools" / "import_graph.py")
-    module = sys.modules["import_graph"] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-graph = _tool()
-
-
 @pytest.fixture(scope="module")
-def repository():
-    return graph.Repository(ROOT)
+def graph(import_graph):
+    return import_graph.Repository(ROOT)
 
 
 def told(lines):
     return f"{len(lines)} of them:\n" + "\n".join(lines)
 
 
-def test_every_distribution_stands_in_a_layer(repository):
-    here = {each.name for each in repository.distributions.values()}
+def test_every_distribution_stands_in_a_layer(graph, import_graph):
+    here = {each.name for each in graph.distributions.values()}
     assert here >= {"core", "kernels", "geometry", "raster", "mechanics", "testing", "fitting", "studio"}
-    for each in repository.distributions.values():
+    for each in graph.distributions.values():
         assert each.layer >= 0
-    named = {name for layer in graph.LAYERS for name in layer if "*" not in name}
+    named = {name for layer in import_graph.LAYERS for name in layer if "*" not in name}
     assert named <= here, "a layer names a distribution that is not there"
 
 
-def test_nothing_is_imported_from_a_layer_above(repository):
-    lines = repository.upward()
+def test_nothing_is_imported_from_a_layer_above(graph):
+    lines = graph.upward()
     assert not lines, told(lines)
 
 
-def test_only_public_names_are_imported_from_another_distribution(repository):
-    lines = repository.private()
+def test_only_public_names_are_imported_from_another_distribution(graph):
+    lines = graph.private()
     assert not lines, told(lines)
 
 
-def test_public_modules_exist_and_export_what_they_say(repository):
-    for each in repository.distributions.values():
+def test_public_modules_exist_and_export_what_they_say(graph):
+    for each in graph.distributions.values():
         for module in each.public:
             assert module in each.modules, f"{each.name} lists {module} as public, and there is none"
-            assert repository.exports(module) or module == each.package, f"{module} is public and exports nothing"
+            assert graph.exports(module) or module == each.package, f"{module} is public and exports nothing"
 
 
-def test_no_modules_import_each_other_at_import_time(repository):
-    lines = repository.cycles()
+def test_no_modules_import_each_other_at_import_time(graph):
+    lines = graph.cycles()
     assert not lines, told(lines)
 
 
-def test_every_distribution_requires_what_it_imports_and_nothing_else(repository):
-    lines = repository.wrong_dependencies()
+def test_every_distribution_requires_what_it_imports_and_nothing_else(graph):
+    lines = graph.wrong_dependencies()
     assert not lines, told(lines)
 
 
@@ -143,12 +132,12 @@ SAMPLE = {
 
 
 @pytest.fixture
-def sample(tmp_path):
+def sample(tmp_path, import_graph):
     for name, text in SAMPLE.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return graph.Repository(tmp_path)
+    return import_graph.Repository(tmp_path)
 
 
 def test_the_graph_finds_what_breaks_the_layers(sample):

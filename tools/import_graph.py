@@ -36,8 +36,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("viewer",),
 )
 
-#: Distributions of optional libraries that are called otherwise than their package and may not be installed.
-PROVIDERS = {"IPython": "ipython", "pxr": "usd-core", "rerun": "rerun-sdk"}
+#: Distributions of packages that come with another one, or of optional libraries, which may not be installed.
+PROVIDERS = {
+    "IPython": "ipython",
+    "llvmlite": "numba",
+    "pxr": "usd-core",
+    "pydantic_core": "pydantic",
+    "rerun": "rerun-sdk",
+}
 
 _PATH_IN_STRING = re.compile(r"(diffloom\w*(?:\.\w+)+)(?::([\w.]+))?")
 
@@ -152,6 +158,10 @@ class Repository:
         """All imports of modules of this repository."""
         return tuple(found for found in self.all_imports if self.owner(found.module) is not None)
 
+    def imports_of_file(self, path: Path) -> tuple[Import, ...]:
+        """Return the imports of a file that belongs to none of the distributions, such as one of an example."""
+        return tuple(_imports_of(path.stem, path, self.modules.keys()))
+
     def upward(self) -> list[str]:
         """Return a line for each import of a distribution in the same or a higher layer."""
         lines = []
@@ -211,7 +221,7 @@ class Repository:
         """Return a line for each distribution that is imported and not required, or required and not imported."""
         lines = []
         names = {each.package: each.metadata["project"]["name"] for each in self.distributions.values()}
-        providers = {top: [name] for top, name in PROVIDERS.items()} | dict(packages_distributions())
+        providers = dict(packages_distributions()) | {top: [name] for top, name in PROVIDERS.items()}
         for each in self.distributions.values():
             needed, seen = set(), set()
             for found in self.all_imports:

@@ -4,7 +4,7 @@ import pytest
 from loom_rprop.optimiser import Rprop
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.kinds import get_optimiser
+from diffloom_fitting import get_optimiser
 from diffloom_fitting.testing import small_fit
 from diffloom_testing import parametrize_with_checks
 
