@@ -7,9 +7,7 @@ import sysconfig
 import venv
 import zipfile
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -20,17 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 def repository() -> Path:
     """The root of the repository."""
     return ROOT
-
-
-@pytest.fixture(scope="session")
-def import_graph() -> ModuleType:
-    """The module tools/import_graph.py."""
-    spec = spec_from_file_location("import_graph", ROOT / "tools" / "import_graph.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["import_graph"] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import import_graph
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -11,7 +12,7 @@ MOST_LINES_OF_CORE = 6000
 
 
 @pytest.fixture(scope="module")
-def graph(import_graph):
+def graph():
     return import_graph.Repository(ROOT)
 
 
@@ -19,7 +20,7 @@ def told(lines):
     return f"{len(lines)} of them:\n" + "\n".join(lines)
 
 
-def test_every_distribution_stands_in_a_layer(graph, import_graph):
+def test_every_distribution_stands_in_a_layer(graph):
     here = {each.name for each in graph.distributions.values()}
     assert here >= {"core", "kernels", "geometry", "raster", "mechanics", "testing", "fitting", "studio"}
     for each in graph.distributions.values():
@@ -132,7 +133,7 @@ SAMPLE = {
 
 
 @pytest.fixture
-def sample(tmp_path, import_graph):
+def sample(tmp_path):
     for name, text in SAMPLE.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -78,7 +78,11 @@ def test_names_follow_the_folder(folder):
     assert (folder / "tests").is_dir()
 
 
-@pytest.mark.parametrize("module", sorted(ROOT.glob("*/*/src/*/plugin.py")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "module",
+    sorted([*ROOT.glob("libs/*/src/*/plugin.py"), *ROOT.glob("plugins/*/src/*/plugin.py")]),
+    ids=lambda path: path.parent.name,
+)
 def test_a_plugin_module_registers_and_does_nothing_else(module):
     """So that listing stays fast: it imports diffloom.plugins and its own kinds, and has hooks and nothing besides."""
     for node in ast.parse(module.read_text()).body:
