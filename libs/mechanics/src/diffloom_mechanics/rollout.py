@@ -14,7 +14,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.transforms import once, refuse_many_cotangents, untransformed
-from diffloom_kernels.memory_pool import pool
+from diffloom_kernels import pool
 from diffloom_mechanics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 
 #: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the

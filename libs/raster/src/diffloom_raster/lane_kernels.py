@@ -9,9 +9,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from diffloom_kernels.language import overloaded
-from diffloom_kernels.simd.models import pack_indices, unpack
-from diffloom_kernels.simd.types import FloatLanes, IndexLanes, MaskLanes, Run
+from diffloom_kernels import overloaded
+from diffloom_kernels.simd import FloatLanes, IndexLanes, MaskLanes, Run, pack_indices, unpack
 
 
 def first_of(e):

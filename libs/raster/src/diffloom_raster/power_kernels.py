@@ -13,9 +13,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from diffloom_kernels import constant, device, floor, maximum, minimum, where
-from diffloom_kernels.language import overloaded
-from diffloom_kernels.simd.types import FloatLanes
+from diffloom_kernels import constant, device, floor, maximum, minimum, overloaded, where
+from diffloom_kernels.simd import FloatLanes
 
 
 def two_to(n):

@@ -2,7 +2,7 @@
 
 import functools
 
-from diffloom_kernels import device, quat_matrix_vjp
+from diffloom_kernels import device, quat_matrix_adjoint
 from diffloom_mechanics.contact.body_pair_kernels import pair_points
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
 
@@ -69,7 +69,7 @@ def pair_contact(normal_law, friction_law):
                         a, b, part == 0, clock, side, side, own, shapes, (low, high), adj_f, adj_f,
                         (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R,
                     )
-        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
+        a_r = quat_matrix_adjoint((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),

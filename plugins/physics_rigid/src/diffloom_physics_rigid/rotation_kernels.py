@@ -41,7 +41,7 @@ def quat_exp(s):
 
 
 @device
-def quat_exp_vjp(s, adj):
+def quat_exp_adjoint(s, adj):
     """Cotangent of s for y = |s|^2/4, c(y) = cos, k(y) = sinc/2: dc/dy = -k, dk/dy from half_turn."""
     half = constant(s[0], 0.5)
     _, sinc, slope = half_turn(dot3(s, s) * constant(s[0], 0.25))

@@ -2,7 +2,7 @@
 
 import functools
 
-from diffloom_kernels import device, dot3, ld3, quat_matrix_vjp, sub3
+from diffloom_kernels import device, dot3, ld3, quat_matrix_adjoint, sub3
 from diffloom_mechanics.contact.body_pair_kernels import pair_points
 
 
@@ -80,7 +80,7 @@ def body_body(normal_law, friction_law):
                     j, i, False, clock, side_o, side, other, shapes, (low, high), adj_o, adj_f, adj_k,
                     a_x, a_v, a_w, a_R,
                 )
-        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
+        a_r = quat_matrix_adjoint((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),

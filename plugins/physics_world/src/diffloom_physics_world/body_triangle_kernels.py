@@ -26,7 +26,7 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     sqrt,
     st3,
     sub3,
@@ -302,7 +302,7 @@ def body_triangle(normal_law, friction_law):
                             a_u = add3(a_u, a_v)
                             a_w = add3(a_w, a_turn)
                             a_R = add33(a_R, outer3(a_point, ld3(places, j)))
-        a_r = quat_matrix_vjp((q[b, 3], q[b, 4], q[b, 5], q[b, 6]), a_R)
+        a_r = quat_matrix_adjoint((q[b, 3], q[b, 4], q[b, 5], q[b, 6]), a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_u[0], a_u[1], a_u[2], a_w[0], a_w[1], a_w[2]),

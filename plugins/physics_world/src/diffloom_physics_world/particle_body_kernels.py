@@ -24,7 +24,7 @@ from diffloom_kernels import (
     matvec33,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     sub3,
     tmatvec33,
 )
@@ -201,7 +201,7 @@ def particle_body(normal_law, friction_law):
                 a_u = sub3(a_u, a_v)
                 a_w = sub3(a_w, cross3(arm, a_v))
                 a_R = add33(a_R, a_axes)
-        a_r = quat_matrix_vjp((q[b, 3], q[b, 4], q[b, 5], q[b, 6]), a_R)
+        a_r = quat_matrix_adjoint((q[b, 3], q[b, 4], q[b, 5], q[b, 6]), a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_u[0], a_u[1], a_u[2], a_w[0], a_w[1], a_w[2]),

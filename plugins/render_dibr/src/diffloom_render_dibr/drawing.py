@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from diffloom_kernels import array_of
-from diffloom_kernels.arena import kept_numbers
+from diffloom_kernels import array_of, kept_numbers
 from diffloom_raster import BehindNearError
 from diffloom_raster.bin_kernels import TILE
 from diffloom_raster.rasterise import new_coverage, new_triangles

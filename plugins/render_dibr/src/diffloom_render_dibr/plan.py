@@ -6,8 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from diffloom_kernels import Bound
-from diffloom_kernels.arena import Arena
+from diffloom_kernels import Arena, Bound
 from diffloom_raster import Layout
 from diffloom_raster.records import Falloff
 

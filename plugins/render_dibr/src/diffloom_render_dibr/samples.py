@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import AmbientLight, Camera, HarmonicLight, Material, PointLight, Surface, Texture
-from diffloom_kernels.recording import Noted, recording
+from diffloom_kernels import Noted, recording
 
 from .programs import PROGRAMS
 from .renderer import DibrRenderer

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom_kernels import array_of
-from diffloom_kernels.arena import kept_numbers
+from diffloom_kernels import array_of, kept_numbers
 from diffloom_raster import Appearance
 from diffloom_raster.light import table_columns, table_cotangents
 from diffloom_raster.light_kernels import EYE
