@@ -30,9 +30,9 @@ OPTIONS: dict[str, Any] = {}
 COMPILER_LOCK: Any = None
 
 
-def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return a function for compiled code."""
-    return cast("Callable[..., Any]", njit(**options)(function))
+    return njit(**options)(function)
 
 
 def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:

@@ -159,7 +159,7 @@ class QuickContext(CPUContext):  # type: ignore[misc]
         size = len(known), sum(len(held) for each in known for held in vars(each).values() if type(held) is list)
         if typing.__dict__.get("_size_of_registries") != size:
             super().refresh()
-            super(QuickTyping, typing).refresh()
+            Context.refresh(typing)
             typing._size_of_registries = size  # as it was before: what has grown meanwhile is read the next time
 
     def get_abi_sizeof(self, kind: Any) -> Any:
