@@ -93,7 +93,13 @@ def test_same_bits_without_private_parts_and_with_a_cache_of_their_own(tmp_path)
 
     again, told, said = run(tmp_path, DIFFLOOM_PLAIN_NUMBA="1")
     assert (again, told, said) == (results, ["plain", "numba", "0"], [])
-    assert (tmp_path / "cache" / "kernels" / "__pycache__").stat().st_mode & 0o077 == 0
+    stored = tmp_path / "cache" / "kernels" / "__pycache__"
+    assert stored.stat().st_mode & 0o077 == 0
+
+    for file in stored.glob("test_springs*.nbc"):
+        file.write_bytes(file.read_bytes()[:100])
+    again, _, _ = run(tmp_path, DIFFLOOM_PLAIN_NUMBA="1")
+    assert again == results, "damaged files are compiled anew"
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class _Whole(_Direct):
         return func.args
 
 
-class _DirectContext(QuickContext):  # type: ignore[misc]
+class _DirectContext(QuickContext):
     """What numba knows of the processor, with a convention of ours."""
 
     @property

@@ -109,7 +109,7 @@ class QuickTyping(Context):  # type: ignore[misc]
         """
         known = function.dispatcher.__dict__.setdefault("_known_calls", {})
         if args not in known:
-            any_number = tuple(map(types.unliteral, args))
+            any_number = tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
             try:
                 known[args] = function.get_call_type(self, any_number, {})
             except NumbaError:
