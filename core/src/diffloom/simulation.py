@@ -25,6 +25,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.interfaces.params import is_per_scene
+from diffloom.plugins import PluginError, get_integrator, integrators
 from diffloom.transforms import explain_batch_errors, mapped
 from diffloom.validation import whole_number
 
@@ -62,8 +63,6 @@ def simulate(
     Returns:
         The states at the saved steps.
     """
-    from diffloom.plugins import get_integrator
-
     given = params if params is not None else model.params()
     if given.batch is not None:
         return _simulate_batch(
@@ -95,8 +94,6 @@ def simulate(
 
 def _instead(model: Model, dynamics: Dynamics) -> str:
     """Which integrator to set, the model's own default first: the end of a message that one was refused."""
-    from diffloom.plugins import PluginError, get_integrator, integrators
-
     able = []
     for name in dict.fromkeys((model.default_integrator, *integrators())):
         try:
