@@ -18,6 +18,7 @@ LIBS = sorted(path.parent for path in ROOT.glob("libs/*/pyproject.toml"))
 PLUGINS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))
 PACKAGES = [ROOT / "core", *LIBS, *PLUGINS]
 FOLDERS = [ROOT, *PACKAGES]
+PLUGIN_MODULES = [path for folder in PACKAGES for path in folder.glob("src/*/plugin.py")]
 
 
 def metadata(folder: Path) -> dict:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.plugins.entry import PluginReport, PluginState
-from diffloom.plugins.kinds import Kind
+from diffloom.plugins.kinds import HOOK_PREFIX, Kind
 from diffloom.plugins.selection import normalized
 
 
@@ -42,7 +42,7 @@ def distribution_of(kind: Kind, name: str) -> str | None:
 
 def distribution_defining(hook: str) -> str | None:
     """Return the distribution that defines a registration hook, or None if no published one does."""
-    plural = hook.removeprefix("diffloom_register_")
+    plural = hook.removeprefix(HOOK_PREFIX)
     return next((distribution for distribution, entry in _published().items() if plural in entry["defines"]), None)
 
 
