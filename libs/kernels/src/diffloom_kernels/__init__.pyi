@@ -87,6 +87,7 @@ from diffloom_kernels.backends.threads import (
     threads as threads,
 )
 from diffloom_kernels.compile.arguments import Bound as Bound
+from diffloom_kernels.compile.notices import compile_seconds as compile_seconds
 from diffloom_kernels.compile.program import REGISTERED as REGISTERED, Program as Program
 from diffloom_kernels.functions import (
     absolute as absolute,

@@ -36,7 +36,7 @@ from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.unknowns.short_forms import Sought, as_unknowns
 from diffloom_fitting.validation import instance, shown, whole
 from diffloom_fitting.wide_check import check_wide
-from diffloom_testing.wide import WideComparison
+from diffloom_testing import WideComparison
 
 resource: ModuleType | None
 try:

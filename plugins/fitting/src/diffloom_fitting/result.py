@@ -14,7 +14,7 @@ from diffloom_fitting.gradient_check import GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import Verdict, not_judged
-from diffloom_testing.wide import WideComparison
+from diffloom_testing import WideComparison
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from diffloom_fitting.validation import images, instance, known, real, shown, wh
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
+#: What begins the names of unknowns that are no parameters of a model.
+RESERVED = ("appearance", "camera", "control", "policy")
+
 
 def checked_fields(scene: Scene) -> dict[str, Any]:
     """Fields of a scene as they are kept; InputError in the user's words for what cannot be meant."""
@@ -29,6 +32,7 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
             'several, such as get_model("rigid")([{"shape": "box"}, {"shape": "sphere"}])'
         )
     model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
+    _check_names(model)
     renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
     found: dict[str, Any] = {
@@ -48,6 +52,16 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
     if scene.integrator is not None and not isinstance(scene.integrator, str):
         instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
     return found
+
+
+def _check_names(model: Model) -> None:
+    """Raise where a parameter's name begins like that of an unknown that is no parameter."""
+    for spec in model.specs:
+        first = spec.name.partition(".")[0]
+        if first in RESERVED:
+            raise InputError(
+                f"scene.model: the name {first!r} in {spec.name!r} is kept for other unknowns; choose another"
+            )
 
 
 def _background(scene: Scene, dtype: torch.dtype) -> Tensor:

@@ -35,7 +35,8 @@ def landscape(
 
     from diffloom_experiments import build_experiment
     from diffloom_fitting.file_writing import explained
-    from diffloom_fitting.landscape import Axis, evaluate_grid, write_landscape
+    from diffloom_fitting.landscape import Axis, evaluate_grid
+    from diffloom_studio.report.landscape_plot import write_landscape
 
     if len(over) > 2:
         raise click.UsageError(f"--over: got {len(over)} parameters; expected one or two")
