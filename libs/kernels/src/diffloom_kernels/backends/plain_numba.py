@@ -17,9 +17,8 @@ import numpy as np
 from llvmlite import binding as llvm
 from numba import njit
 
-from ..compile.cache import locked
+from ..compile.cache import locked, writers
 from ..compile.notices import notice
-from ..compile.stored_code import writers
 
 #: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
 SHARED = "_dl_shared"

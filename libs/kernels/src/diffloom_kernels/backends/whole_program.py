@@ -23,9 +23,8 @@ from typing import Any, cast
 from llvmlite import binding as llvm, ir
 from numba import njit
 
-from ..compile.cache import locked
+from ..compile.cache import locked, read_code, write_code
 from ..compile.notices import notice
-from ..compile.stored_code import read_code, write_code
 from .device_lowering import DeviceLowering
 from .entry_lowering import EntryLowering
 from .numba_internals import (
