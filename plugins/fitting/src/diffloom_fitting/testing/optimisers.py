@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom_fitting.checkpoints import from_data, to_data
 from diffloom_fitting.driver import pose, run_search, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
 from diffloom_fitting.problem import Question, Search
-from diffloom_fitting.state_data import from_data, to_data
 from diffloom_fitting.testing.subjects import OptimiserSubject, optimiser_subject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
 from diffloom_testing import Check, Failure, Suite, check, compared, require
