@@ -17,15 +17,8 @@ from diffloom_testing.gradients import Comparison, compare_gradient
 
 __all__ = [
     "STEPS",
-    "equal_copies",
-    "finite",
-    "frozen",
-    "largest_difference",
-    "matched_gradients",
-    "refused",
-    "same_bits",
-    "worst",
-]
+    "equal_copies", "finite", "frozen", "largest_difference", "matched_gradients", "refused", "same_bits", "worst",
+]  # fmt: skip
 
 #: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
 #: short ones drown in rounding. A wrong gradient agrees with none of them.

@@ -24,9 +24,7 @@ from diffloom_experiments.models import with_dotted_names
 from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
 from diffloom_experiments.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, Targets, synthesise
-from diffloom_fitting.targets.confidence import without_repeats
-from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting.targets import AnyTarget, Target, Targets, synthesise, without_repeats
 from diffloom_video import get_segmenter, read_masks, read_video
 from diffloom_video.free_swing import with_free_swing
 from diffloom_video.guesses import GUESSES, WINDOWS, mean_colour, sighting

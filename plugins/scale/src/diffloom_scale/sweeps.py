@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.losses import StateError
-from diffloom_fitting.optimisers import CmaEs
-from diffloom_fitting.stages import Stage
+from diffloom_fitting import CmaEs, Experiment, Stage, StateError
 from diffloom_scale.engines import Engine, LocalPool
 
 if TYPE_CHECKING:
@@ -139,8 +136,8 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
     from diffloom.interfaces import InputError
     from diffloom_experiments import build_experiment
-    from diffloom_fitting.fits import run_fit
-    from diffloom_fitting.result_file import result_data
+    from diffloom_fitting import run_fit
+    from diffloom_fitting.results import result_data
 
     experiment = build_experiment(loaded)
     if case.baseline is not None:
@@ -161,7 +158,7 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
 def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
     """Write an outcome to its place; the outcome as it is read from there."""
-    from diffloom_fitting.file_writing import explained, write_text
+    from diffloom_fitting.files import explained, write_text
 
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,7 @@ from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, 
 
 if TYPE_CHECKING:
     from diffloom_experiments.run_folder import RunFolder
-    from diffloom_fitting.experiment import Experiment
-    from diffloom_fitting.result import Result
+    from diffloom_fitting import Experiment, Result
     from diffloom_scale.engines import Engine
 
 
@@ -93,10 +92,10 @@ def carry_out(
 
     from diffloom_experiments.kinds import recognise
     from diffloom_experiments.run_folder import use_threads_of
-    from diffloom_fitting.fits import run_fit
+    from diffloom_fitting import run_fit
     from diffloom_fitting.loop import FitState, Record
-    from diffloom_fitting.result_file import write_result
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
+    from diffloom_fitting.results import write_result
     from diffloom_scale.loggers import logged
     from diffloom_studio.console import watcher
     from diffloom_studio.report import write_report
