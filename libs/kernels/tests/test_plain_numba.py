@@ -162,8 +162,8 @@ def parts_of_numba() -> dict[tuple[str, str], object]:
     """Everything that a patch could replace: functions and classes of numba's modules, and what its classes have."""
     found: dict[tuple[str, str], object] = {}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != "numba":
-            continue
+        if {name.partition(".")[0], module.__name__.partition(".")[0]} != {"numba"}:
+            continue  # another one, or another one's by a name within numba
         for key, value in list(vars(module).items()):
             if callable(value):
                 found[name, key] = value
