@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
+from diffloom_fitting.driver import pose, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
+from diffloom_fitting.problem import Evaluate, Search
 from diffloom_fitting.unknowns.spaces import Free
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
@@ -160,23 +162,30 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
     deviation = root.norm(dim=1)
     tiny = torch.finfo(deviation.dtype).tiny
     found = torch.zeros_like(deviation)
-    generator = torch.Generator().manual_seed(0)
+    generator, pixels = torch.Generator().manual_seed(0), replace(objective, gaussian=None)
     for _ in range(ROUNDS):
         reach = (deviation.square() + found.square()).sqrt()
-        moves = []
-        for _ in range(PROBES):
-            signs = torch.randint(0, 2, (root.shape[1],), generator=generator).to(root.dtype) * 2.0 - 1.0
-            grown = torch.where(deviation > 0.0, reach / deviation.clamp(min=tiny), torch.ones_like(reach))
-            step = (root @ signs) * grown
-            try:
-                fields = objective.residual_fields(end.z + step / end.size)
-            except SimulationError:
-                continue
-            beside = torch.cat([field.reshape(-1) for field in fields])
-            moves.append(solve @ (end.unit @ (beside - end.residuals - step @ end.unit)))
+        grown = torch.where(deviation > 0.0, reach / deviation.clamp(min=tiny), torch.ones_like(reach))
+        signs = torch.stack([torch.randint(0, 2, (root.shape[1],), generator=generator) for _ in range(PROBES)])
+        steps = [(root @ (each.to(root.dtype) * 2.0 - 1.0)) * grown for each in signs]
+        seen = run_searches([pose(pixels, _probe(end.z + step / end.size)) for step in steps])
+        moves = [
+            solve @ (end.unit @ (beside - end.residuals - step @ end.unit))
+            for step, beside in zip(steps, seen, strict=True)
+            if beside is not None
+        ]
         if not moves:  # nothing beside it can be simulated: the deviations are those of a cliff
             return torch.as_tensor(reach)
         found = torch.stack(moves).square().mean(dim=0).sqrt()
         if bool((found <= SETTLED * reach).all()):
             break
     return torch.as_tensor(found)
+
+
+def _probe(z: Tensor) -> Search[Tensor | None]:
+    """The residuals at ``z``; None where it cannot be simulated."""
+    try:
+        (found,) = yield Evaluate([z], "residuals")
+    except SimulationError:
+        return None
+    return found  # type: ignore[no-any-return]
