@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from diffloom.interfaces import InputError, Model, Params
 from diffloom.validation import nearest
 from diffloom_control.observations import SeesImage, SeesState, Splines
+from diffloom_fitting import Policy, Sinusoids
 from diffloom_fitting.file_writing import write_bytes
-from diffloom_fitting.scene.policy import PREFIX, Policy, Sinusoids, driven_shape
+from diffloom_fitting.scene.policy import PREFIX, driven_shape
 
 Groups = tuple[tuple[int, ...], ...]
 """Numbers of a control's row that are driven together, as one."""

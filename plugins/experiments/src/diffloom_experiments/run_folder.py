@@ -23,6 +23,15 @@ from diffloom_fitting.history import append_record, read_history, rewrite_histor
 from diffloom_fitting.loop import FitState, Record
 from diffloom_fitting.state_data import check_state, from_data, to_data
 
+__all__ = [
+    "RunFolder",
+    "read_checkpoint",
+    "read_config",
+    "use_threads_of",
+    "versions",
+    "write_checkpoint",
+]
+
 MOST_THREADS = 1024
 WATCHED = ("torch", "numpy", "numba", "llvmlite", "scipy", "trimesh", "av", "pydantic", "matplotlib", "cmaes")
 

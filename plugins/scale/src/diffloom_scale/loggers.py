@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from diffloom_fitting.file_writing import explained
 
 if TYPE_CHECKING:
+    from diffloom_fitting import Result
     from diffloom_fitting.loop import Record
-    from diffloom_fitting.result import Result
+
+__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "figures", "logged"]
 
 
 class Logger(ABC):

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets.target import Target, tracked
+from diffloom_fitting import Target
+from diffloom_fitting.targets.target import tracked
 
 Row = NDArray[np.float64]
 

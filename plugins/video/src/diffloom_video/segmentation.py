@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
+from diffloom_fitting import Target
 from diffloom_fitting.targets.confidence import doubled
 from diffloom_fitting.targets.masks import with_masks
-from diffloom_fitting.targets.target import Target
 from diffloom_fitting.targets.tracks import Ruler
 from diffloom_fitting.validation import instance, numbers, real, whole
 from diffloom_video.kinds import get_segmenter

@@ -122,7 +122,7 @@ def landscape(
     experiment = build_experiment(loaded)
     level = None
     if profiled:
-        from diffloom_fitting.fits import run_fit
+        from diffloom_fitting import run_fit
         from diffloom_fitting.trust.profile import profile
 
         judged = profile(experiment, run_fit(experiment), axes, lambda points: track(points, "fitting", transient=True))
@@ -130,7 +130,7 @@ def landscape(
         if between is not None:
             click.echo(f"95 % of {axes[0].name}: {between[0]:.6g} to {between[1]:.6g}")
     elif not workers.alone:
-        from diffloom_scale.distributed import Sent, grid_on
+        from diffloom_scale import Sent, grid_on
 
         def told(done: int, of: int) -> None:
             click.echo(f"{done} of {of} points")

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
+from diffloom_fitting import Result, Scene
 from diffloom_fitting.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines, with_caveat
-from diffloom_fitting.result import Result
 from diffloom_fitting.result_tables import found_word
-from diffloom_fitting.scene.scene import Scene
 from diffloom_fitting.stopwatch import PARTS
 from diffloom_fitting.trust.judge import AT_REST
 from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
