@@ -15,11 +15,11 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, nearest
 from diffloom_control import Goal, goal_target, pose_goal, track_target
-from diffloom_experiments.build import build_renderer, build_scene, common, known_value, video_reader
+from diffloom_experiments.build import build_renderer, build_scene, common, video_reader
 from diffloom_experiments.changes import override
 from diffloom_experiments.keys import explain
 from diffloom_experiments.load import Loaded, data_path
-from diffloom_experiments.make import make, make_registered
+from diffloom_experiments.make import known_value, make, make_registered
 from diffloom_experiments.models import with_dotted_names
 from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
 from diffloom_experiments.values import FramesTable, Named
