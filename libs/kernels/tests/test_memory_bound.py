@@ -18,7 +18,7 @@ from numba.core.errors import TypingError
 
 from diffloom_kernels import Program, device, launch
 from diffloom_kernels.compile import memory_bound
-from diffloom_kernels.compile.stored_code import read_code
+from diffloom_kernels.compile.cache import read_code
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="children compile on Linux only")
 

@@ -1,7 +1,8 @@
-"""Checks at a renderer's door: what was given must make an image."""
+"""Checks of the scene that a renderer is given."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -10,14 +11,22 @@ from torch import Tensor
 from diffloom.interfaces import Camera, Capabilities, FaceMaterials, InputError, Light, Surface
 from diffloom.validation import check_choice, check_magnitude
 
-from .project import frames_of
-from .texture import check_texture
+from .projection import count_frames
+from .surfaces import check_texture
 
 
 def check_scene(
     surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str], capabilities: Capabilities
 ) -> int:
-    """The number of frames to draw, or InputError saying what is wrong."""
+    """Return the number of frames to draw; raise InputError if the scene cannot be drawn.
+
+    Args:
+        surface: Surface to draw.
+        camera: Camera that sees it.
+        lights: Lights, none for ``DEFAULT_LIGHTS``.
+        outputs: Names of the images wanted.
+        capabilities: Capabilities of the renderer.
+    """
     if not outputs:
         raise InputError(f"outputs: got none; expected some of {', '.join(sorted(capabilities.outputs))}")
     for name in outputs:
@@ -44,7 +53,19 @@ def check_scene(
         check_choice("Material.shading", material.shading, capabilities.shadings)
     if surface.texture is not None:
         _check_texture(surface)
-    return frames_of(vertices, camera, _check_appearance(surface, capabilities))
+    return count_frames(vertices, camera, _check_appearance(surface, capabilities))
+
+
+def check_rgb(what: str, value: Sequence[float]) -> None:
+    """Raise InputError unless the setting ``what`` holds three finite numbers."""
+    if len(value) != 3 or not all(math.isfinite(float(c)) for c in value):
+        raise InputError(f"{what}: got {value!r}; expected three numbers r, g, b")
+
+
+def check_limit(what: str, value: int | None) -> None:
+    """Raise InputError unless the setting ``what`` is None, for no limit, or a whole number, 1 or more."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InputError(f"{what}: got {value!r}; expected 1 or more, or None for all; a whole number")
 
 
 def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str, int]:

@@ -1,4 +1,8 @@
 from diffloom_fitting.costs import ControlCosts as ControlCosts
+from diffloom_fitting.driver import (
+    run_search as run_search,
+    run_searches as run_searches,
+)
 from diffloom_fitting.experiment import Experiment as Experiment
 from diffloom_fitting.fits import (
     fit as fit,
@@ -29,10 +33,7 @@ from diffloom_fitting.losses import (
     StateError as StateError,
     TrackError as TrackError,
 )
-from diffloom_fitting.objective import (
-    Evaluation as Evaluation,
-    Objective as Objective,
-)
+from diffloom_fitting.objective import Objective as Objective
 from diffloom_fitting.optimisers import (
     Adam as Adam,
     BasinHopping as BasinHopping,
@@ -48,6 +49,12 @@ from diffloom_fitting.optimisers import (
     take_step as take_step,
 )
 from diffloom_fitting.priors import Gaussian as Gaussian
+from diffloom_fitting.problem import (
+    Evaluate as Evaluate,
+    Evaluation as Evaluation,
+    Problem as Problem,
+    Search as Search,
+)
 from diffloom_fitting.result import (
     Estimate as Estimate,
     Result as Result,

@@ -18,14 +18,13 @@ from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.goal_outcome import reached
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss, get_optimiser
-from diffloom_fitting.loop import FitState, Record, begin, best_outcome
+from diffloom_fitting.loop import FitState, MultiStart, Record, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.losses.track import track_distance
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.result import Estimate, Result
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
-from diffloom_fitting.starts_together import StartsTogether
 from diffloom_fitting.stopwatch import Lap
 from diffloom_fitting.targets import Target, Targets
 from diffloom_fitting.targets.several import AnyTarget, as_targets
@@ -135,7 +134,7 @@ def run_fit(
     badge: GradientCheck | str = "not asked for"
     wide: WideComparison | None = None
     interrupted = False
-    starts = StartsTogether(experiment)
+    starts = MultiStart(experiment)
     try:
         if check:
             badge, wide = _badge(experiment, sure), _wide(experiment, sure)
@@ -147,8 +146,6 @@ def run_fit(
                 observer(here, record)
     except KeyboardInterrupt:
         interrupted = True
-    finally:
-        starts.close()
     result = _result(experiment, here, tuple(records), badge, interrupted, sure)
     return replace(result, compiling=lap.compiling, wide=wide)
 

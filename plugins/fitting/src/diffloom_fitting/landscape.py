@@ -13,7 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.many_views import MOST_PLACES
+from diffloom_fitting.scene import MOST_SCENES
 
 Points = Iterable[tuple[int, ...]]
 
@@ -95,7 +95,7 @@ def evaluate_grid(
     waiting: list[tuple[int, ...]] = []
     for index in watch(list(np.ndindex(losses.shape))):
         waiting.append(index)
-        if len(waiting) == MOST_PLACES or index == tuple(n - 1 for n in losses.shape):
+        if len(waiting) == MOST_SCENES or index == tuple(n - 1 for n in losses.shape):
             for point, loss in zip(waiting, losses_at(experiment, axes, waiting), strict=True):
                 losses[point] = loss
             waiting.clear()

@@ -1,21 +1,29 @@
-"""The loop of a fit as a machine: each call of `advance` is one iteration; the state between is plain data."""
+"""The loop of a fit: each call of `advance` is one iteration, and the state between two of them is plain data.
+
+`MultiStart` does the same for fits from several starts, whose simulations it makes together.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import MutableSequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
 
+from diffloom_fitting.driver import Driver, Posed, pose, put, run_searches
 from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.lockstep import Ask
 from diffloom_fitting.optimisers import FitError, Progress
+from diffloom_fitting.problem import Evaluate
 from diffloom_fitting.stages import Stage
 from diffloom_fitting.stopwatch import Lap
 
 Settings = tuple[float, dict[str, float]]
 """What a schedule decides: the horizon, and settings of the renderer and the loss."""
+#: Starts that are followed at once at most.
+MOST_STARTS = 8
 
 
 @dataclass(frozen=True)
@@ -95,30 +103,38 @@ def begin(experiment: Experiment) -> FitState:
     return FitState(experiment.start(0))
 
 
-def advance(experiment: Experiment, state: FitState, ask: Ask | None = None) -> tuple[FitState, Record]:
-    """One iteration: the first call of a stage evaluates its start, later calls step. ask: who answers objectives."""
+def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
+    """One iteration: the first call of a stage evaluates its start, later calls step."""
+    return run_searches([iterate(experiment, state)])[0]
+
+
+def iterate(experiment: Experiment, state: FitState) -> Posed[tuple[FitState, Record]]:
+    """One iteration as a search, which can be run together with those of other starts."""
     lap = Lap()
     task = tasks(experiment)[state.task]
     stage = experiment.stages[state.stage]
     iteration = state.iteration + 1
     settings = stage.settings(max(iteration - 1, 0))
     tie = experiment.tie(stage, state.z)
-    objective = experiment.stage_objective(stage, tie, max(iteration - 1, 0)).asking(ask)
+    objective = experiment.stage_objective(stage, tie, max(iteration - 1, 0))
     best, losses = state.best, state.losses
     try:
         if state.progress is None:
             short = state.z if tie is None else tie.reduce(state.z)
-            progress = stage.optimiser.begin(objective, short, experiment.seed + 7919 * state.task + state.stage)
+            seed = experiment.seed + 7919 * state.task + state.stage
+            progress = yield from pose(objective, stage.optimiser.begin(objective, short, seed))
         else:
             progress = state.progress
             if settings != state.settings:
-                progress, best, losses = stage.optimiser.renew(objective, replace(progress, done=None)), None, ()
+                renewed = stage.optimiser.renew(objective, replace(progress, done=None))
+                progress, best, losses = (yield from pose(objective, renewed)), None, ()
             if best is not None or not stage.stop.low_enough(progress.value):
-                progress = stage.optimiser.step(objective, progress, stage.rate.at(iteration - 1, stage.iterations))
+                rate = stage.rate.at(iteration - 1, stage.iterations)
+                progress = yield from pose(objective, stage.optimiser.step(objective, progress, rate))
     except FitError as error:
         if len(tasks(experiment)) == 1:
             raise
-        return _abandoned(experiment, state, task, stage, settings, str(error), ask)
+        return (yield from _abandon(experiment, state, task, stage, settings, str(error)))
     full = progress.z if tie is None else tie.expand(progress.z)
     if best is None or progress.value < best[0]:
         best = (progress.value, full)
@@ -136,12 +152,12 @@ def advance(experiment: Experiment, state: FitState, ask: Ask | None = None) -> 
     if ahead is not None and not moved.iteration >= stage.iterations and not task.probe:
         # An easier problem of the schedule is solved: go on to the next one at once.
         return replace(moved, iteration=ahead), record
-    return _next(experiment, moved, task, reason, ask), record
+    return (yield from _next(experiment, moved, task, reason)), record
 
 
-def _abandoned(
-    experiment: Experiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str, ask: Ask | None
-) -> tuple[FitState, Record]:
+def _abandon(
+    experiment: Experiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str
+) -> Posed[tuple[FitState, Record]]:
     """One of several starts has failed: what it reached counts, and the next start is taken up."""
     best = state.best or (math.inf, state.z)
     ended = replace(
@@ -149,7 +165,8 @@ def _abandoned(
         progress=state.progress or Progress(state.z, math.inf),
     )  # fmt: skip
     told = {name: summary(value) for name, value in experiment.layout.sought(best[1]).items()}
-    return _next(experiment, ended, task, reason, ask), _record(state, ended, stage, task, told, 0.0, reason)
+    record = _record(state, ended, stage, task, told, 0.0, reason)
+    return (yield from _next(experiment, ended, task, reason)), record
 
 
 def _stage_end(stage: Stage, state: FitState, limit: int) -> str | None:
@@ -171,7 +188,7 @@ def _next_change(stage: Stage, state: FitState) -> int | None:
     return None
 
 
-def _next(experiment: Experiment, state: FitState, task: Task, reason: str, ask: Ask | None) -> FitState:
+def _next(experiment: Experiment, state: FitState, task: Task, reason: str) -> Posed[FitState]:
     """The state at the beginning of what follows a finished stage."""
     assert state.best is not None
     z = state.best[1]
@@ -182,7 +199,7 @@ def _next(experiment: Experiment, state: FitState, task: Task, reason: str, ask:
     if not task.probe and state.stage + 1 < len(experiment.stages):
         return replace(fresh, stage=state.stage + 1)
     # Starts are compared by what their last stage minimised; probed ones, which have not come so far, by the whole.
-    seen = (experiment.objective() if task.probe else experiment.last_objective()).asking(ask).value(z)
+    (seen,) = yield from put(experiment.objective() if task.probe else experiment.last_objective(), Evaluate([z]))
     start = task.start if task.start is not None else _best(state.outcomes).start
     outcomes = (*state.outcomes, Outcome(start, z, seen.value, reason))
     fresh = replace(fresh, stage=0, outcomes=outcomes, task=state.task + 1)
@@ -233,3 +250,87 @@ def _record(
         renderer=settings[1],
         note=note,
     )
+
+
+def follow_task(experiment: Experiment, number: int, told: MutableSequence[tuple[FitState, Record]]) -> Posed[None]:
+    """Follow one start, or probe it, as if there were none before it. told: is given each state and record."""
+    start = tasks(experiment)[number].start
+    assert start is not None
+    state = FitState(experiment.start(start), task=number)
+    while state.task == number and not state.finished:
+        state, record = yield from iterate(experiment, state)
+        told.append((without_residuals(state), record))
+
+
+def without_residuals(state: FitState) -> FitState:
+    """The same without the residuals, which can be had again."""
+    if state.progress is None:
+        return state
+    return replace(state, progress=replace(state.progress, residuals=None))
+
+
+def place_after(before: FitState, ahead: FitState, following: list[Task]) -> FitState:
+    """A state of a start that was followed by itself, as it is after those before it."""
+    found = replace(ahead, total=before.total + ahead.total, outcomes=(*before.outcomes, *ahead.outcomes))
+    best = best_outcome(found)
+    if ahead.task == before.task and not ahead.finished:
+        return found
+    assert best is not None
+    return replace(found, z=best.z) if found.finished or following[found.task].start is None else found
+
+
+class MultiStart:
+    """Takes a fit on as ``advance`` does, to the same states; starts that follow each other run together where their
+    simulations can, and are told one after the other. What is found ahead is no part of a state: a resumed fit finds it
+    again."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment, self._tasks = experiment, tasks(experiment)
+        self._told: dict[int, deque[tuple[FitState, Record]]] = {}
+        self._driver: Driver[None] | None = None
+        self._before: FitState | None = None
+
+    def advance(self, state: FitState) -> tuple[FitState, Record]:
+        """One iteration."""
+        if state.stage == 0 and state.iteration == -1:
+            self._before = state
+            if state.task not in self._told:
+                self._begin(state.task)
+        if state.task not in self._told or self._before is None:
+            return advance(self._experiment, state)
+        lap = Lap()
+        ahead, record = self._next(state.task)
+        found = place_after(self._before, ahead, self._tasks)
+        spent = lap.seconds
+        since = 0.0 if found.iteration == -1 else state.seconds[0] + spent
+        return (
+            replace(found, seconds=(since, state.seconds[1] + spent)),
+            replace(record, total=found.total, seconds=spent),
+        )
+
+    def _begin(self, task: int) -> None:
+        """Set out with all that follow ``task``, if they can run together and will."""
+        self._told = {}
+        experiment, first = self._experiment, self._tasks[task]
+        # A start that is enough makes the others needless: then each waits for the one before.
+        waits = experiment.enough is not None and not first.probe
+        chosen = []
+        for k, other in enumerate(self._tasks[task : task + MOST_STARTS], task):
+            if other.start is None or other.probe != first.probe:
+                break
+            chosen.append(k)
+        timed = any(stage.stop.seconds is not None for stage in experiment.stages)
+        if waits or timed or len(chosen) < 2 or experiment.differences:
+            return
+        if experiment.objective().batch_size(experiment.start(0)) > 1:
+            self._told = {k: deque() for k in chosen}
+            self._driver = Driver([follow_task(experiment, k, told) for k, told in self._told.items()])
+
+    def _next(self, task: int) -> tuple[FitState, Record]:
+        assert self._driver is not None
+        told, member = self._told[task], self._driver.members[task - min(self._told)]
+        while not told and not member.ended:
+            self._driver.round()
+        if not told and member.error is not None:
+            raise member.error
+        return told.popleft()

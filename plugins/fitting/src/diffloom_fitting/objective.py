@@ -1,43 +1,75 @@
-"""What is minimised: from the optimiser's vector to a loss, its gradient and its residuals."""
+"""The problem of a fit: a scene seen against a target, from the searched vector to loss, gradient and residuals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, SimulationError
+from diffloom.interfaces import Gradient, InputError, NoGradient, SimulationError
 from diffloom.validation import nearest
 from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.lockstep import Ask
+from diffloom_fitting.driver import group_by
 from diffloom_fitting.losses import Loss
-from diffloom_fitting.many_views import MOST_PLACES, many_views
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene import Rollouts, Sampling, Scene, View, sample_times
+from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Question
+from diffloom_fitting.scene import (
+    MOST_SCENES,
+    Rollouts,
+    Sampling,
+    Scene,
+    Sensor,
+    View,
+    batch_of,
+    sample_times,
+    see_batch,
+)
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
-from diffloom_fitting.trial import Evaluation, Request, Trial
 from diffloom_fitting.unknowns import Layout, Tie
 
-__all__ = ["Evaluation", "Objective", "Trial"]
+__all__ = ["Evaluation", "Objective"]
 
 FEW = 64  # residuals of which each may have a gradient of its own
+#: Numbers of all kept states that simulations with gradient may hold at once.
+MOST_KEPT = 2**25
+
+#: An objective and where it is evaluated.
+Place = tuple["Objective", Tensor]
+
+
+class _Graph:
+    """What losses that were simulated together have in common: one backward pass serves all that are asked for."""
+
+    def __init__(self) -> None:
+        self.spent = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A loss that still leads back to its point, by way of what was seen, and the graph it shares with others."""
+
+    point: Tensor
+    loss: Tensor
+    views: Mapping[str, View]
+    graph: _Graph
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(Problem):
     """A scene seen against a target, as a function of the unknowns' vector z.
 
     Of several cameras each has a target of its own; the loss is the mean of the views' losses.
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
     instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
-    pixels. costs: of the controls, added to the loss. ask: who answers instead, together with what others ask.
-    enough: a loss at which no step follows, and so nobody needs a gradient. rollouts: the last simulations.
+    pixels. costs: of the controls, added to the loss. enough: a loss at which no step follows, and so nobody needs a
+    gradient. rollouts: the last simulations.
     """
 
     scene: Scene
@@ -50,17 +82,8 @@ class Objective:
     differences: bool = False
     gaussian: Gaussian | None = None
     costs: ControlCosts | None = None
-    ask: Ask | None = field(default=None, compare=False, repr=False)
     enough: float | None = None
     rollouts: Rollouts = field(default_factory=Rollouts, compare=False, repr=False)
-
-    def asking(self, ask: Ask | None) -> Objective:
-        """The same, answered by ``ask``; None: by itself."""
-        return self if ask is self.ask else replace(self, ask=ask)
-
-    def low_enough(self, loss: float) -> bool:
-        """Whether nobody needs a gradient."""
-        return self.enough is not None and loss <= self.enough
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
         """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
@@ -131,74 +154,37 @@ class Objective:
         ends = [0, *accumulate(len(part) for part in times)]
         return whole, {label: whole.part(*ends[i : i + 2]) for i, label in enumerate(targets)}
 
-    def evaluate(self, z: Tensor) -> Evaluation:
-        """Loss and gradient."""
+    @property
+    def batch_key(self) -> Hashable:
+        return id(self.scene), id(self.target), self.loss.outputs
+
+    def batch_size(self, z: Tensor) -> int:
+        with torch.no_grad():
+            alone = not self._plain or batch_of(self.scene, [self.values(z)]) is None
+        return 1 if alone else MOST_SCENES
+
+    @property
+    def _plain(self) -> bool:
+        """Whether all that is seen are images or states at the frames' times."""
+        plain = all(view.sensor == Sensor() for view in self.scene.viewpoints.values())
+        return plain and self.costs is None and self.loss.outputs != ("outline",)
+
+    def evaluate_batch(self, questions: Sequence[Question]) -> list[list[Any] | Exception]:
+        request = questions[0][1]
+        answer = _try if request.differentiable else _ANSWERS[request.want]
+        return answer(questions)  # type: ignore[arg-type]
+
+    def tried(self, z: Tensor) -> Evaluation:
+        """The loss at ``z``, ready to be differentiated."""
         if self.differences:
             return self._evaluate_by_differences(z)
-        return self.trial(z).evaluation()
-
-    def trial(self, z: Tensor) -> Trial:
-        """The loss with its gradient and residuals on demand: whoever rejects a place by its loss pays for no more."""
-        if self.differences:
-            return Trial(self, z.detach(), seen=self._evaluate_by_differences(z))
-        if self.ask is not None:
-            answered: Trial = self.ask([Request(self, "trial", (z,))])[0]
-            return answered
         point = z.detach().clone().requires_grad_(True)
         try:
             views = self.views(point)
             loss = self.total(views, point)
         except SimulationError as error:
-            return Trial(self, point, seen=Evaluation(math.inf, None, str(error)))
-        if not math.isfinite(float(loss.detach())):
-            return Trial(self, point, seen=Evaluation(math.inf, None, "the loss is not finite"))
-        return Trial(self, point, loss, views)
-
-    def value(self, z: Tensor) -> Evaluation:
-        """The loss alone, cheaper."""
-        if self.ask is not None:
-            return self.values_at((z,))[0]
-        with torch.no_grad():
-            try:
-                loss = float(self.total(self.views(z, gradient=False), z))
-            except SimulationError as error:
-                return Evaluation(math.inf, None, str(error))
-        return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
-
-    def values_at(self, places: Sequence[Tensor]) -> list[Evaluation]:
-        """The loss alone at many places, simulated and drawn together where that can be."""
-        if self.ask is not None:
-            answered: list[Evaluation] = self.ask([Request(self, "values", places)])[0]
-            return answered
-        found: list[Evaluation] = []
-        try:
-            for z, views in zip(places, many_views([(self, z) for z in places]), strict=True):
-                found.append(self.value_of(views, z))
-        except SimulationError:
-            found += [self.value(z) for z in places[len(found) :]]
-        return found
-
-    def value_of(self, views: Mapping[str, View], z: Tensor) -> Evaluation:
-        """The loss alone of what was seen at ``z``."""
-        with torch.no_grad():
-            loss = float(self.total(views, z))
-        return Evaluation(loss) if math.isfinite(loss) else Evaluation(math.inf, None, "the loss is not finite")
-
-    def residuals_at(self, places: Sequence[Tensor]) -> Iterator[Tensor]:
-        """``residuals`` at many places, simulated and drawn together where that can be."""
-        if self.ask is not None:
-            for first in range(0, len(places), MOST_PLACES):
-                (answered,) = self.ask([Request(self, "residuals", places[first : first + MOST_PLACES])])
-                yield from answered
-            return
-        seen = many_views([(self, z) for z in places])
-        for z in places:
-            yield self.residuals_of(next(seen), z)
-
-    def residuals_of(self, views: Mapping[str, View], z: Tensor) -> Tensor:
-        """``residuals`` of what was seen at ``z``."""
-        with torch.no_grad():
-            return self.joined(z, self.fields_of(views))
+            return Evaluation(math.inf, None, str(error))
+        return _kept_evaluation(point, loss, views, _Graph())
 
     def _evaluate_by_differences(self, z: Tensor) -> Evaluation:
         here = self.value(z)
@@ -211,14 +197,18 @@ class Objective:
             gradient[i] = (seen.value - here.value) / step
         return replace(here, gradient=gradient) if here.finite else here
 
-    def residuals(self, z: Tensor) -> Tensor:
-        """(n,): the differences whose mean square is the loss; SimulationError when it cannot be simulated. Those of a
-        Gaussian prior come last."""
-        return self.joined(z, self.residual_fields(z))
+    def value_of(self, views: Mapping[str, View], z: Tensor) -> Evaluation:
+        """The loss alone of what was seen at ``z``."""
+        with torch.no_grad():
+            return _finite(float(self.total(views, z)))
 
-    def residual_slopes(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """(residuals (n,), their gradients (n, unknowns)) by the adjoint, a backward pass for each: for losses
-        with few residuals and any number of unknowns. Priors and costs have none here."""
+    def residuals_of(self, views: Mapping[str, View], z: Tensor) -> Tensor:
+        """``residuals`` of what was seen at ``z``."""
+        with torch.no_grad():
+            return self.joined(z.detach(), self.fields_of(views)).detach()
+
+    def _residual_gradients(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """(residuals (n,), their gradients (n, unknowns)), a backward pass each. Priors and costs have none here."""
         point = z.detach().clone().requires_grad_(True)
         found = torch.cat([field.reshape(-1) for field in self.fields_of(self.views(point))])
         if found.numel() > FEW:
@@ -249,8 +239,7 @@ class Objective:
         return (4.0 * torch.finfo(self.scene.dtype).eps) ** 2 * largest
 
     @property
-    def prior_numbers(self) -> int:
-        """How many residuals the Gaussian prior has, after those of the pixels."""
+    def smooth_residuals(self) -> int:
         if self.gaussian is None:
             return 0
         sizes = {slot.name: slot.size for slot in self.layout.slots}
@@ -317,3 +306,155 @@ class Objective:
         middle = marks[-1] if marks else 0.0
         self.stopwatch.add("render backward", middle)
         self.stopwatch.add("simulate backward", end - middle)
+
+
+def _finite(value: float) -> Evaluation:
+    return Evaluation(value) if math.isfinite(value) else Evaluation(math.inf, None, "the loss is not finite")
+
+
+def _kept_evaluation(point: Tensor, loss: Tensor, views: Mapping[str, View], graph: _Graph) -> Evaluation:
+    seen = _finite(float(loss.detach()))
+    return replace(seen, kept=_Kept(point, loss, views, graph)) if seen.finite else seen
+
+
+# Requests of many searches, answered together. The objectives of each call share scene, target and outputs.
+
+
+def _try(questions: Sequence[Question]) -> list[list[Evaluation]]:
+    """Losses that can be differentiated."""
+    places = _places(questions)
+    scene = places[0][0].scene
+    most = min(MOST_SCENES, max(1, MOST_KEPT // ((scene.steps + 1) * scene.state_size)))
+    return _by_question(questions, [one for k in range(0, len(places), most) for one in _tried(places[k : k + most])])
+
+
+def _tried(places: Sequence[Place]) -> list[Evaluation]:
+    """The same, of places that share a graph where they can be simulated as a batch."""
+    points = [z.detach().clone().requires_grad_(True) for _, z in places]
+    seen = _views_of_batch([(one, point) for (one, _), point in zip(places, points, strict=True)])
+    if seen is None:
+        return [one.tried(z) for one, z in places]
+    graph = _Graph()
+    return [
+        _kept_evaluation(point, one.total(views, point), views, graph)
+        for (one, _), point, views in zip(places, points, seen, strict=True)
+    ]
+
+
+def _differentiate(questions: Sequence[Question]) -> list[list[Evaluation]]:
+    """Gradients of losses that were found before; those of one graph by one backward pass."""
+    tried = [(one, seen) for one, request in questions for seen in request.points]
+    found: dict[int, Evaluation] = {}
+    for group in group_by(range(len(tried)), lambda k: id(tried[k][1].kept.graph)):  # type: ignore[union-attr]
+        found |= dict(zip(group, _gradients([tried[k] for k in group]), strict=True))  # type: ignore[misc]
+    return _by_question(questions, [found[k] for k in range(len(tried))])
+
+
+def _gradients(tried: Sequence[tuple[Objective, Evaluation]]) -> list[Evaluation]:
+    kept: list[_Kept] = [seen.kept for _, seen in tried]
+    alone = len(tried) == 1
+    if not kept[0].graph.spent:  # else others were asked for before, and what they shared is gone
+        kept[0].graph.spent = True
+        try:
+            tried[0][0].backward([one.loss for one in kept], [view for one in kept for view in one.views.values()])
+            return [_with_gradient(seen) for _, seen in tried]
+        except SimulationError as error:
+            if alone:
+                return [Evaluation(math.inf, None, str(error))]
+    return [objective.evaluate(seen.kept.point) for objective, seen in tried]
+
+
+def _with_gradient(seen: Evaluation) -> Evaluation:
+    """With what a backward pass has left at the point."""
+    point = seen.kept.point
+    gradient = torch.zeros_like(point) if point.grad is None else point.grad.detach()
+    if not bool(torch.isfinite(gradient).all()):
+        return Evaluation(math.inf, None, "the gradient is not finite")
+    return replace(seen, gradient=gradient)
+
+
+def _evaluate(questions: Sequence[Question]) -> list[list[Evaluation]]:
+    """Losses alone."""
+    if len(questions) > 1:
+        try:
+            seen = [one.value_of(views, z) for one, z, views in _see(_places(questions))]
+            return _by_question(questions, seen)
+        except SimulationError:
+            return [_evaluate([question])[0] for question in questions]
+    places, found = _places(questions), list[Evaluation]()
+    try:
+        for one, z, views in _see(places):
+            found.append(one.value_of(views, z))
+    except SimulationError as error:
+        found.append(Evaluation(math.inf, None, str(error)))
+        for one, z in places[len(found) :]:
+            found += _evaluate([(one, Evaluate([z]))])[0]
+    return [found]
+
+
+def _residuals(questions: Sequence[Question]) -> list[list[Tensor] | Exception]:
+    known = [point.kept for _, request in questions for point in request.points if isinstance(point, Evaluation)]
+    if known:
+        ((one, _),) = questions
+        return [[one.residuals_of(kept.views, kept.point) for kept in known]]  # type: ignore[attr-defined]
+    try:
+        return list(_by_question(questions, [one.residuals_of(views, z) for one, z, views in _see(_places(questions))]))
+    except SimulationError as error:
+        if len(questions) == 1:
+            return [error]
+    return [_residuals([question])[0] for question in questions]  # one by one it is known which
+
+
+def _jacobians(questions: Sequence[Question]) -> list[list[Any] | Exception]:
+    found: list[list[Any] | Exception] = []
+    for one, request in questions:
+        try:
+            found.append([one._residual_gradients(z) for z in request.points])  # type: ignore[attr-defined]
+        except SimulationError as error:
+            found.append(error)
+    return found
+
+
+_ANSWERS: dict[str, Callable[[Sequence[Question]], Sequence[Any]]] = {
+    "value": _evaluate, "gradient": _differentiate, "residuals": _residuals, "jacobian": _jacobians,
+}  # fmt: skip
+
+
+def _places(questions: Sequence[Question]) -> list[Place]:
+    return [(one, z) for one, request in questions for z in request.points]  # type: ignore[misc]
+
+
+def _by_question(questions: Sequence[Question], found: Sequence[Any]) -> list[list[Any]]:
+    """What was found at all points, by request."""
+    left = iter(found)
+    return [[next(left) for _ in request.points] for _, request in questions]
+
+
+def _see(places: Sequence[Place]) -> Iterator[tuple[Objective, Tensor, dict[str, View]]]:
+    """What each objective sees at its place, without gradient; SimulationError where one cannot be simulated."""
+    for first in range(0, len(places), MOST_SCENES):
+        part = places[first : first + MOST_SCENES]
+        with torch.no_grad():
+            seen = _views_of_batch(part, NoGradient())
+        for objective, z in part:
+            with torch.no_grad():  # not around the yield: who asks may want gradients in between
+                views = seen.pop(0) if seen is not None else objective.views(z, gradient=False)
+            yield objective, z, views
+
+
+def _views_of_batch(places: Sequence[Place], gradient: Gradient | None = None) -> list[dict[str, View]] | None:
+    """What is seen at places that are simulated as one batch, differentiable unless ``gradient`` says otherwise; None
+    where that cannot be, or where one of the places failed: one by one it is known which."""
+    objective = places[0][0]
+    if len(places) < 2 or not objective._plain:
+        return None
+    values = [one.values(z) for one, z in places]
+    params = batch_of(objective.scene, values)
+    if params is None:
+        return None
+    whole, parts = objective.sampling(values[0])
+    frames = {label: (parts[label], target.times) for label, target in objective.target.by_view().items()}
+    return see_batch(
+        objective.scene, params, values[0], whole.save, frames, objective.loss.outputs,
+        gradient or objective.scene.gradient, objective.stopwatch,
+    )  # fmt: skip

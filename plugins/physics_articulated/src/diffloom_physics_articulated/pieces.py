@@ -1,4 +1,4 @@
-"""Shapes on links: what is drawn of them, and the mass they bring."""
+"""Shapes on links: the points where they touch, what is drawn of them, and the mass they bring."""
 
 from __future__ import annotations
 
@@ -9,11 +9,42 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_mechanics.contact.body_shapes import Solid
-from diffloom_mechanics.contact.touching import KINDS
+from diffloom.validation import check_choice
+from diffloom_geometry import Points, spaced_points
+from diffloom_geometry.rotations import array_rotation_matrix
+from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape, read_rounding, read_spacing, round_points
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
-from diffloom_physics_articulated.touch import touching_points
+
+ROUND = ("sphere", "capsule")
+WAYS = ("vertices", "surface", "round", "none")
+
+
+def touching_points(shape: Shape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
+    """Points (n, 3) [m] of a shape that touch surfaces, those that touch other bodies, and the radius [m] of the ball
+    around each.
+
+    ``contact`` of its table: "vertices" (8 of a box), "surface" (these, and points on edges and faces at most
+    ``spacing`` [m] apart), "round" (the default of spheres and capsules) or "none". ``rounding`` [m]: the radius of a
+    box's edges and corners. Other bodies are touched by points on edges and faces either way.
+    """
+    way = check_choice("contact", str(table.get("contact", "round" if shape.kind in ROUND else "vertices")), WAYS)
+    if way == "none":
+        return np.zeros((0, 3)), np.zeros((0, 3)), 0.0
+    if way == "round":
+        if shape.kind not in ROUND:
+            raise InputError(f"contact: got 'round' for a {shape.kind}; only a sphere or a capsule is round, expected "
+                             "'vertices'")  # fmt: skip
+        points, radius = round_points(shape.kind, shape.dims)
+        return points, points, radius
+    rounding = read_rounding(table, shape.kind, shape.dims)
+    vertices = shape.vertices
+    if rounding > 0.0:
+        half = np.array(shape.dims)
+        vertices = vertices * (half - rounding) / half
+    between = spaced_points(vertices, shape.faces, read_spacing(table, shape.vertices))
+    return (vertices if way == "vertices" else between), between, rounding
+
 
 OWN = ("position", "orientation", "mass", "density", "colour", "rides", "contact", "spacing", "rounding")
 
@@ -27,16 +58,6 @@ class Weight:
     moments: Vector
 
 
-def turn_matrix(quaternion: Vector) -> Vector:
-    """(3, 3) of a quaternion w, x, y, z of any length but 0."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
-
-
 def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
     """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
 
@@ -47,7 +68,7 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
         orientation = numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4)
-        turn = turn_matrix(orientation)
+        turn = array_rotation_matrix(orientation)
         touching, between, roundness = touching_points(shape, table)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
@@ -62,8 +83,8 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
 
     body = None
     if len(between):
-        kind = shape.kind if shape.kind in KINDS else "mesh"
-        solid = Solid(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
+        kind = shape.kind if shape.kind in SHAPE_KINDS else "mesh"
+        solid = BodyShape(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
         whole = rides or not along.any()
         body = PieceBody(solid, place, orientation / np.linalg.norm(orientation), between, middle if whole else None)
     piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points), body)

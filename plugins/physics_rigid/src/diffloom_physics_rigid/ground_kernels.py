@@ -22,23 +22,22 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     st3,
     sub3,
     tmatvec33,
     where,
     where3,
 )
-from diffloom_mechanics.contact.kernels import WHERE, contact
-from diffloom_mechanics.contact.turning_kernels import turning_friction
+from diffloom_mechanics.contact.kernels import WHERE_ROW, point_contact, turning_friction
 
 
 @functools.cache
 def body_ground_contact(normal_law, friction_law):
     """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
-    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
-    where_normal, where_friction = WHERE[normal_law.width], WHERE[friction_law.width]
+    where_normal, where_friction = WHERE_ROW[normal_law.width], WHERE_ROW[friction_law.width]
 
     @device
     def body_ground_force(
@@ -143,7 +142,7 @@ def body_ground_contact(normal_law, friction_law):
                             add_friction(adj_k_t, i, where_friction(below, b_kt))
             st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
             st3(adj_centre, i, sub3(ld3(adj_centre, i), tmatvec33(R, a_arms)))
-            a_r = quat_matrix_vjp(r, a_R)
+            a_r = quat_matrix_adjoint(r, a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),

@@ -1,16 +1,67 @@
-"""Contact between bodies: each sums over its neighbours, its own points in their shapes and their points in its own."""
+"""Contact between bodies: each sums over its neighbours, its own points in their shapes and their points in its own.
+
+Bodies that may touch are found sorted along x, then by the balls around them.
+"""
 
 import functools
 
-from diffloom_kernels import device, quat_matrix_vjp
-from diffloom_mechanics.contact.body_pair_kernels import pair_points
-from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
+from diffloom_kernels import device, dot3, ld3, sub3
+from diffloom_mechanics.contact.kernels import body_cotangents, pair_points
+
+
+@device
+def sort_bodies(
+    i, clock, q, u, movable, widest, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts,
+    points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
+    order, place, along,
+):
+    """Broad phase, run once per evaluation: ``order`` lists the bodies by x, ``place`` inverts it, ``along`` holds
+    the sorted x. Shell sort on (x, number): the result depends on the state alone."""
+    count = q.shape[0]
+    for k in range(count):
+        order[k] = k
+    gap = count // 2
+    while gap > 0:
+        for k in range(gap, count):
+            body = order[k]
+            x = q[body, 0]
+            at = k
+            while at >= gap:
+                other = order[at - gap]
+                if q[other, 0] > x or (q[other, 0] == x and other > body):
+                    order[at] = other
+                    at -= gap
+                else:
+                    break
+            order[at] = body
+        gap = gap // 2
+    for k in range(count):
+        place[order[k]] = k
+        along[k] = q[order[k], 0]
+
+
+@device
+def first_near(i, width, place, along):
+    """The first place in the sorted order that may hold a neighbour of body i."""
+    at = place[i]
+    x = along[at]
+    while at > 0 and along[at - 1] >= x - width:
+        at -= 1
+    return at
+
+
+@device
+def near_pair(i, j, q, movable, reach):
+    """Whether bodies i and j may touch, by the balls around them."""
+    d = sub3(ld3(q, i), ld3(q, j))
+    r = reach[i] + reach[j]
+    return i != j and (movable[i] == 1 or movable[j] == 1) and r > q.dtype.type(0) and dot3(d, d) < r * r
 
 
 @functools.cache
 def pair_contact(normal_law, friction_law):
     """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
-    points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
+    _, _, both_forces, both_forces_adjoint = pair_points(normal_law, friction_law)
 
     @device
     def pair_force(
@@ -32,12 +83,7 @@ def pair_contact(normal_law, friction_law):
                 break
             j = order[at]
             if near_pair(i, j, q, movable, reach):
-                for part in range(2):
-                    a = i if part == 0 else j
-                    b = j if part == 0 else i
-                    force, torque = points_in_shape(
-                        a, b, part == 0, clock, side, side, own, shapes, (low, high), force, torque
-                    )
+                force, torque = both_forces(i, j, clock, side, own, shapes, (low, high), force, torque)
         return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
     @device
@@ -62,17 +108,9 @@ def pair_contact(normal_law, friction_law):
                 break
             j = order[at]
             if near_pair(i, j, q, movable, reach):
-                for part in range(2):
-                    a = i if part == 0 else j
-                    b = j if part == 0 else i
-                    a_x, a_v, a_w, a_R = points_in_shape_adjoint(
-                        a, b, part == 0, clock, side, side, own, shapes, (low, high), adj_f, adj_f,
-                        (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R,
-                    )
-        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
-        return (
-            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-            (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
-        )
+                a_x, a_v, a_w, a_R = both_forces_adjoint(
+                    i, j, clock, side, own, shapes, (low, high), adj_f, (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R
+                )
+        return body_cotangents(i, q, a_x, a_R, a_v, a_w)
 
     return pair_force, pair_force_adjoint

@@ -25,8 +25,7 @@ from diffloom_experiments import Loaded, build_renderer, build_scene, build_trut
 from diffloom_experiments.run_folder import versions
 from diffloom_fitting import Scene, Sensor
 from diffloom_fitting.file_writing import explained, write_bytes, write_text
-from diffloom_fitting.many_views import MOST_PLACES, batch_of, draw_many
-from diffloom_fitting.scene import sample_times
+from diffloom_fitting.scene import MOST_SCENES, batch_of, draw_batch, sample_times
 from diffloom_fitting.targets.synthesis import video_times
 from diffloom_scale.engines import Engine, LocalPool
 
@@ -93,8 +92,8 @@ def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[Video]:
     with torch.no_grad():
         for members in groups.values():
             scene = _scene(members[0][1])
-            for first in range(0, len(members), MOST_PLACES):
-                found += _together(scene, members[first : first + MOST_PLACES])
+            for first in range(0, len(members), MOST_SCENES):
+                found += _together(scene, members[first : first + MOST_SCENES])
     return sorted(found, key=lambda video: video.index)
 
 
@@ -153,7 +152,7 @@ def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) ->
             scene.model, params, dt=scene.dt, steps=sampling.save[-1], save=sampling.save, integrator=scene.integrator,
             gradient=NoGradient(), control=scene.control_with({}, sampling.save[-1]),
         )  # fmt: skip
-        drawn = draw_many(scene, path, batch_surface(scene.model, path, params), sampling, ("rgba",))
+        drawn = draw_batch(scene, path, batch_surface(scene.model, path, params), sampling, ("rgba",))
         return [image.bytes()[..., :3].numpy() for image, _ in drawn]
     except (SimulationError, BatchError):
         return None

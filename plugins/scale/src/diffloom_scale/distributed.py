@@ -13,11 +13,11 @@ import torch
 
 from diffloom_experiments import Loaded, build_experiment
 from diffloom_experiments.load import load_data
+from diffloom_fitting.driver import run_searches
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
-from diffloom_fitting.loop import FitState, Record, advance, begin, tasks
-from diffloom_fitting.many_views import MOST_PLACES
-from diffloom_fitting.starts_together import after, without_residuals
+from diffloom_fitting.loop import FitState, Record, begin, follow_task, place_after, tasks
+from diffloom_fitting.scene import MOST_SCENES
 from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_scale.engines import Engine
 
@@ -47,11 +47,9 @@ def follow_start(task: tuple[Sent, int]) -> tuple[FitState, list[Record]]:
     """What a worker does: follow one start, or probe it, as if there were none before it."""
     sent, number = task
     experiment = _built(sent)
-    state, records = FitState(experiment.start(tasks(experiment)[number].start or 0), task=number), []
-    while state.task == number and not state.finished:
-        state, record = advance(experiment, state)
-        records.append(record)
-    return without_residuals(state), records
+    told: list[tuple[FitState, Record]] = []
+    run_searches([follow_task(experiment, number, told)])
+    return told[-1][0], [record for _, record in told]
 
 
 def starts_on(engine: Engine, sent: Sent, experiment: Experiment) -> Iterator[tuple[FitState, Record]]:
@@ -67,7 +65,7 @@ def starts_on(engine: Engine, sent: Sent, experiment: Experiment) -> Iterator[tu
         while here.task in come and not here.finished:
             ahead, records = come.pop(here.task)
             spent = here.seconds[1] + ahead.seconds[1]
-            ended = replace(after(here, ahead, following), seconds=(0.0, spent))
+            ended = replace(place_after(here, ahead, following), seconds=(0.0, spent))
             for record in records:
                 yield ended if record is records[-1] else here, replace(record, total=here.total + record.total)
             here = ended
@@ -88,7 +86,7 @@ def grid_on(
     check_axes(experiment, axes)
     losses, done = np.full([len(axis.values) for axis in axes], np.inf), 0
     points = list(np.ndindex(losses.shape))
-    parts = [points[first : first + MOST_PLACES] for first in range(0, len(points), MOST_PLACES)]
+    parts = [points[first : first + MOST_SCENES] for first in range(0, len(points), MOST_SCENES)]
     for number, found in engine.run(grid_losses, [(sent, tuple(axes), part) for part in parts]):
         for point, loss in zip(parts[number], found, strict=True):
             losses[point] = loss

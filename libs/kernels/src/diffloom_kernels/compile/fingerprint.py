@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from ..backends.cuda_compilers import chosen
+from ..backends.numba_mode import compiler as cpu_compiler
 from ..language import DEVICE_OPTIONS
 
 _PACKAGE = "diffloom_kernels"
@@ -25,9 +26,9 @@ _PACKAGE = "diffloom_kernels"
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda", "numba-cuda-mlir")
 #: What of this package does not shape compiled code other than through the generated text, itself hashed.
 _HOST_ONLY = (
-    "__init__", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "expressions", "fingerprint",
-    "memory_bound", "notices", "program", "prune", "ptx", "read", "specialise", "static_values", "stored_code",
-    "thread_team", "threads", "write",
+    "__init__", "arena", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "doctor", "expressions",
+    "fingerprint", "memory_bound", "notices", "plugin", "program", "prune", "ptx", "read", "specialise",
+    "static_values", "thread_team", "threads", "write",
 )  # fmt: skip
 #: What shapes code by one compiler for CUDA alone.
 _SHAPES_CUDA = {
@@ -51,7 +52,7 @@ def environment(target: str) -> str:
             digest.update(path.read_bytes())
     # abiflags: without a global lock Python's objects lie in memory in another way, which compiled code reads.
     python = (*sys.version_info[:3], getattr(sys, "abiflags", ""))
-    digest.update(repr((python, sorted(DEVICE_OPTIONS.items(), key=str))).encode())
+    digest.update(repr((python, cpu_compiler.NAME, sorted(DEVICE_OPTIONS.items(), key=str))).encode())
     for name in _VERSIONED:
         try:
             digest.update(f"{name}={version(name)}".encode())

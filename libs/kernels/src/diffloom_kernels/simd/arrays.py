@@ -13,8 +13,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
 from ..language import BOUNDS
-from .models import pack, pack_indices, unpack, unpack_indices
-from .types import FloatLanes, IndexLanes, MaskLanes, Run
+from .types import FloatLanes, IndexLanes, MaskLanes, Run, pack, pack_indices, unpack, unpack_indices
 
 
 class LaneIndex(types.Type):

@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+from diffloom_fitting.problem import Problem, Search
 from diffloom_fitting.validation import real
 
 
@@ -28,10 +28,10 @@ class Adam(Optimiser):
         super().__post_init__()
         real("adam.rate", self.rate, above=0.0)
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return first_evaluation(objective, z)
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        return first_evaluation(problem, z)
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient = progress.gradient
         assert gradient is not None
         zero = torch.zeros_like(gradient)
@@ -43,4 +43,4 @@ class Adam(Optimiser):
         root = (square / (1.0 - two**count)).sqrt()
         step = -self.rate * rate * (mean / (1.0 - one**count)) / (root + self.floor * (1e-30 + root.max()))
         memory = {**progress.memory, "count": count, "mean": mean, "square": square}
-        return take_step(objective, progress, step, memory)
+        return take_step(progress, step, memory)

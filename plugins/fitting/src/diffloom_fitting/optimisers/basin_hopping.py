@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
+from diffloom_fitting.problem import Problem, Search
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class BasinHopping(Optimiser):
     steps: int = 5
     patience: float = 10.0
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return replace(first_evaluation(objective, z), memory={"seed": seed, "leaps": 0})
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        return replace((yield from first_evaluation(problem, z)), memory={"seed": seed, "leaps": 0})
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         leaps = int(progress.memory["leaps"])
         # A generator of its own for each leap: a resumed search leaps to the same places.
         generator = torch.Generator().manual_seed(int(progress.memory["seed"]) * 1_000_003 + leaps)
@@ -40,21 +40,21 @@ class BasinHopping(Optimiser):
         noise = torch.randn(size, generator=generator, dtype=torch.float64)
         # The first descent is from the place itself.
         leap = rate * self.step_size * scales * noise * (1.0 if leaps else 0.0)
-        found = self._descend(objective, progress.z + leap.to(progress.z.dtype), progress)
+        found = yield from self._descend(problem, progress.z + leap.to(progress.z.dtype), progress)
         better = found if found.value < progress.value else progress
         return replace(
             better, memory={"seed": progress.memory["seed"], "leaps": leaps + 1}, done=None,
             evaluations=progress.evaluations + found.evaluations, rejected=progress.rejected + found.rejected,
         )  # fmt: skip
 
-    def _descend(self, objective: Objective, z: Tensor, best: Progress) -> Progress:
-        downhill, objective = GaussNewton(trials=4), replace(objective, enough=None)
+    def _descend(self, problem: Problem, z: Tensor, best: Progress) -> Search[Progress]:
+        downhill, problem = GaussNewton(trials=4), problem.without_enough()
         try:
-            here = downhill.begin(objective, z, 0)
+            here = yield from downhill.begin(problem, z, 0)
         except FitError:
             return Progress(z, float("inf"), None, {}, 1, 1)
         for number in range(self.steps):
             if here.done is not None or (number >= 2 and here.value > self.patience * best.value):
                 break
-            here = downhill.step(objective, here, 1.0)
+            here = yield from downhill.step(problem, here, 1.0)
         return here

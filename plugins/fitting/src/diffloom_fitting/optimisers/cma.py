@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.attributes import restore, store
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
+from diffloom_fitting.problem import Evaluate, Problem, Search
 from diffloom_fitting.validation import real, whole
 
 LIMIT = 200
@@ -36,12 +36,12 @@ class CmaEs(Optimiser):
         real("cma.sigma", self.sigma, above=0.0)
         whole("cma.population", self.population)
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
         if z.numel() > LIMIT and not self.separable:
             raise InputError(
                 f"cma: got {z.numel()} unknowns; it is useful for at most {LIMIT}, use adam or lbfgs, or separable"
             )
-        seen = objective.value(z)
+        (seen,) = yield Evaluate([z])
         # cmaes wants two dimensions or more: a single unknown gets an idle companion.
         mean = np.zeros(max(2, z.numel()))
         mean[: z.numel()] = z.double().numpy()
@@ -53,17 +53,18 @@ class CmaEs(Optimiser):
 
         return SepCMA if self.separable else CMA
 
-    def renew(self, objective: Objective, progress: Progress) -> Progress:
-        return replace(progress, value=objective.value(progress.z).value, evaluations=progress.evaluations + 1)
+    def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
+        (seen,) = yield Evaluate([progress.z])
+        return replace(progress, value=seen.value, evaluations=progress.evaluations + 1)
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         search = restore(self._kind(), progress.memory["search"])
         size = progress.z.numel()
         best, place, rejected = progress.value, progress.z, 0
         asked = [search.ask() for _ in range(search.population_size)]
         told = []
         places = [torch.as_tensor(point[:size], dtype=progress.z.dtype) for point in asked]
-        for point, z, seen in zip(asked, places, objective.values_at(places), strict=True):
+        for point, z, seen in zip(asked, places, (yield Evaluate(places)), strict=True):
             rejected += 0 if seen.finite else 1
             told.append((point, seen.value if seen.finite else math.inf))
             if seen.value < best:

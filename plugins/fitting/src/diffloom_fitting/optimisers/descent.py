@@ -6,19 +6,19 @@ from typing import Any
 
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import RETRIES, Progress, not_finite
+from diffloom_fitting.problem import Evaluate, Search
 
 RECOVERY = 1.25  # per accepted step, back towards full steps after a rejection
 
 
-def take_step(objective: Objective, progress: Progress, step: Tensor, memory: dict[str, Any]) -> Progress:
-    """The place after ``step``, scaled by memory["caution"] (1 at first), which each rejection halves."""
+def take_step(progress: Progress, step: Tensor, memory: dict[str, Any]) -> Search[Progress]:
+    """Search the place after ``step``, scaled by memory["caution"] (1 at first), which each rejection halves."""
     caution = float(memory.get("caution", 1.0))
     trouble: str | None = None
     for attempt in range(RETRIES):
         z = progress.z + caution * step
-        seen = objective.evaluate(z)
+        (seen,) = yield Evaluate([z], "gradient")
         if seen.finite:
             grown = min(1.0, caution * RECOVERY) if attempt == 0 else caution
             return Progress(

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.jacobian import curvature, jacobian
-from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation, kept_residuals
 from diffloom_fitting.optimisers.quadratic import Model, learned
+from diffloom_fitting.problem import Evaluate, Problem, Search
 
 LEAST_SCALE = 1e-3
 FEW = 8  # so many simulations cost about as much as the iteration they may save
@@ -39,41 +39,44 @@ class GaussNewton(Optimiser):
     keep: float = 0.7
     width: float | None = None
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return replace(first_evaluation(objective, z, residuals=True), memory={"damping": self.damping, "growth": 2.0})
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        seen = yield from first_evaluation(problem, z, residuals=True)
+        return replace(seen, memory={"damping": self.damping, "growth": 2.0})
 
-    def renew(self, objective: Objective, progress: Progress) -> Progress:
+    def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
         # A curvature of the former objective says little of this one's.
         memory = {name: value for name, value in progress.memory.items() if name != "curvature"}
-        return super().renew(objective, replace(progress, memory=memory))
+        return super().renew(problem, replace(progress, memory=memory))
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient = progress.gradient
         assert gradient is not None
         if not bool(gradient.any()):
             return replace(progress, done="the gradient is zero")
-        if progress.value <= objective.rounding:
+        if progress.value <= problem.rounding:
             return replace(progress, done="the loss is rounding error")
         kept = progress.memory.get("curvature")
         if kept is not None:
-            moved = self._damped(objective, progress, self._model(progress, kept, 0.5 * gradient), rate)
+            moved = yield from self._damped(problem, progress, self._model(progress, kept, 0.5 * gradient), rate)
             if moved.done is None:
                 return moved
             progress = replace(progress, evaluations=moved.evaluations, rejected=moved.rejected)
         try:
-            half, bend = self._differences(objective, progress)
+            half, bend = yield from self._differences(problem, progress)
         except SimulationError as error:
             return replace(progress, done=f"a simulation beside this place failed: {error}")
         # Residuals that had to be found again do not count: a resumed fit tells the numbers of one that was not.
         spent = progress.z.numel() * (1 if self.width is None else 2)
         progress = replace(progress, evaluations=progress.evaluations + spent)
-        return self._damped(objective, progress, self._model(progress, bend, half), rate)
+        return (yield from self._damped(problem, progress, self._model(progress, bend, half), rate))
 
-    def _differences(self, objective: Objective, progress: Progress) -> tuple[Tensor, Tensor]:
+    def _differences(self, problem: Problem, progress: Progress) -> Search[tuple[Tensor, Tensor]]:
         """(half gradient, curvature) here."""
         assert progress.gradient is not None
-        residuals = objective.residuals(progress.z) if progress.residuals is None else progress.residuals
-        slopes = jacobian(objective, progress.z, residuals, self.width is not None, self.width)
+        residuals = progress.residuals
+        if residuals is None:
+            (residuals,) = yield Evaluate([progress.z], "residuals")
+        slopes = yield from jacobian(problem, progress.z, residuals, self.width is not None, self.width)
         bend = curvature(slopes, residuals.dtype)
         if self.width is None:
             return 0.5 * progress.gradient, bend
@@ -85,7 +88,7 @@ class GaussNewton(Optimiser):
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
         return Model(bend, scale, half)
 
-    def _damped(self, objective: Objective, progress: Progress, model: Model, rate: float) -> Progress:
+    def _damped(self, problem: Problem, progress: Progress, model: Model, rate: float) -> Search[Progress]:
         """Try ever stronger damping until the loss falls (Nielsen's rule adapts it)."""
         damping, growth = float(progress.memory["damping"]), float(progress.memory["growth"])
         rejected = 0
@@ -95,11 +98,11 @@ class GaussNewton(Optimiser):
                 damping *= 2.0
                 step = model.step(damping)
             step = rate * step
-            tried = objective.trial(progress.z + step)
-            gain = model.gain(progress.value, tried.loss, step)
+            (seen,) = yield Evaluate([progress.z + step], differentiable=True)
+            gain = model.gain(progress.value, seen, step)
             # A step that does not lower the loss needs no gradient, and neither does one after which none follows.
-            lower = tried.loss.finite and gain > 0.0
-            seen = tried.evaluation() if lower and not objective.low_enough(tried.loss.value) else tried.loss
+            if seen.finite and gain > 0.0 and not problem.low_enough(seen.value):
+                (seen,) = yield Evaluate([seen], "gradient")
             rejected += 0 if seen.finite else 1
             if seen.finite and gain > 0.0:
                 damping *= max(0.1, 1.0 - (2.0 * gain - 1.0) ** 3)
@@ -109,7 +112,7 @@ class GaussNewton(Optimiser):
                     memory["curvature"] = learned(model.curvature, step, 0.5 * seen.gradient - model.half)
                 return Progress(
                     progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + trial,
-                    progress.rejected + rejected, residuals=tried.residuals(),
+                    progress.rejected + rejected, residuals=(yield from kept_residuals(seen)),
                 )  # fmt: skip
             damping *= growth
             growth *= 2.0

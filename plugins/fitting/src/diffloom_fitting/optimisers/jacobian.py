@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
+from diffloom_fitting.problem import Evaluate, Problem, Search
 
 JUMP = 100.0  # a slope this many times the steepest of 99 % of all was not a slope: a pixel was switched, not moved
 BLOCK = 4096  # residuals multiplied at once
@@ -16,7 +16,9 @@ def step_size(dtype: torch.dtype) -> float:
     return 1e-6 if dtype == torch.float64 else 2e-3
 
 
-def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False, width: float | None = None) -> Tensor:
+def jacobian(
+    problem: Problem, z: Tensor, at: Tensor, central: bool = False, width: float | None = None
+) -> Search[Tensor]:
     """(unknowns, residuals): d residual / d z, a row per unknown.
 
     at: the residuals at ``z``. central: two simulations per column, more exact. width: of the differences, chosen by
@@ -29,11 +31,14 @@ def jacobian(objective: Objective, z: Tensor, at: Tensor, central: bool = False,
     slopes = torch.empty(z.numel(), at.numel(), dtype=kept)
     h = width or step_size(z.dtype)
     ways = (h, -h) if central else (h,)
-    seen = objective.residuals_at([_moved(z, i, way) for i in range(z.numel()) for way in ways])
-    for i in range(z.numel()):
-        there = next(seen)
-        change = 0.5 * (there - next(seen)) if central else there - at
-        slopes[i] = (without_jumps(change, objective.prior_numbers) if width is None else change) / h
+    most = max(1, problem.batch_size(z) // len(ways))
+    for first in range(0, z.numel(), most):
+        rows = range(first, min(first + most, z.numel()))
+        seen = iter((yield Evaluate([_moved(z, i, way) for i in rows for way in ways], "residuals")))
+        for i in rows:
+            there = next(seen)
+            change = 0.5 * (there - next(seen)) if central else there - at
+            slopes[i] = (without_jumps(change, problem.smooth_residuals) if width is None else change) / h
     return slopes
 
 

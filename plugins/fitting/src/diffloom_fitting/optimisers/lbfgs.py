@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Evaluation, Objective
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class Lbfgs(Optimiser):
     longest: float = 2.0
     trials: int = 20
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return first_evaluation(objective, z)
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        return first_evaluation(problem, z)
 
-    def renew(self, objective: Objective, progress: Progress) -> Progress:
+    def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
         # Gradients of the former objective say nothing of this one's curvature.
-        fresh = super().renew(objective, progress)
+        fresh = yield from super().renew(problem, progress)
         return Progress(fresh.z, fresh.value, fresh.gradient, {}, fresh.evaluations, fresh.rejected)
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient = progress.gradient
         assert gradient is not None
         moves: list[Tensor] = list(progress.memory.get("moves", []))
@@ -52,7 +52,7 @@ class Lbfgs(Optimiser):
                 progress.rejected,
                 "the gradient is zero",
             )
-        found, length, tried, rejected = self._search(objective, progress, direction, slope, rate)
+        found, length, tried, rejected = yield from self._search(progress, direction, slope, rate)
         if found is None:
             done = "no lower loss along the direction of descent" if not moves else None
             # With a memory the direction may be to blame: forget it and try steepest descent next.
@@ -86,14 +86,14 @@ class Lbfgs(Optimiser):
         return -q if norm <= self.longest else -q * (self.longest / norm)
 
     def _search(
-        self, objective: Objective, progress: Progress, direction: Tensor, slope: float, rate: float
-    ) -> tuple[Evaluation | None, float, int, int]:
+        self, progress: Progress, direction: Tensor, slope: float, rate: float
+    ) -> Search[tuple[Evaluation | None, float, int, int]]:
         """(evaluation, step length, evaluations spent, non-finite ones); None when no step lowers the loss."""
         low, high, length = 0.0, math.inf, rate
         best: tuple[Evaluation, float] | None = None
         rejected = 0
         for trial in range(1, self.trials + 1):
-            seen = objective.evaluate(progress.z + length * direction)
+            (seen,) = yield Evaluate([progress.z + length * direction], "gradient")
             if not seen.finite or seen.value > progress.value + 1e-4 * length * slope:
                 rejected += 0 if seen.finite else 1
                 high = length

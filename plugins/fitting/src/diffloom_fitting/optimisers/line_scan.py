@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+from diffloom_fitting.problem import Evaluate, Problem, Search
 
 SOFT = 1e-3  # part of the best seen residual's slope that counts as seen: what hardly shows moves little
 
@@ -50,32 +50,30 @@ class LineScan(Optimiser):
                 "above 0, factor above 1 and at least 1 trial"
             )
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return replace(first_evaluation(objective, z), memory={"seed": seed, "draws": 0})
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        return replace((yield from first_evaluation(problem, z)), memory={"seed": seed, "draws": 0})
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient = progress.gradient
         assert gradient is not None
         if not bool(gradient.any()):
             return replace(progress, done="the gradient is zero")
         if progress.memory.get("stuck"):
-            return self._best_of(objective, progress, self._scattered(progress, rate))
+            return (yield from self._best_of(progress, self._scattered(progress, rate)))
         line, longest = -gradient, float("inf")
         if self.each:
             try:
-                residuals, rows = objective.residual_slopes(progress.z)
+                ((residuals, rows),) = yield Evaluate([progress.z], "jacobian")
             except SimulationError as error:
                 return replace(progress, done=f"this place cannot be simulated again: {error}")
             line = shortest_step(residuals, rows)
             longest = self.factor * float(line.norm())
             progress = replace(progress, evaluations=progress.evaluations + len(residuals))
-        return self._scanned(objective, progress, line / line.norm(), rate, longest)
-
-    def _scanned(self, objective: Objective, progress: Progress, line: Tensor, rate: float, longest: float) -> Progress:
-        """The lowest loss along a line of length 1."""
+        line = line / line.norm()
         shrunk = float(progress.memory.get("shrunk", 1.0))
         first = min(self.rate * rate * shrunk, longest / self.factor ** (self.trials - 1))
-        return self._best_of(objective, progress, [progress.z + line * length for length in self._lengths(first)])
+        places = [progress.z + line * length for length in self._lengths(first)]
+        return (yield from self._best_of(progress, places))
 
     def _lengths(self, first: float) -> list[float]:
         return [first * self.factor**k for k in range(self.trials)]
@@ -89,15 +87,15 @@ class LineScan(Optimiser):
         ways = (ways / ways.norm(dim=1, keepdim=True)).to(progress.z.dtype)
         return [progress.z + way * length for way, length in zip(ways, self._lengths(self.rate * rate), strict=True)]
 
-    def _best_of(self, objective: Objective, progress: Progress, places: list[Tensor]) -> Progress:
+    def _best_of(self, progress: Progress, places: list[Tensor]) -> Search[Progress]:
         """The lowest of these places, or where it was when none is lower."""
-        seen, memory = objective.values_at(places), progress.memory
+        seen, memory = (yield Evaluate(places)), progress.memory
         shrunk, draws = float(memory.get("shrunk", 1.0)), int(memory.get("draws", 0)) + bool(memory.get("stuck"))
         rejected = progress.rejected + sum(not one.finite for one in seen)
         spent = progress.evaluations + self.trials
         ranked = sorted((one.value, k) for k, one in enumerate(seen) if one.finite and one.value < progress.value)
         for _, k in ranked:
-            here = objective.evaluate(places[k])
+            (here,) = yield Evaluate([places[k]], "gradient")
             spent += 1
             if here.finite:
                 memory = {**memory, "shrunk": min(1.0, shrunk * self.factor), "stuck": False, "draws": draws}

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces import SimulationError
 from diffloom.validation import check_settings
-from diffloom_fitting.objective import Objective
+from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
 RETRIES = 12
 
@@ -45,7 +45,14 @@ class Optimiser(ABC):
     """One way to go downhill. Implementations are frozen dataclasses of settings, registered by name through the hook
     ``diffloom_register_optimisers``; their fields can be set beside the name in an experiment's [[stages]].
 
-    All that changes lies in a ``Progress``, so that a fit can be resumed to the same bits. expected_failures: checks
+    ``begin``, ``step`` and ``renew`` are generators: they yield what they want to have evaluated
+    (``answers = yield Evaluate(points, want="gradient")``) and return a ``Progress``. What several fits from different
+    starts ask for is then simulated together. All that changes lies in a ``Progress``, so that a fit can be resumed to
+    the same bits; nothing of a generator outlives an iteration. ``problem`` tells about what is minimised, such as
+    ``problem.rounding``; it is not to be evaluated directly. To run a method by hand: ``run_search(problem,
+    optimiser.step(problem, progress, 1.0))``.
+
+    expected_failures: checks
     of the conformance suite that cannot pass, each with its reason. stop_window: iterations over which a stage judges
     whether the loss still falls, unless its ``Stop`` says so.
     """
@@ -57,20 +64,31 @@ class Optimiser(ABC):
         check_settings(self)
 
     @abstractmethod
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        """Evaluate the start. seed: for methods that draw numbers."""
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        """Evaluate the start.
 
-    @abstractmethod
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
-        """One iteration. rate: factor from the learning-rate schedule, 1 without one.
-
-        The result's value and gradient are those at its z. A step that is not finite is retried smaller; FitError
-        when none is found.
+        Args:
+            problem: The problem that answers requests.
+            z: (n,) where to begin.
+            seed: For methods that draw numbers.
         """
 
-    def renew(self, objective: Objective, progress: Progress) -> Progress:
-        """The same place when the objective has changed (a schedule moved): evaluate again."""
-        seen = objective.evaluate(progress.z)
+    @abstractmethod
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
+        """Make one iteration.
+
+        The value and gradient of the Progress that the generator returns are those at its z. A step that is not finite
+        is retried smaller; FitError when none is found.
+
+        Args:
+            problem: The problem that answers requests.
+            progress: Where the last iteration ended; it is not changed.
+            rate: Factor from the learning-rate schedule, 1 without one.
+        """
+
+    def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
+        """Evaluate the same place again when the problem has changed, because a schedule moved."""
+        (seen,) = yield Evaluate([progress.z], "gradient")
         if not seen.finite:
             raise not_finite("after the schedule moved", progress.z, seen.trouble)
         return Progress(
@@ -78,15 +96,24 @@ class Optimiser(ABC):
         )
 
 
-def first_evaluation(objective: Objective, z: Tensor, residuals: bool = False) -> Progress:
-    """The start, with its gradient unless its loss is low enough, and residuals if asked for; FitError when it is not
-    finite."""
-    tried = objective.trial(z)
-    seen = tried.loss if objective.low_enough(tried.loss.value) else tried.evaluation()
+def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False) -> Search[Progress]:
+    """Evaluate the start, with its gradient unless its loss is low enough, and residuals if asked for; FitError when it
+    is not finite."""
+    (seen,) = yield Evaluate([z], differentiable=True)
+    if not problem.low_enough(seen.value):
+        (seen,) = yield Evaluate([seen], "gradient")
     if not seen.finite:
         raise not_finite("at the start", z, seen.trouble)
-    kept = tried.residuals() if residuals else None
+    kept = (yield from kept_residuals(seen)) if residuals else None
     return Progress(z.detach().clone(), seen.value, seen.gradient, {}, 1, residuals=kept)
+
+
+def kept_residuals(seen: Evaluation) -> Search[Tensor | None]:
+    """The residuals of a differentiable evaluation, without simulating again; None where nothing was kept."""
+    if seen.kept is None:
+        return None
+    (found,) = yield Evaluate([seen], "residuals")
+    return found  # type: ignore[no-any-return]
 
 
 def not_finite(where: str, z: Tensor, trouble: str | None) -> FitError:

@@ -7,7 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Evaluation
+from diffloom_fitting.problem import Evaluation
 
 
 class Model:

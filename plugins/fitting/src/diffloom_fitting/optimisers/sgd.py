@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.descent import take_step
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
+from diffloom_fitting.problem import Problem, Search
 from diffloom_fitting.validation import real
 
 
@@ -28,10 +28,10 @@ class Sgd(Optimiser):
         super().__post_init__()
         real("sgd.rate", self.rate, above=0.0)
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return first_evaluation(objective, z)
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        return first_evaluation(problem, z)
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient = progress.gradient
         assert gradient is not None
         velocity = self.momentum * progress.memory.get("velocity", torch.zeros_like(gradient)) + gradient
@@ -39,4 +39,4 @@ class Sgd(Optimiser):
         length = float(step.norm())
         if length > self.longest:
             step = step * (self.longest / length)
-        return take_step(objective, progress, step, {**progress.memory, "velocity": velocity})
+        return take_step(progress, step, {**progress.memory, "velocity": velocity})

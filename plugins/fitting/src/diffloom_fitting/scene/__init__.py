@@ -1,6 +1,7 @@
 """A scene: a model that moves, a camera that looks, a renderer that draws, and the clock they share."""
 
 from diffloom_fitting.scene.appearance import Appearance
+from diffloom_fitting.scene.batches import MOST_SCENES, batch_of, draw_batch, see_batch
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.free_camera import FreeCamera
 from diffloom_fitting.scene.moving import Tracked, Waypoint
@@ -14,6 +15,7 @@ from diffloom_fitting.scene.simulating import Rollout
 from diffloom_fitting.scene.viewpoint import Viewpoint
 
 __all__ = [
+    "MOST_SCENES",
     "Appearance",
     "CameraPlacement",
     "FreeCamera",
@@ -30,6 +32,9 @@ __all__ = [
     "View",
     "Viewpoint",
     "Waypoint",
+    "batch_of",
     "coordinates",
+    "draw_batch",
     "sample_times",
+    "see_batch",
 ]

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom_fitting.lockstep import Ask, in_lockstep
+from diffloom_fitting.driver import Posed, run_searches
 
-Energy = Callable[..., tuple[float, Tensor]]
-"""From a place (n,) to its energy and gradient; an infinite energy is a place where nothing can be. In lockstep with
-others it is also given who answers."""
+Level = tuple[float, Tensor]
+"""An energy and its gradient (n,); an infinite energy is a place where nothing can be."""
+Energy = Callable[[Tensor], Posed[Level]]
+"""A search for the energy at a place (n,)."""
 
 ACCEPTED = 0.8  # share of trajectories to accept, which the length of steps is tuned to
 MOST_STEPS = 12
@@ -59,21 +60,18 @@ class Draws:
         return counts
 
 
-def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, answer: Ask | None = None) -> Draws:
+def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, together: bool = True) -> Draws:
     """Chains from ``starts`` (chains, n): ``tuning`` trajectories that choose the length of steps, then ``draws``.
 
     Coordinates should be such that the law is about as wide in all directions. The same seed gives the same draws.
-    answer: given, chains run in lockstep, and each has its own ``ask`` handed to the energy.
+    together: whether chains ask for energies at the same time, or one chain runs after the other, to the same bits.
     """
     generator = torch.Generator().manual_seed(seed)
     chains = [
-        _Chain(energy, start, tuning, [_Luck.drawn(start, generator) for _ in range(tuning + draws)])
+        _run_chain(energy, start, tuning, [_Luck.drawn(start, generator) for _ in range(tuning + draws)])
         for start in starts
     ]
-    if answer is None:
-        found = [chain.run(None) for chain in chains]
-    else:
-        found = in_lockstep([chain.run for chain in chains], answer)
+    found = run_searches(chains) if together else [run_searches([chain])[0] for chain in chains]
     places, accepted, diverged, evaluations = zip(*found, strict=True)
     count = draws * len(starts)
     return Draws(torch.stack(places), sum(accepted) / count, sum(diverged), sum(evaluations) + len(starts))
@@ -94,36 +92,24 @@ class _Luck:
         return _Luck(momentum, *(float(torch.rand(1, generator=generator)) for _ in range(2)))
 
 
-@dataclass(frozen=True)
-class _Chain:
-    """One chain of draws, all chance in it drawn beforehand."""
-
-    energy: Energy
-    start: Tensor
-    tuning: int
-    luck: list[_Luck]
-
-    def run(self, ask: Ask | None) -> tuple[Tensor, float, int, int]:
-        """(places (draws, n), the sum of the chances of accepting each, how many were lost, gradients taken)."""
-
-        def energy(place: Tensor) -> tuple[float, Tensor]:
-            return self.energy(place) if ask is None else self.energy(place, ask)
-
-        here = (self.start.clone(), *energy(self.start))
-        step = _Step(0.5 * self.start.numel() ** -0.25)
-        places, accepted, diverged, evaluations = [], 0.0, 0, 0
-        for k, luck in enumerate(self.luck):
-            if k == self.tuning:
-                step.settle()
-            here, chance, spent = _trajectory(energy, here, step.length, luck)
-            evaluations += spent
-            if k < self.tuning:
-                step.learn(chance)
-            else:
-                places.append(here[0])
-                accepted += chance
-                diverged += 1 if chance == 0.0 else 0
-        return torch.stack(places), accepted, diverged, evaluations
+def _run_chain(energy: Energy, start: Tensor, tuning: int, luck: list[_Luck]) -> Posed[tuple[Tensor, float, int, int]]:
+    """One chain, all chance in it drawn beforehand: (places (draws, n), the sum of the chances of accepting each, how
+    many were lost, gradients taken)."""
+    here = (start.clone(), *(yield from energy(start)))
+    step = _Step(0.5 * start.numel() ** -0.25)
+    places, accepted, diverged, evaluations = [], 0.0, 0, 0
+    for k, each in enumerate(luck):
+        if k == tuning:
+            step.settle()
+        here, chance, spent = yield from _trajectory(energy, here, step.length, each)
+        evaluations += spent
+        if k < tuning:
+            step.learn(chance)
+        else:
+            places.append(here[0])
+            accepted += chance
+            diverged += 1 if chance == 0.0 else 0
+    return torch.stack(places), accepted, diverged, evaluations
 
 
 class _Step:
@@ -151,7 +137,7 @@ class _Step:
 Here = tuple[Tensor, float, Tensor]
 
 
-def _trajectory(energy: Energy, here: Here, length: float, luck: _Luck) -> tuple[Here, float, int]:
+def _trajectory(energy: Energy, here: Here, length: float, luck: _Luck) -> Posed[tuple[Here, float, int]]:
     """(the next place, the chance of accepting the trajectory's end, evaluations): leapfrog with a random momentum."""
     place, value, slope = here
     momentum = luck.momentum
@@ -163,7 +149,7 @@ def _trajectory(energy: Energy, here: Here, length: float, luck: _Luck) -> tuple
     for k in range(count):
         momentum = momentum - 0.5 * length * pull
         at = at + length * momentum
-        seen, pull = energy(at)
+        seen, pull = yield from energy(at)
         if not math.isfinite(seen):
             return here, 0.0, k + 1
         momentum = momentum - 0.5 * length * pull

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diffloom_fitting.lockstep import Ask
-from diffloom_fitting.many_views import runs_together
+from diffloom_fitting.driver import Posed, put
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.together import answer
-from diffloom_fitting.trust.hamiltonian import Draws, Energy, sample
+from diffloom_fitting.problem import Evaluate
+from diffloom_fitting.trust.hamiltonian import Draws, Energy, Level, sample
 
 CHAINS, DRAWS, TUNING = 4, 60, 30
 APART = 1.1  # potential scale reduction above which chains do not agree
@@ -60,7 +59,7 @@ def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float
     starts = torch.randn((CHAINS, root.shape[1]), generator=generator, dtype=z.dtype)
     law = energy_of(objective, z, root, noise, numbers)
     # Chains know nothing of each other, so that their simulations can be made together.
-    drawn = sample(law, starts, DRAWS, TUNING, seed + 1, answer if runs_together(objective, z) else None)
+    drawn = sample(law, starts, DRAWS, TUNING, seed + 1, together=objective.batch_size(z) > 1)
     places = z + drawn.places @ root.T
     with torch.no_grad():
         each = [objective.layout.sought(place) for place in places.reshape(-1, len(z))]
@@ -73,9 +72,9 @@ def energy_of(objective: Objective, z: Tensor, root: Tensor, noise: float, numbe
     bare, scale = replace(objective, gaussian=None), 0.5 * numbers / noise**2
     least = bare.value(z).value  # only differences count, and these lose no digits
 
-    def energy(x: Tensor, ask: Ask | None = None) -> tuple[float, Tensor]:
+    def energy(x: Tensor) -> Posed[Level]:
         place = z + root @ x
-        seen = bare.asking(ask).evaluate(place)
+        (seen,) = yield from put(bare, Evaluate([place], "gradient"))
         if seen.gradient is None or not math.isfinite(seen.value):
             return math.inf, torch.zeros_like(x)
         value, slope = scale * (seen.value - least), scale * seen.gradient

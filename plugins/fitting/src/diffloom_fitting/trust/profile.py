@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.driver import run_search
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.landscape import Axis, Grid, Points, check_axes
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.optimisers import FitError, GaussNewton
+from diffloom_fitting.optimisers import FitError, GaussNewton, Progress
+from diffloom_fitting.problem import Problem, Search
 from diffloom_fitting.result import Result
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.unknowns import make_tie
@@ -88,17 +90,24 @@ def _lowest(
     if not others:
         return objective.value(here).value, here
     tie = make_tie(layout, here, others, ())
-    part, optimiser = replace(objective, tie=tie), GaussNewton()
+    part = replace(objective, tie=tie)
     try:
-        progress = optimiser.begin(part, tie.reduce(here), 0)
-        for _ in range(ITERATIONS):
-            before = progress.value
-            progress = optimiser.step(part, progress, 1.0)
-            if progress.done is not None or before - progress.value <= ENOUGH * before:
-                break
+        progress = run_search(part, _descend(part, tie.reduce(here)))
     except FitError:
         return math.inf, begin
     return progress.value, tie.expand(progress.z)
+
+
+def _descend(problem: Problem, z: Tensor) -> Search[Progress]:
+    """Gauss-Newton until the loss rests."""
+    optimiser = GaussNewton()
+    progress = yield from optimiser.begin(problem, z, 0)
+    for _ in range(ITERATIONS):
+        before = progress.value
+        progress = yield from optimiser.step(problem, progress, 1.0)
+        if progress.done is not None or before - progress.value <= ENOUGH * before:
+            break
+    return progress
 
 
 def _end(values: np.ndarray[tuple[int], np.dtype[np.float64]], above: np.ndarray[tuple[int], np.dtype[np.float64]],
