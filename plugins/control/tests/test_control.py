@@ -16,18 +16,16 @@ from diffloom.plugins import get_model
 from diffloom_control.goals import Goal, goal_target, pose_goal
 from diffloom_control.networks import Network, control_rows, driven_numbers, load_policy, network_policy, save_policy
 from diffloom_control.observations import SeesImage, SeesState, Splines
-from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.fits import fit, run_fit
+from diffloom_fitting import ControlCosts, Experiment, PixelError, Region, Stage, Stop, Unknown, run_fit
+from diffloom_fitting.fits import fit
 from diffloom_fitting.goal_outcome import Reached, reached
-from diffloom_fitting.losses import CentreError, Moments, PixelError, Region
+from diffloom_fitting.losses import CentreError, Moments
 from diffloom_fitting.objective import Evaluation, Objective
 from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
 from diffloom_fitting.optimisers.line_scan import shortest_step
 from diffloom_fitting.scene import Policy, Scene, View
-from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import Target, synthesise
-from diffloom_fitting.unknowns import Unknown, resolve
+from diffloom_fitting.unknowns import resolve
 from diffloom_studio.report import write_report
 
 

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_fitting import Target
+from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import numbers, real
 from diffloom_video.images import read_image, resize
 from diffloom_video.limits import MOST_BYTES, MOST_FRAMES, refused
 
 if TYPE_CHECKING:
-    from diffloom_fitting import Scene
+    from diffloom_fitting.scene import Scene
 
 
 @dataclass(frozen=True)

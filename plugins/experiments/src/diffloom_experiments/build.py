@@ -38,9 +38,19 @@ from diffloom_experiments.schema import (
     TimeTable,
 )
 from diffloom_experiments.values import Named, Table
-from diffloom_fitting import Appearance, CameraPlacement, Orbit, Policy, Scene, Sensor, Viewpoint, Waypoint, get_camera
-from diffloom_fitting.scene.checks import suggested_step
-from diffloom_fitting.scene.viewpoint import Cameras
+from diffloom_fitting import get_camera
+from diffloom_fitting.scene import (
+    Appearance,
+    CameraPlacement,
+    Cameras,
+    Orbit,
+    Policy,
+    Scene,
+    Sensor,
+    Viewpoint,
+    Waypoint,
+    suggested_step,
+)
 from diffloom_video import VideoReader, get_video_reader, read_video
 
 AnyTable = TypeVar("AnyTable", bound=Table)

@@ -23,9 +23,8 @@ from diffloom_experiments.make import known_value, make, make_registered
 from diffloom_experiments.models import with_dotted_names
 from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
 from diffloom_experiments.values import FramesTable, Named
-from diffloom_fitting import Scene, Target, Targets, synthesise
-from diffloom_fitting.targets.confidence import without_repeats
-from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.targets import AnyTarget, Target, Targets, synthesise, without_repeats
 from diffloom_video import (
     BackgroundPlate,
     Segmenter,

@@ -23,7 +23,7 @@ from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trust.assumed import check_assumed
 from diffloom_fitting.trust.uncertainty import Method, check_method
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
-from diffloom_fitting.unknowns.short_forms import as_unknowns
+from diffloom_fitting.unknowns.unknown import as_unknowns
 from diffloom_fitting.validation import instance, known
 
 #: Objectives of stages that are kept: several starts may be at different stages.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from diffloom_kernels import compile_seconds
 
-PARTS = ("simulate", "render", "loss", "render backward", "simulate backward")
+TIMED_PARTS = ("simulate", "render", "loss", "render backward", "simulate backward")
 
 
 class Lap:

@@ -23,10 +23,9 @@ from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationEr
 from diffloom.validation import check_choice
 from diffloom_experiments import Loaded, build_renderer, build_scene, build_truth, load_data, load_file
 from diffloom_experiments.run_folder import versions
-from diffloom_fitting import Scene, Sensor
-from diffloom_fitting.file_writing import explained, write_bytes, write_text
-from diffloom_fitting.scene import MOST_SCENES, batch_of, draw_batch, sample_times
-from diffloom_fitting.targets.synthesis import video_times
+from diffloom_fitting.files import explained, write_bytes, write_text
+from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, batch_of, draw_batch, sample_times
+from diffloom_fitting.targets import video_times
 from diffloom_scale.engines import Engine, LocalPool
 
 __all__ = ["Recipe", "make_dataset"]

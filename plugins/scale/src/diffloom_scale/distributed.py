@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_experiments import Loaded, build_experiment
-from diffloom_experiments.load import load_data
-from diffloom_fitting.driver import run_searches
-from diffloom_fitting.experiment import Experiment
+from diffloom_experiments import Loaded, build_experiment, load_data
+from diffloom_fitting import Experiment, run_searches
 from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
 from diffloom_fitting.loop import FitState, Record, begin, follow_task, place_after, tasks
 from diffloom_fitting.scene import MOST_SCENES
-from diffloom_fitting.trust.time_step import refuse_long_steps
+from diffloom_fitting.trust import refuse_long_steps
 from diffloom_scale.engines import Engine
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diffloom_fitting.file_writing import explained
+from diffloom_fitting.files import explained
 
 if TYPE_CHECKING:
     from diffloom_fitting import Result

@@ -139,7 +139,7 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     from diffloom.interfaces import InputError
     from diffloom_experiments import build_experiment
     from diffloom_fitting import run_fit
-    from diffloom_fitting.result_file import result_data
+    from diffloom_fitting.results import result_data
 
     experiment = build_experiment(loaded)
     if case.baseline is not None:
@@ -160,7 +160,7 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
 def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
     """Write an outcome to its place; the outcome as it is read from there."""
-    from diffloom_fitting.file_writing import explained, write_text
+    from diffloom_fitting.files import explained, write_text
 
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,9 @@ from diffloom_studio.report.page_data import embedded
 from diffloom_studio.report.panels import enlarged
 
 if TYPE_CHECKING:
-    from diffloom_fitting import Result, Scene, Target
+    from diffloom_fitting import Result
+    from diffloom_fitting.scene import Scene
+    from diffloom_fitting.targets import Target
 
 
 LEVELS = {"green": "#1d7f4e", "amber": "#94650b", "red": "#b3361f"}

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting import Target
+from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import place as given_place
 from diffloom_video.images import cut_out, images_in, read_image, resize, scale_frame
 from diffloom_video.limits import ReadingLimits
 from diffloom_video.readers import Frame, VideoReader, reader_for
 
 if TYPE_CHECKING:
-    from diffloom_fitting import Scene
+    from diffloom_fitting.scene import Scene
 
 
 def read_masks(target: Target, path: str | Path, *, dtype: torch.dtype = torch.float32) -> Target:

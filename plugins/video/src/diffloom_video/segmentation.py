@@ -11,10 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom_fitting import Target
-from diffloom_fitting.targets.confidence import doubled
-from diffloom_fitting.targets.masks import with_masks
-from diffloom_fitting.targets.tracks import Ruler
+from diffloom_fitting.targets import Ruler, Target, doubled, with_masks
 from diffloom_fitting.validation import instance, numbers, real, whole
 from diffloom_video.kinds import get_segmenter
 from diffloom_video.mattes import Cleaning, Plane, cleaning_of, dot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -10,11 +11,55 @@ from torch import Tensor
 from diffloom.interfaces import SimulationError
 from diffloom_fitting.optimisers.jacobian import curvature, jacobian
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation, kept_residuals
-from diffloom_fitting.optimisers.quadratic import Model, learned
-from diffloom_fitting.problem import Evaluate, Problem, Search
+from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
 LEAST_SCALE = 1e-3
 FEW = 8  # so many simulations cost about as much as the iteration they may save
+
+
+class QuadraticModel:
+    """loss(z + s) ~ loss + 2 half.s + s' curvature s.
+
+    curvature: (n, n); scale: (n,) positive, the diagonal that damping multiplies; half: (n,) half the gradient.
+    """
+
+    def __init__(self, curvature: Tensor, scale: Tensor, half: Tensor) -> None:
+        self.curvature = curvature
+        self.scale = scale
+        self.half = half
+
+    @cached_property
+    def _modes(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Eigenvalues and eigenvectors of the scaled curvature, and the gradient in that basis."""
+        root = self.scale.sqrt()
+        values, vectors = torch.linalg.eigh(self.curvature / torch.outer(root, root))
+        return values.clamp(min=0.0), vectors / root[:, None], vectors.T @ (self.half / root)
+
+    def step(self, damping: float) -> Tensor:
+        """-(curvature + damping diag(scale))^-1 half."""
+        values, vectors, slope = self._modes
+        return -vectors @ (slope / (values + damping))
+
+    def gain(self, value: float, seen: Evaluation, step: Tensor) -> float:
+        """The loss's fall from ``value`` as a share of what this model promised; negative when it rose."""
+        promised = -float(2.0 * self.half @ step + step @ (self.curvature @ step))
+        fall = value - seen.value
+        if promised <= 0.0:
+            return 1.0 if fall > 0.0 else -1.0
+        return fall / promised
+
+
+def learned(curvature: Tensor, step: Tensor, turn: Tensor) -> Tensor:
+    """The curvature nearest to ``curvature`` that explains how a ``step`` turned the half gradient by ``turn`` (BFGS).
+
+    A turn that would bend the model downwards teaches nothing.
+    """
+    pull = float(step @ turn)
+    bent = curvature @ step
+    stiff = float(step @ bent)
+    if not (pull > 1e-10 * float(step.norm() * turn.norm()) and stiff > 0.0):
+        return curvature
+    return curvature + torch.outer(turn, turn) / pull - torch.outer(bent, bent) / stiff
 
 
 @dataclass(frozen=True)
@@ -82,13 +127,13 @@ class GaussNewton(Optimiser):
             return 0.5 * progress.gradient, bend
         return slopes.to(residuals.dtype) @ residuals / residuals.numel(), bend
 
-    def _model(self, progress: Progress, bend: Tensor, half: Tensor) -> Model:
+    def _model(self, progress: Progress, bend: Tensor, half: Tensor) -> QuadraticModel:
         scale = torch.maximum(bend.diagonal(), progress.memory.get("scale", torch.zeros_like(half)))
         # An unknown that hardly shows would take huge steps: damping bounds them as if it showed a little.
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
-        return Model(bend, scale, half)
+        return QuadraticModel(bend, scale, half)
 
-    def _damped(self, problem: Problem, progress: Progress, model: Model, rate: float) -> Search[Progress]:
+    def _damped(self, problem: Problem, progress: Progress, model: QuadraticModel, rate: float) -> Search[Progress]:
         """Try ever stronger damping until the loss falls (Nielsen's rule adapts it)."""
         damping, growth = float(progress.memory["damping"]), float(progress.memory["growth"])
         rejected = 0

@@ -94,8 +94,8 @@ def carry_out(
     from diffloom_experiments.run_folder import use_threads_of
     from diffloom_fitting import run_fit
     from diffloom_fitting.loop import FitState, Record
-    from diffloom_fitting.result_file import write_result
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
+    from diffloom_fitting.results import write_result
     from diffloom_scale.loggers import logged
     from diffloom_studio.console import watcher
     from diffloom_studio.report import write_report

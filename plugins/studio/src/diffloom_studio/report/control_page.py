@@ -13,8 +13,9 @@ from PIL import Image
 from torch import Tensor
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting import Experiment, Result, View
-from diffloom_fitting.file_writing import write_bytes
+from diffloom_fitting import Experiment, Result
+from diffloom_fitting.files import write_bytes
+from diffloom_fitting.scene import View
 from diffloom_studio.report.charts import BLUE, GREY, ORANGE, Chart, Curve
 from diffloom_studio.report.media import Frames, write_video
 from diffloom_studio.report.panels import enlarged, labelled
