@@ -67,8 +67,11 @@ def load_motion(
         changes: Changes as values, by dotted place.
     """
     place = Path(path)
-    given = {"settings": settings, "changes": changes, "quick": quick, "variants": variants}
-    return build_loaded(load_motion_data(read_toml(place), place.parent, place.name, **given))
+    raw = read_toml(place)
+    loaded = load_motion_data(
+        raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants
+    )
+    return build_loaded(loaded)
 
 
 def load_motion_data(

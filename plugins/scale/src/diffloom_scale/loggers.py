@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from diffloom_fitting import Result
     from diffloom_fitting.loop import Record
 
+__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "figures", "logged"]
+
 
 class Logger(ABC):
     """Told of a fit's beginning, of every iteration and of its end. Registered by name through the hook
