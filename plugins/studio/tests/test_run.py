@@ -15,7 +15,7 @@ from toy_file import TOY
 
 from diffloom.interfaces import InputError
 from diffloom_experiments.run_folder import RunFolder, read_history
-from diffloom_fitting import file_writing as writing
+from diffloom_fitting import files as writing
 from diffloom_studio.commands.run import run
 
 FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "previous_checkpoint.pt", "result.json",
