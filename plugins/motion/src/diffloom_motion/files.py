@@ -87,7 +87,8 @@ def load_motion_data(
         data = resolve_draws(data, seed if isinstance(seed, int) else 0, late=())
         content = MotionFile.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{name} cannot be used:\n{explain(error, MotionFile)}") from error
+        told = f"{name}, a file about measured motion by its [recording], cannot be used"
+        raise InputError(f"{told}:\n{explain(error, MotionFile)}") from error
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     return LoadedMotion(content, data, folder, name)
