@@ -2,11 +2,12 @@
 
 If a test of names or fields fails after an upgrade of numba: everything private is named in
 backends/numba_internals.py, and used in backends/whole_program.py, backends/device_lowering.py,
-backends/entry_lowering.py and backends/quick_numba.py. Until it is mended the plain mode is used. Compare them with numba/core/codegen.py (what code libraries do in `finalize` and
-`serialize_using_object_code`), numba/core/compiler.py (how a pipeline finds its library, how results are taken apart),
-numba/core/typed_passes.py (NativeLowering, PreLowerStripPhis), numba/core/untyped_passes.py (those that quick_numba
-replaces), numba/core/callconv.py, numba/core/callwrapper.py and numba/core/dispatcher.py. Then run all of
-libs/kernels/tests and add the release to TRIED_NUMBA in backends/numba_mode.py.
+backends/entry_lowering.py and backends/quick_numba.py. Until it is mended the plain mode is used. Compare them with
+numba/core/codegen.py (what code libraries do in `finalize` and `serialize_using_object_code`), numba/core/compiler.py
+(how a pipeline finds its library, how results are taken apart), numba/core/typed_passes.py (NativeLowering,
+PreLowerStripPhis), numba/core/untyped_passes.py (those that quick_numba replaces), numba/core/callconv.py,
+numba/core/callwrapper.py and numba/core/dispatcher.py. Then run all of libs/kernels/tests and add the release to
+TRIED_NUMBA in backends/numba_mode.py.
 """
 
 import functools
@@ -317,7 +318,7 @@ def test_quick_contexts_answer_as_those_of_numba():
         assert sizes == [context.get_abi_sizeof(kind)] * 2
 
     root = typing.resolve_value_type(math.sqrt)
-    for args in [(types.float32,), (types.float64,), (types.int64,), (types.unicode_type,)]:
+    for args in [(types.float32,), (types.float64,), (types.int64,), (types.boolean,)]:
         answers = [quick_typing.resolve_function_type(root, args, {}) for _ in range(2)]
         assert answers == [typing.resolve_function_type(root, args, {})] * 2
 

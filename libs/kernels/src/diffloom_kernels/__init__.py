@@ -12,4 +12,4 @@ from diffloom.lazy import lazy_exports
 if os.environ.get("DIFFLOOM_INTERPRET", "") not in ("", "0"):
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # before numba is imported: device functions stay plain functions too
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Params, State, Trajectory
-from diffloom_fitting.scene import CameraPlacement, Observation, Orbit
+from diffloom_fitting import CameraPlacement, Observation, Orbit
 
 if TYPE_CHECKING:
-    from diffloom_fitting.scene import Scene
+    from diffloom_fitting import Scene
 
 
 @dataclass(frozen=True)

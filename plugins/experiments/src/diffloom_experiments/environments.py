@@ -20,6 +20,8 @@ from diffloom_experiments.experiments import build_experiment
 from diffloom_experiments.load import load_file
 from diffloom_fitting import Experiment
 
+__all__ = ["make_env"]
+
 
 def make_env(
     source: str | Path | Experiment | Task, *, quick: bool = False, changes: Mapping[str, Any] | None = None,

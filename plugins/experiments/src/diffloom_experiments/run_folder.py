@@ -22,6 +22,15 @@ from diffloom_fitting.checkpoints import append_record, check_state, from_data, 
 from diffloom_fitting.files import FolderError, explained, new_file, remove_leftovers, write_text
 from diffloom_fitting.loop import FitState, Record
 
+__all__ = [
+    "RunFolder",
+    "read_checkpoint",
+    "read_config",
+    "use_threads_of",
+    "versions",
+    "write_checkpoint",
+]
+
 MOST_THREADS = 1024
 WATCHED = ("torch", "numpy", "numba", "llvmlite", "scipy", "trimesh", "av", "pydantic", "matplotlib", "cmaes")
 

@@ -17,6 +17,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+__all__ = ["DRAWS", "FramesTable", "Named", "Number", "ScheduleTable", "StopTable", "Table", "is_draw"]
+
 #: Kinds of draws: values that the seed decides, such as {uniform = [2, 12]}.
 DRAWS = ("uniform", "log_uniform", "normal", "choice")
 

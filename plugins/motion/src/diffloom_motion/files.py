@@ -67,8 +67,11 @@ def load_motion(
         changes: Changes as values, by dotted place.
     """
     place = Path(path)
-    given = {"settings": settings, "changes": changes, "quick": quick, "variants": variants}
-    return build_loaded(load_motion_data(read_toml(place), place.parent, place.name, **given))
+    raw = read_toml(place)
+    loaded = load_motion_data(
+        raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants
+    )
+    return build_loaded(loaded)
 
 
 def load_motion_data(
@@ -84,7 +87,8 @@ def load_motion_data(
         data = resolve_draws(data, seed if isinstance(seed, int) else 0, late=())
         content = MotionFile.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{name} cannot be used:\n{explain(error, MotionFile)}") from error
+        told = f"{name}, a file about measured motion by its [recording], cannot be used"
+        raise InputError(f"{told}:\n{explain(error, MotionFile)}") from error
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     return LoadedMotion(content, data, folder, name)

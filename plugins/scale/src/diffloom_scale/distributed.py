@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_experiments import Loaded, build_experiment
-from diffloom_experiments.load import load_data
+from diffloom_experiments import Loaded, build_experiment, load_data
 from diffloom_fitting import Experiment, run_searches
 from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
 from diffloom_fitting.loop import FitState, Record, begin, follow_task, place_after, tasks

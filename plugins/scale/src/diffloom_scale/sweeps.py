@@ -19,6 +19,8 @@ from diffloom_scale.engines import Engine, LocalPool
 if TYPE_CHECKING:
     from diffloom_experiments import Loaded
 
+__all__ = ["BASELINES", "Case", "outcomes_of", "place_of", "run_case", "sweep_data", "sweep_table"]
+
 
 BASELINES = {
     "state": "3D states",

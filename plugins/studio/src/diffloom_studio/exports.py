@@ -20,6 +20,8 @@ from diffloom_studio.playback import Body, Playback
 from diffloom_studio.report.media import frame_rate, write_video
 from diffloom_studio.report.panels import enlarged
 
+__all__ = ["FORMATS", "export"]
+
 ARRAY, FLOAT = 34962, 5126  # numbers that glTF gives to a vertex buffer and to 32-bit floats
 
 

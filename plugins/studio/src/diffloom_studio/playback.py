@@ -18,6 +18,25 @@ from diffloom_fitting import Experiment, Result
 from diffloom_fitting.scene import Rollout, Sampling, Scene, camera_of, camera_prefix, sample_times
 from diffloom_mechanics import Mechanics, NodeTerm
 
+__all__ = [
+    "Arrows",
+    "Body",
+    "Field",
+    "Playback",
+    "camera_at",
+    "common_scale",
+    "contact_forces",
+    "field_of",
+    "load_playback",
+    "play",
+    "playback_of",
+    "scale_colours",
+    "scale_text",
+    "strain",
+    "strain_field",
+    "stress_field",
+]
+
 
 @dataclass(frozen=True)
 class Body:

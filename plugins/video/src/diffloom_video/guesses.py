@@ -14,6 +14,8 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target, tracked
 from diffloom_video.free_swing import frequency
 
+__all__ = ["GUESSES", "WINDOWS", "mean_colour", "sighting"]
+
 Row = NDArray[np.float64]
 
 

@@ -77,7 +77,7 @@ def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
     """(height, width): how far colours are from the plate's. shadows: a pixel that is only darker than the plate, in
     the same colour, counts little."""
     if not shadows:
-        return np.sqrt(dot(image - plate, image - plate))
+        return np.asarray(np.sqrt(dot(image - plate, image - plate)))
     scale = dot(image, plate) / np.maximum(dot(plate, plate), 1e-4)
     shade = np.clip(scale, 0.3, 1.0)[..., None]
     rest, dark = image - shade * plate, (1.0 - shade) * plate

@@ -109,7 +109,7 @@ class QuickTyping(Context):  # type: ignore[misc]
         """
         known = function.dispatcher.__dict__.setdefault("_known_calls", {})
         if args not in known:
-            any_number = tuple(map(types.unliteral, args))
+            any_number = tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
             try:
                 known[args] = function.get_call_type(self, any_number, {})
             except NumbaError:
@@ -159,7 +159,7 @@ class QuickContext(CPUContext):  # type: ignore[misc]
         size = len(known), sum(len(held) for each in known for held in vars(each).values() if type(held) is list)
         if typing.__dict__.get("_size_of_registries") != size:
             super().refresh()
-            super(QuickTyping, typing).refresh()
+            Context.refresh(typing)
             typing._size_of_registries = size  # as it was before: what has grown meanwhile is read the next time
 
     def get_abi_sizeof(self, kind: Any) -> Any:

@@ -27,8 +27,7 @@ def simulate(
     import torch
 
     from diffloom.interfaces import NoGradient
-    from diffloom_experiments import build_scene
-    from diffloom_experiments.experiments import build_truth
+    from diffloom_experiments import build_scene, build_truth
     from diffloom_fitting.files import explained
     from diffloom_fitting.scene import sample_times
     from diffloom_fitting.targets import video_times
@@ -83,8 +82,7 @@ def render(
     from PIL import Image
 
     from diffloom.interfaces import InputError, NoGradient
-    from diffloom_experiments import build_scene
-    from diffloom_experiments.experiments import build_truth
+    from diffloom_experiments import build_scene, build_truth
     from diffloom_fitting.files import new_file
     from diffloom_fitting.validation import real
 

@@ -131,7 +131,7 @@ def landscape(
         if between is not None:
             click.echo(f"95 % of {axes[0].name}: {between[0]:.6g} to {between[1]:.6g}")
     elif not workers.alone:
-        from diffloom_scale.distributed import Sent, grid_on
+        from diffloom_scale import Sent, grid_on
 
         def told(done: int, of: int) -> None:
             click.echo(f"{done} of {of} points")

@@ -126,7 +126,7 @@ def carry_out(
             told.record(record)
 
         if engine is not None and experiment.starts:
-            from diffloom_scale.distributed import Sent, starts_on
+            from diffloom_scale import Sent, starts_on
 
             for state, record in starts_on(engine, Sent.of(loaded), experiment):
                 observe(state, record)
@@ -140,7 +140,7 @@ def carry_out(
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
     if experiment.scene.policy is not None:
-        from diffloom_control.networks import save_policy
+        from diffloom_control import save_policy
 
         save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
     if result.interrupted:
