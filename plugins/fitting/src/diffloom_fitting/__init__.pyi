@@ -3,7 +3,10 @@ from diffloom_fitting.driver import (
     run_search as run_search,
     run_searches as run_searches,
 )
-from diffloom_fitting.experiment import Experiment as Experiment
+from diffloom_fitting.experiment import (
+    AbstractExperiment as AbstractExperiment,
+    Experiment as Experiment,
+)
 from diffloom_fitting.fits import (
     fit as fit,
     run_fit as run_fit,
@@ -48,6 +51,7 @@ from diffloom_fitting.optimisers import (
     first_evaluation as first_evaluation,
     take_step as take_step,
 )
+from diffloom_fitting.optimisers.quadratic import Arrow as Arrow
 from diffloom_fitting.priors import Gaussian as Gaussian
 from diffloom_fitting.problem import (
     Evaluate as Evaluate,

@@ -9,8 +9,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
+from diffloom_fitting.problem import Problem
 from diffloom_fitting.validation import real, whole
 
 #: A smooth loss is best seen with the first, one that jumps at contacts with the second.
@@ -51,7 +51,7 @@ class GradientCheck:
 
 
 def check_gradient(
-    objective: Objective, z: Tensor, *, tolerance: float | None = None, step: float | None = None, entries: int = 12,
+    objective: Problem, z: Tensor, *, tolerance: float | None = None, step: float | None = None, entries: int = 12,
     seed: int = 0, together: bool = False,
 ) -> GradientCheck:  # fmt: skip
     """Compare d loss / d z at ``z`` with Richardson-extrapolated central differences.
@@ -81,7 +81,7 @@ def check_gradient(
     return GradientCheck(tuple(rows), limit)
 
 
-def losses(objective: Objective, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
+def losses(objective: Problem, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
     """The loss at places beside ``z``; FitError where one has none."""
     seen = objective.values_at(places) if together else [objective.value(place) for place in places]
     for side in seen:
@@ -106,7 +106,7 @@ def _smoothest(
     return min(found, key=lambda pair: pair[1])
 
 
-def _directions(objective: Objective, z: Tensor, entries: int, seed: int) -> Sequence[tuple[str, Tensor]]:
+def _directions(objective: Problem, z: Tensor, entries: int, seed: int) -> Sequence[tuple[str, Tensor]]:
     if z.numel() <= entries:
         labels = objective.layout.labels()
         return [(labels[i], torch.eye(z.numel(), dtype=z.dtype)[i]) for i in range(z.numel())]

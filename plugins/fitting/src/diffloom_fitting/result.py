@@ -64,7 +64,7 @@ class Result:
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
     label, where there are several. verdict: whether it can be trusted. wide: the gradient at the start beside
     differences of +-2 % (None when not asked for, or where these cannot be taken). goal: how it was met, where there is
-    one.
+    one. scores: by part of the data, such as "holdout", errors of what was compared, by kind.
     """
 
     estimates: tuple[Estimate, ...]
@@ -90,6 +90,7 @@ class Result:
     compiling: float = 0.0
     wide: WideComparison | None = None
     goal: Reached | None = None
+    scores: Mapping[str, Mapping[str, Tensor]] = field(default_factory=dict)
 
     @property
     def steps(self) -> int:

@@ -88,6 +88,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "iterations": result.iterations,
         "goal": None if result.goal is None else asdict(result.goal),
+        "scores": {part: {kind: _list(v) for kind, v in told.items()} for part, told in result.scores.items()},
         "evaluations": result.evaluations,
         "seconds": result.seconds,
         "compile_seconds": result.compiling,
@@ -109,6 +110,8 @@ def result_data(result: Result) -> dict[str, Any]:
 
 def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
     told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name != "posterior"}
+    if not sure.meaning:
+        del told["meaning"]
     told |= {
         "deviation": {name: _list(value) for name, value in sure.deviation.items()},
         "condition": sure.condition if math.isfinite(sure.condition) else None,
@@ -147,6 +150,7 @@ def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
         history, data["interrupted"], data["view_losses"],
         Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
         goal=None if data["goal"] is None else Reached(**data["goal"]),
+        scores={part: {kind: tensor(v) for kind, v in told.items()} for part, told in data["scores"].items()},
     )  # fmt: skip
 
 

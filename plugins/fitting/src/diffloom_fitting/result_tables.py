@@ -82,7 +82,7 @@ def _any_told(result: Result) -> bool:
 
 def sureness(found: Uncertainty, reasons: str = "") -> str:
     """What ± means, and what it assumes. reasons: why the fit is not green."""
-    told = f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
+    told = found.meaning or f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
     if found.inflation > 1.05:
         told += f" that lasts and reaches as measured, which makes it up to {number(found.inflation, 2)} times wider"
     if found.posterior is not None:

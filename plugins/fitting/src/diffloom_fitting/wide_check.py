@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.gradient_check import losses
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
+from diffloom_fitting.problem import Problem
 from diffloom_testing.wide import WIDTH, WideComparison
 
 ADVICE = (
@@ -19,7 +19,7 @@ ADVICE = (
 
 
 def check_wide(
-    objective: Objective, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
+    objective: Problem, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
 ) -> WideComparison:
     """d loss / d z at ``z`` beside differences over +-``width`` of the value of each unknown.
 
@@ -36,7 +36,7 @@ def check_wide(
     return WideComparison(labels, adjoint, tuple((ahead - behind) / (2.0 * width) for ahead, behind in sides), width)
 
 
-def _ways(objective: Objective, z: Tensor, entries: int) -> Iterator[tuple[str, Tensor]]:
+def _ways(objective: Problem, z: Tensor, entries: int) -> Iterator[tuple[str, Tensor]]:
     """Directions in the searched space, each the relative change of a number, or of all numbers of an unknown."""
     layout = objective.layout
     relative = torch.cat([_relative(part) for part in _values(objective, z)]) if layout.slots else z
@@ -52,7 +52,7 @@ def _ways(objective: Objective, z: Tensor, entries: int) -> Iterator[tuple[str, 
         yield slot.name, way
 
 
-def _values(objective: Objective, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _values(objective: Problem, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Of each unknown its numbers and their derivatives by the searched space, in a row each."""
     layout = objective.layout
     for slot, part in zip(layout.slots, layout.split(z), strict=True):

@@ -16,7 +16,8 @@ from diffloom_fitting.unknowns.spaces import Space
 @dataclass(frozen=True)
 class Slot:
     """One unknown's place: ``shape`` numbers in ``space``, put into rows ``only`` of ``base`` (or replacing it). part:
-    which number of the vector ``of`` it is, such as 1 for "velocity.y"; the others stay as in ``base``."""
+    which number of the vector ``of`` it is, such as 1 for "velocity.y"; the others stay as in ``base``. along:
+    (numbers, row) patterns that the numbers are multiplied with, and that add up to the parameter."""
 
     name: str
     unit: str
@@ -27,6 +28,7 @@ class Slot:
     base: Tensor | None = None
     of: str | None = None
     part: int = 0
+    along: Tensor | None = None
 
     @property
     def size(self) -> int:
@@ -36,6 +38,8 @@ class Slot:
     def value(self, z: Tensor) -> Tensor:
         """The parameter from this slot's part of the vector."""
         found = self.space.decode(z.reshape(self.shape))
+        if self.along is not None:
+            return found.reshape(-1) @ self.along
         if self.only is None or self.of is not None:
             return found
         assert self.base is not None

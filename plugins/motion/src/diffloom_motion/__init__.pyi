@@ -1,0 +1,22 @@
+from diffloom_motion.clips import Clip as Clip
+from diffloom_motion.experiment import (
+    MotionExperiment as MotionExperiment,
+    MotionStage as MotionStage,
+    fit_motion as fit_motion,
+    settle as settle,
+)
+from diffloom_motion.files import load_motion as load_motion
+from diffloom_motion.objective import (
+    FrameLoss as FrameLoss,
+    MotionObjective as MotionObjective,
+)
+from diffloom_motion.recordings import Recording as Recording
+from diffloom_motion.scene import (
+    MotionScene as MotionScene,
+    Own as Own,
+    Rules as Rules,
+)
+from diffloom_motion.scores import (
+    Score as Score,
+    score as score,
+)
