@@ -26,7 +26,7 @@ def steps_for(faces: int) -> int:
 
 def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The sheet of so many triangles, ready to run in this process."""
-    from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom_mechanics import SemiImplicitEuler
     from diffloom_physics_cloth.model import ClothModel
 
     cells, scheme = CELLS[faces], SemiImplicitEuler(target)  # type: ignore[arg-type]

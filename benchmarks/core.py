@@ -17,8 +17,7 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import State, StoreAll
-from diffloom_mechanics import Mechanics, particles, springs
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler, particles, springs
 
 
 def net(count: int, requires_grad: bool = True) -> tuple[Mechanics, State]:
@@ -73,7 +72,7 @@ MEMORY = """
 import sys, time, resource, torch
 sys.path.insert(0, sys.argv[1])
 from core import net, peak
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics.integrators import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, StoreAll
 policy = StoreAll() if sys.argv[2] == "all" else Checkpointed()
 steps = int(sys.argv[3])

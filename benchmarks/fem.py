@@ -31,7 +31,7 @@ def steps_for(tets: int) -> int:
 
 def ours(tets: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     """The block of so many tetrahedra, ready to run in this process."""
-    from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom_mechanics import SemiImplicitEuler
     from diffloom_physics_fem.model import FemModel
 
     cells, scheme = CELLS[tets], SemiImplicitEuler(target)  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ def ours(faces: int, target: str) -> Callable[[bool, int], tuple[float, float]]:
     from diffloom import simulate
     from diffloom.interfaces import NoGradient, StoreAll
     from diffloom.plugins import get_model
-    from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom_mechanics import SemiImplicitEuler
 
     scene = scene_of(faces)
     cells, scheme = CELLS[faces], SemiImplicitEuler(target)  # type: ignore[arg-type]

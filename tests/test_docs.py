@@ -1,6 +1,5 @@
 """The documentation covers every hook, its snippets run, and it builds."""
 
-import inspect
 import re
 import shlex
 import sys
@@ -12,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
-from diffloom.plugins import Registry
-from diffloom.plugins.hookspecs import Hooks
-from diffloom.plugins.kinds import KINDS
-from diffloom.plugins.report import PluginState
+from diffloom.plugins import PluginState, Registry, installed_registry
+from diffloom.plugins.hookspecs import DEFINE_KINDS
 from diffloom.plugins.selection import EXCEPT, ONLY, STRICT, TRACE
 
-HOOKS = [name for name, _ in inspect.getmembers(Hooks, inspect.isfunction)]
+#: Kinds of this project; the hook that registers things of a kind is described in docs/plugins.md.
+KINDS = installed_registry().kinds
+HOOKS = [kind.hook for kind in KINDS]
 
 
 def snippets(text: str) -> list[str]:
@@ -30,21 +29,41 @@ def guide(repository):
     return (repository / "docs" / "plugins.md").read_text()
 
 
-@pytest.mark.parametrize("hook", HOOKS)
+def registry_that_knows_all_kinds() -> Registry:
+    registry = Registry()
+    for kind in KINDS:
+        origin = installed_registry().definer(kind)
+        if origin is not None:
+            registry.define_kinds([kind], origin)
+    return registry
+
+
+@pytest.mark.parametrize("hook", [DEFINE_KINDS, *HOOKS])
 def test_every_hook_has_a_section_whose_example_works(hook, guide):
     sections = re.findall(rf"^### {hook}\n(.*?)(?=^##)", guide, flags=re.DOTALL | re.MULTILINE)
     assert len(sections) == 1, f"docs/plugins.md needs one section '### {hook}'"
     (example,) = snippets(sections[0])
     plugin = ModuleType("example")
     exec(example, plugin.__dict__)
-    registry = Registry()
+    registry = registry_that_knows_all_kinds()
     registry.install(plugin, "example")
-    (kind,) = [kind for kind in KINDS if kind.hook == hook]
-    assert len(registry.names(kind)) == 1
+    assert registry.plugins[0].warnings == ()
+    if hook == DEFINE_KINDS:
+        assert len(registry.kinds) == len(KINDS) + 1
+    else:
+        (kind,) = [kind for kind in KINDS if kind.hook == hook]
+        assert len(registry.names(kind)) == 1
+
+
+def test_the_table_of_hooks_says_which_distribution_defines_each(guide):
+    named = dict(re.findall(r"^\| \[`(diffloom_\w+)`\]\(#\w+\) \| `([\w-]+)` \|", guide, flags=re.MULTILINE))
+    definers = {kind.hook: installed_registry().definer(kind) for kind in KINDS}
+    wanted = {hook: "diffloom-core" if origin is None else origin.distribution for hook, origin in definers.items()}
+    assert named == {DEFINE_KINDS: "diffloom-core", **wanted}
 
 
 def test_no_section_documents_a_hook_that_is_gone(guide):
-    assert sorted(re.findall(r"^### (diffloom_\w+)", guide, flags=re.MULTILINE)) == sorted(HOOKS)
+    assert sorted(re.findall(r"^### (diffloom_\w+)", guide, flags=re.MULTILINE)) == sorted([DEFINE_KINDS, *HOOKS])
 
 
 def test_every_snippet_of_the_guide_runs(guide):

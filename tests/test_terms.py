@@ -17,7 +17,8 @@ import torch
 from diffloom.interfaces import Control
 from diffloom.plugins import get_model, models
 from diffloom_mechanics import ElementTerm, Mechanics
-from diffloom_mechanics.programs import ROLLOUTS, samples
+from diffloom_mechanics.pipelines import ROLLOUTS
+from diffloom_mechanics.programs import samples
 
 MECHANICAL = sorted(name for name in models() if get_model(name).example_settings is not None)
 
@@ -112,7 +113,7 @@ for target in ("serial", "cuda"):
     seen = [tuple(rows[:1] + 1.0 for rows in each) for each in (q, u)]
     frames = FrameCotangents(torch.tensor([-1, 0, -1], dtype=torch.int32), *seen)
     adj_q, adj_u = ([torch.ones_like(rows[0]) for rows in each] for each in (q, u))
-    stepper.pull_back(segment, frames, tuple(adj_q), tuple(adj_u))
+    stepper.advance_adjoint(segment, frames, tuple(adj_q), tuple(adj_u))
     results.append([*q, *u, *adj_q, *adj_u, *stepper.gradients()])
 assert all(torch.isfinite(a).all() for a in results[0])
 assert all(torch.equal(a, b) for a, b in zip(*results)), "CUDA and CPU differ"

@@ -1,4 +1,7 @@
-"""Take pages that live beside what they describe into the documentation, with their links turned to where they lead."""
+"""Hooks of mkdocs: pages that are generated, and pages that live beside the code they describe.
+
+Generated are the reference of each distribution (from its public modules), the gallery and the page of parameters.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,14 @@ import ast
 import posixpath
 import re
 import sys
+import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from import_graph import Distribution, Repository
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Where a page appears, and the file it is.
@@ -20,6 +27,8 @@ PAGES = {
     "project/security.md": "SECURITY.md",
     "project/conduct.md": "CODE_OF_CONDUCT.md",
 }
+#: Distributions that are used by name through the registry, and have no page of the reference.
+REGISTERED_ONLY = ("physics_", "render_")
 GALLERY = """# Gallery
 
 Each image was made by the script under it, of at most 40 lines: `python docs/gallery/NAME.py`. Take the one that is
@@ -36,10 +45,31 @@ def on_files(files: Files, config: Any) -> Files:
     # From the specs of the models themselves: imported here, since this needs diffloom and torch.
     sys.path.insert(0, str(ROOT / "tools"))
     import parameters
+    from import_graph import Repository
 
     files.append(File.generated(config, "reference/parameters.md", content=parameters.page()))
+    repository = Repository()
+    for one in repository.distributions.values():
+        if not one.name.startswith(REGISTERED_ONLY):
+            files.append(File.generated(config, f"reference/{one.name}.md", content=reference(repository, one)))
     files.append(File.generated(config, "gallery/index.md", content=gallery()))
     return files
+
+
+def reference(repository: Repository, distribution: Distribution) -> str:
+    """Return the page of one distribution: its public modules, each with the names that it exports."""
+    about = tomllib.loads((distribution.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    modules = sorted(distribution.public)
+    parts = [f"# {distribution.package}\n", f"{about['description']}. Install `{about['name']}`.\n"]
+    if len(modules) > 1:
+        parts.append(f"Public modules: {', '.join(f'`{module}`' for module in modules)}.\n")
+    for module in modules:
+        names = sorted(repository.exports(module) - {"__version__"})
+        # A function that bears the name of its module is hidden by it.
+        hidden = [name for name in names if f"{module}.{name}" in distribution.modules]
+        parts.append(f"::: {module}\n    options:\n      members: {[name for name in names if name not in hidden]}\n")
+        parts += [f"::: {module}.{name}.{name}\n" for name in hidden]
+    return "\n".join(parts)
 
 
 def gallery() -> str:

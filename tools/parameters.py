@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import ParamSpec
-from diffloom.plugins import MODELS, first_party, get_model
+from diffloom.plugins import MODELS, get_model, installed_registry
 from diffloom_fitting import Orbit
 from diffloom_testing.term_hosts import term_subject
 
@@ -23,13 +23,19 @@ one each; a control may have a row a step.
 def page() -> str:
     """The whole page; models are the small examples that their own checks use."""
     parts = [HEAD]
-    for name in first_party.names(MODELS):
+    for name in model_names():
         parts += [f"## {name}\n", table(get_model(name).example().specs), ""]
     parts += ["## Obstacles\n", "Terms of [any model](../terms.md), each under the name you give it.\n"]
     for name in OBSTACLES:
         parts += [f"### {name}\n", table(tuple(term_subject(name).term.specs)), ""]
     parts += ["## Cameras: orbit\n", "Sought as `camera.<name>`.\n", table(Orbit().specs), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def model_names() -> tuple[str, ...]:
+    """Return the names of the installed models that come with this project, sorted."""
+    entries = installed_registry().entries(MODELS)
+    return tuple(entry.name for entry in entries if entry.origin.distribution.startswith("diffloom-"))
 
 
 def table(specs: tuple[ParamSpec, ...]) -> str:

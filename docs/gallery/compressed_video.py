@@ -8,7 +8,7 @@ import torch
 from diffloom_studio import write_frames
 from diffloom_video import read_video
 
-with as_file(files("diffloom_fitting").joinpath("demo", "clip.mp4")) as clip:
+with as_file(files("diffloom_studio").joinpath("demo", "clip.mp4")) as clip:
     video = read_video(clip, size=(72, 96))
 print(f"{len(video)} frames in {float(video.times[-1]):.2f} s")
 moments = torch.linspace(0, len(video) - 1, 8).round().long()

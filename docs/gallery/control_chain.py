@@ -5,9 +5,7 @@ import sys
 import torch
 
 import diffloom_fitting as fitting
-from diffloom import simulate
-from diffloom.interfaces import Control
-from diffloom.plugins import get_model, get_renderer
+from diffloom import Control, get_model, get_renderer, simulate
 from diffloom_studio import write_frames
 
 places = [[0.0, 1.0 - 0.15 * k, 0.0] for k in range(6)]

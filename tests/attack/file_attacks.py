@@ -24,9 +24,7 @@ from diffloom_experiments.run_folder import read_checkpoint, read_history, write
 from diffloom_fitting.history import append_record
 from diffloom_fitting.loop import FitState, Record
 from diffloom_fitting.scene.policy import Policy
-from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_files import read_solid
+from diffloom_geometry import check_tetmesh, read_solid, read_triangles
 from diffloom_motion.files import load_motion
 from diffloom_motion.recordings import Recording
 from diffloom_physics_articulated.model_files import read_model_file

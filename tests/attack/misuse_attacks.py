@@ -11,11 +11,8 @@ from tape import Tape
 from diffloom import simulate
 from diffloom.interfaces import Control, InputError, SimulationError, State, StoreAll
 from diffloom.plugins import get_model
-from diffloom_mechanics import Mechanics, Push, applied, particles, pushes, springs
-from diffloom_mechanics.contact import ground
-from diffloom_mechanics.contact.ground_plane import contact_specs
-from diffloom_mechanics.integrators.backward_euler import BackwardEuler
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import BackwardEuler, Mechanics, Push, SemiImplicitEuler, applied, particles, pushes, springs
+from diffloom_mechanics.contact import contact_specs, ground
 
 D = torch.float64
 SIZES = (4, 0, 1, 2, 3, 5, 64, 4000)

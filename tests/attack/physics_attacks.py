@@ -10,7 +10,6 @@ from tape import Tape
 
 from diffloom import simulate
 from diffloom.interfaces import Checkpointed, InputError, Model, SimulationError, StoreAll
-from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_model, integrators, models
 from diffloom_testing.gradients import compare_gradient
 
@@ -24,7 +23,7 @@ ROUNDING = 30.0
 @functools.cache
 def example(name: str) -> tuple[Model, object]:
     model = get_model(name)
-    return model.example(), as_example_settings(name, model.example_settings)
+    return model.example(), ExampleSettings.of(name, model.example_settings)
 
 
 def subjects() -> list[str]:

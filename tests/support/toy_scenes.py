@@ -1,4 +1,6 @@
-"""A scene of the toys, and the truth of its videos."""
+"""A scene of the toys, the truth of its videos, and noise in them."""
+
+from dataclasses import replace
 
 import fitting_toys as toys
 import torch
@@ -15,3 +17,9 @@ def toy_scene(dtype=torch.float64, count=1, steps=10, **values):
 
 
 TRUTH = {"gravity": 6.0, "drag": 0.8}
+START = {"gravity": 8.0, "drag": 0.5}
+
+
+def noisy(target, level=0.01, seed=0):
+    noise = torch.randn(target.frames.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return replace(target, frames=target.frames + level * noise)

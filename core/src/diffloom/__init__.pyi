@@ -1,4 +1,3 @@
-from diffloom.batch import batch_surface as batch_surface
 from diffloom.interfaces import (
     AmbientLight as AmbientLight,
     Camera as Camera,
@@ -21,6 +20,6 @@ from diffloom.plugins import (
     get_model as get_model,
     get_renderer as get_renderer,
 )
-from diffloom.simulation import simulate as simulate
+from diffloom.simulation import batch_surface as batch_surface, simulate as simulate
 
 __version__: str

@@ -23,15 +23,16 @@ from torch.autograd import forward_ad
 from diffloom.errors import BatchError, InputError, SimulationError
 
 __all__ = [
+    "REFUSED",
     "concrete",
     "each_scene",
+    "explain_batch_errors",
     "mapped",
     "needs_gradient",
     "once",
     "refuse_functionalize",
     "refuse_many_cotangents",
     "refuse_tangents",
-    "told_of_scenes",
     "transformed",
     "transforming",
     "untransformed",
@@ -106,7 +107,7 @@ def mapped(tensor: Tensor) -> bool:
 
 
 @contextmanager
-def told_of_scenes(what: str) -> Iterator[None]:
+def explain_batch_errors(what: str) -> Iterator[None]:
     """BatchError in place of what PyTorch says when ``what`` asks for the numbers of one scene and there are many."""
     try:
         yield

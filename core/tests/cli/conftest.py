@@ -30,6 +30,7 @@ def toy_plugin() -> ModuleType:
     def diffloom_register_commands(register):
         register("hello", hello, summary="Greet")
         register("absent", "no_such_module:command", summary="Not there")
+        register("plugins wave", hello, summary="Wave")
         register("odd", "json:dumps", summary="Not a command")
 
     module.diffloom_register_models = diffloom_register_models

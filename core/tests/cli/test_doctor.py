@@ -1,14 +1,10 @@
 import importlib
 import json
-import os
 import sys
 
-import pytest
-
-from diffloom.cli.doctor import examine, libraries, runtime
-from diffloom.plugins.entry import Origin
-from diffloom.plugins.report import PluginReport, PluginState
-from diffloom_kernels import doctor as cuda
+from diffloom.cli.doctor import Section, find_library, runtime
+from diffloom.plugins import hookimpl
+from diffloom.plugins.entry import Origin, PluginReport, PluginState
 
 
 def findings(run, **environment):
@@ -17,22 +13,58 @@ def findings(run, **environment):
     return result.exit_code, {found["subject"]: found for section in sections.values() for found in section}
 
 
-def test_it_examines_everything(run):
-    code, found = findings(run)
-    assert code == 0
-    for subject in (
-        "Python",
-        "PyTorch",
-        "numba",
-        "threads",
-        "compiled code",
-        "driver",
-        "PyTorch on CUDA",
-    ):
+class Diagnosing:
+    """A plugin with a diagnostic that works and one that does not."""
+
+    @hookimpl
+    def diffloom_register_diagnostics(self, register):
+        register("organ", organ, summary="An organ")
+        register("unlucky", unlucky, summary="Fails")
+
+
+def organ():
+    return Section("Instruments", (find_library("Organ", "no_such_module", "organ", "a deep sound"),))
+
+
+def unlucky():
+    raise OSError("no such luck")
+
+
+def test_it_examines_the_runtime_first_and_what_plugins_diagnose(run, registry):
+    registry.install(Diagnosing(), "band", "band-dist", "1.0")
+    result = run("doctor", "--json")
+    assert result.exit_code == 0
+    sections = json.loads(result.output)
+    assert list(sections) == ["Runtime", "Instruments", "unlucky", "Plugins"]
+    found = {finding["subject"]: finding for section in sections.values() for finding in section}
+    for subject in ("Python", "PyTorch", "threads"):
         assert found[subject]["detail"]
-    for library in ("PyTorch3D", "Kaolin", "PyTetWild"):
-        assert library in found
-    assert found["PyTorch"]["health"] == found["numba"]["health"] == "ok"
+    assert found["PyTorch"]["health"] == "ok"
+    assert (found["Organ"]["health"], found["Organ"]["detail"]) == (
+        "absent",
+        "not installed; it would bring a deep sound",
+    )
+    assert found["unlucky"]["detail"] == "OSError: no such luck", "a part that fails is itself a finding"
+
+
+def test_sections_with_the_same_title_are_joined(run, registry):
+    class Second:
+        @hookimpl
+        def diffloom_register_diagnostics(self, register):
+            register("piano", organ, summary="The same section once more")
+
+    registry.install(Diagnosing(), "band")
+    registry.install(Second(), "second")
+    assert len(json.loads(run("doctor", "--json").output)["Instruments"]) == 2
+
+
+def test_a_library_that_cannot_be_imported_is_broken_not_absent(monkeypatch, tmp_path):
+    (tmp_path / "kaolin.py").write_text("raise ImportError('undefined symbol: _ZN')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    kaolin = find_library("Kaolin", "kaolin.render.mesh", "kaolin", "a back end")
+    assert kaolin.health == "broken"
+    assert "installed, but cannot be imported: ImportError: undefined symbol: _ZN" in kaolin.detail
 
 
 def test_offers_are_imported_for_a_try(run):
@@ -66,45 +98,7 @@ def test_without_pytorch_it_still_answers_and_says_that_nothing_works(run, monke
     assert found["PyTorch"]["advice"] == "pip install torch"
 
 
-def test_a_library_that_cannot_be_imported_is_broken_not_absent(monkeypatch, tmp_path):
-    (tmp_path / "kaolin.py").write_text("raise ImportError('undefined symbol: _ZN')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.invalidate_caches()
-    (kaolin,) = [finding for finding in libraries.libraries().findings if finding.subject == "Kaolin"]
-    assert kaolin.health == "broken"
-    assert "installed, but cannot be imported: ImportError: undefined symbol: _ZN" in kaolin.detail
-
-
-def test_without_numba_cuda_it_says_what_to_install(monkeypatch):
-    def version(name):
-        raise cuda.PackageNotFoundError(name)
-
-    monkeypatch.setattr(cuda, "version", version)
-    found = {finding.subject: finding for finding in cuda.cuda().findings}
-    assert found["kernels on CUDA"].advice == 'pip install "diffloom-core[cuda]"'
-    assert found["compilers"].advice == 'pip install "diffloom[cuda-check]"'
-
-
-def test_a_part_that_fails_is_itself_a_finding(monkeypatch):
-    def runtime_that_fails():
-        raise OSError("no such luck")
-
-    monkeypatch.setattr(examine, "runtime", runtime_that_fails)
-    first, *rest = examine.examine()
-    assert first.findings[0].detail == "OSError: no such luck"
-    assert len(rest) == 3
-
-
 def test_thread_settings_are_shown(monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
-    (threads,) = [finding for finding in runtime.runtime().findings if finding.subject == "threads"]
+    (threads,) = [finding for finding in runtime().findings if finding.subject == "threads"]
     assert "NUMBA_NUM_THREADS=2" in threads.detail
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of files are POSIX")
-def test_a_folder_of_compiled_code_that_others_may_write_to_is_told(monkeypatch, tmp_path):
-    tmp_path.chmod(0o777)
-    monkeypatch.setenv("DIFFLOOM_CACHE_DIR", str(tmp_path))
-    found = runtime._compiled_code()
-    assert found.health == "fatal"
-    assert "others may write" in found.detail and "DIFFLOOM_CACHE_DIR" in found.advice

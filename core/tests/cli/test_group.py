@@ -4,10 +4,9 @@ import sys
 
 import pytest
 
-from diffloom.cli.errors import told_in_words
+from diffloom.cli.start import report_user_errors
 from diffloom.plugins import FactoryError, PluginError
-from diffloom.plugins.entry import Origin
-from diffloom.plugins.report import PluginReport, PluginState
+from diffloom.plugins.entry import Origin, PluginReport, PluginState
 
 
 def test_help_lists_every_command_by_its_summary_and_imports_none(run):
@@ -30,7 +29,10 @@ def test_an_unknown_command_names_the_nearest(run):
 def test_a_published_command_that_is_missing_says_what_to_install(run):
     result = run("run")
     assert result.exit_code == 2
-    assert "the command 'run' comes with diffloom-fitting, which is not installed" in result.output
+    assert (
+        "the command 'run' comes with diffloom-studio, which is not installed: pip install diffloom-studio"
+        in result.output
+    )
 
 
 def test_a_command_that_cannot_be_loaded_says_whose_it_is(run):
@@ -40,15 +42,15 @@ def test_a_command_that_cannot_be_loaded_says_whose_it_is(run):
     assert "is not a click command" in str(run("odd").exception)
 
 
-def test_expected_errors_are_told_in_words(capsys):
+def test_user_errors_are_reported_without_a_traceback(capsys):
     from diffloom.interfaces import InputError
 
     for error in (PluginError("put it right"), InputError("put it right")):
-        with pytest.raises(SystemExit) as stop, told_in_words():
+        with pytest.raises(SystemExit) as stop, report_user_errors():
             raise error
         assert stop.value.code == 1
         assert capsys.readouterr().err == "Error: put it right\n"
-    with pytest.raises(ZeroDivisionError), told_in_words():
+    with pytest.raises(ZeroDivisionError), report_user_errors():
         raise ZeroDivisionError
 
 

@@ -1,7 +1,8 @@
 import json
+from types import ModuleType
 
-from diffloom.plugins.entry import Origin
-from diffloom.plugins.report import PluginReport, PluginState
+from diffloom.plugins import Kind, hookimpl
+from diffloom.plugins.entry import Origin, PluginReport, PluginState
 
 
 def test_the_tables_show_offers_and_plugins(run, registry):
@@ -19,7 +20,7 @@ def test_json_holds_the_same(run, registry):
     registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
     data = json.loads(run("plugins", "--json").output)
     found = {plugin["name"]: plugin for plugin in data["plugins"]}
-    assert data["plugin_api"] == 2
+    assert data["plugin_api"] == 3
     assert list(found) == ["bad", "core", "toy"]
     assert (found["bad"]["state"], found["bad"]["reason"], found["bad"]["offers"]) == ("broken", "it hurts", [])
     assert found["toy"]["offers"][1] == {
@@ -32,61 +33,9 @@ def test_json_holds_the_same(run, registry):
 
 
 def test_json_belongs_to_the_list(run):
-    result = run("plugins", "--json", "check", "toy")
+    result = run("plugins", "--json", "wave")
     assert result.exit_code == 2
     assert "--json belongs to the list" in result.output
-
-
-def test_check_of_nothing_names_what_is_installed(run):
-    result = run("plugins", "check", "nothing")
-    assert result.exit_code == 1
-    assert "nothing called 'nothing' is installed. Installed plugins: core, toy" in result.output
-
-
-def test_check_of_a_broken_plugin_says_why(run, registry):
-    registry.record(PluginReport(Origin("bad", "bad-dist", "3"), PluginState.BROKEN, "it hurts"))
-    result = run("plugins", "check", "bad")
-    assert result.exit_code == 1
-    assert "plugin 'bad' of bad-dist 3 is broken: it hurts" in result.output
-
-
-def test_check_runs_the_suite_and_counts(run):
-    result = run("plugins", "check", "custom_step")
-    assert result.exit_code == 0, result.output
-    lines = [" ".join(line.split()) for line in result.output.splitlines()]
-    assert "integrator custom_step" in lines
-    assert any(line.startswith("schedule 3 passed") for line in lines)
-    assert any(line.startswith("SKIPPED all of accuracy: a step of its own is the model's affair") for line in lines)
-    assert " checks ran: " in lines[-1] and " 0 failed" in lines[-1]
-
-
-def test_check_lists_every_check_when_asked(run):
-    result = run("plugins", "check", "custom_step", "-v", "--family", "schedule")
-    assert "schedule.times[system with its own step]" in result.output
-    assert "determinism" not in result.output
-    wrong = run("plugins", "check", "custom_step", "--family", "beauty")
-    assert wrong.exit_code == 1
-    assert "there is no family beauty of integrator checks; there are interface" in wrong.output
-
-
-def test_check_fails_with_exit_code_1_and_says_what(run):
-    result = run("plugins", "check", "toy")
-    assert result.exit_code == 1
-    assert (
-        "FAILED   loading.from[no_such_module:Toy]: the model 'toy' of toy-dist 1.2 cannot be loaded" in result.output
-    )
-    assert "SKIPPED  all of loading: unavailable here: no GPU here" in result.output
-    assert " 2 failed" in result.output.splitlines()[-1], "a model and a command"
-
-
-def test_check_as_json(run):
-    result = run("plugins", "check", "custom_step", "--family", "interface", "--json")
-    data = json.loads(result.output)
-    assert data["counts"]["failed"] == 0
-    assert data["counts"]["ran"] == data["counts"]["passed"] > 3
-    (subject,) = data["subjects"]
-    assert (subject["kind"], subject["name"]) == ("integrator", "custom_step")
-    assert {r["outcome"] for r in subject["results"]} == {"passed"}
 
 
 def test_the_list_shows_what_an_author_should_know(run, registry):
@@ -96,3 +45,30 @@ def test_the_list_shows_what_an_author_should_know(run, registry):
     found = {plugin["name"]: plugin for plugin in json.loads(run("plugins", "--json").output)["plugins"]}
     assert found["old"]["warnings"] == ["it uses an old hook"]
     assert found["toy"]["warnings"] == []
+
+
+def test_the_list_shows_who_defined_each_hook(run, registry):
+    @hookimpl
+    def diffloom_define_kinds():
+        return [Kind("sounds", "sound")]
+
+    band = ModuleType("band")
+    band.diffloom_define_kinds = diffloom_define_kinds
+    registry.install(band, "band", "band-dist", "1.0")
+    lines = [" ".join(line.split()) for line in run("plugins").output.splitlines()]
+    assert "diffloom_register_models diffloom-core" in lines
+    assert "diffloom_register_sounds band-dist" in lines
+    hooks = json.loads(run("plugins", "--json").output)["hooks"]
+    assert {"hook": "diffloom_register_sounds", "kind": "sound", "defined_by": "band-dist"} in hooks
+
+
+def test_subcommands_of_plugins_stand_in_the_group(run):
+    assert "wave  Wave" in run("plugins", "--help").output
+    assert run("plugins", "wave").output == "hello\n"
+    assert "plugins wave" not in run("--help").output
+
+
+def test_a_subcommand_that_is_missing_says_what_to_install(run):
+    result = run("plugins", "check")
+    assert result.exit_code == 2
+    assert "the command 'plugins check' comes with diffloom-testing, which is not installed: pip ins" in result.output

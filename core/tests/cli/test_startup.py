@@ -95,7 +95,7 @@ print(faults())
 
 ENDING = """
 import atexit, sys, threading, time
-from diffloom.cli.start import ending_at_once
+from diffloom.cli.start import fast_exit
 
 class Taken:
     def __del__(self):
@@ -105,7 +105,7 @@ atexit.register(print, "registered")
 kept = Taken()
 kept.itself = kept
 {before}
-with ending_at_once():
+with fast_exit():
     print("done", end="")
     {end}
 """

@@ -1,13 +1,10 @@
-"""What the base classes say where a plugin says nothing, and what is said to those who write it the old way."""
-
-import warnings
+"""What the base classes say where a plugin says nothing."""
 
 import pytest
 import torch
 
 from diffloom import simulate
 from diffloom.interfaces import CustomStep, ExampleSettings, InputError, Model, State
-from diffloom.interfaces.example import as_example_settings
 from diffloom_mechanics import WithTerms
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.toy_model import ToyChain
@@ -56,24 +53,13 @@ def test_a_model_without_an_example_says_what_to_write():
         model_subject(Stepping)
 
 
-OLD = {"dt": 0.01, "steps": 5, "fit": ("mass", "stiffness"), "rest": {"mass": 1.0}, "claims": ["boost"]}
-
-
-def test_a_dict_is_taken_with_a_warning_that_says_what_to_write():
-    wanted = r"^Old\.example_settings is a dict; write example_settings = ExampleSettings\(dt=0\.01, steps=5, fit="
-    with pytest.warns(DeprecationWarning, match=wanted):
-        found = as_example_settings("Old", OLD)
-    assert found == ExampleSettings(0.01, 5, "mass", rest={"mass": 1.0}, claims=("boost",))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert as_example_settings("New", found) is found
-
-
-def test_wrong_settings_are_named():
-    with pytest.raises(TypeError, match="Old: example_settings has speed; it may have dt, steps, fit"):
-        as_example_settings("Old", {**OLD, "speed": 3})
-    with pytest.raises(TypeError, match="Old: example_settings lacks steps, fit; give dt, steps and fit at least"):
-        as_example_settings("Old", {"dt": 0.1})
+def test_settings_of_another_form_are_refused():
+    settings = ExampleSettings(0.01, 5, "mass")
+    assert ExampleSettings.of("New", settings) is settings
+    with pytest.raises(TypeError, match=r"^Old: a model is checked on its example: .*ExampleSettings\(dt="):
+        ExampleSettings.of("Old", {"dt": 0.01, "steps": 5, "fit": "mass"})
+    with pytest.raises(TypeError, match="New: example_settings has speed; it may have dt, steps, fit"):
+        settings.changed("New", {"speed": 3})
 
 
 def test_nothing_is_derived_unless_a_model_says_so():

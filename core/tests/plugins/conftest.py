@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 
 from diffloom.plugins import Register, hookimpl
-from diffloom.plugins.discovery import Candidate
 from diffloom.plugins.entry import Origin
+from diffloom.plugins.loader import Candidate
 
 
 def offering(hook: str, *names: str, factory: object = "toy.module:Thing") -> ModuleType:

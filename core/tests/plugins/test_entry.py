@@ -1,13 +1,13 @@
 import pytest
 
-from diffloom.plugins import MODELS, FactoryError, RegistrationError
+from diffloom.plugins import COMMANDS, MODELS, FactoryError, Kind, RegistrationError
 from diffloom.plugins.entry import Entry, Origin
-from diffloom_fitting import LOSSES
 
 ORIGIN = Origin("toy", "toy-dist", "1.2")
+SOUNDS = Kind("sounds", "sound")
 
 
-def entry(name="thing", factory="json:dumps", summary="A thing", available=None, kind=LOSSES):
+def entry(name="thing", factory="json:dumps", summary="A thing", available=None, kind=SOUNDS):
     return Entry(kind, name, factory, summary, ORIGIN, available)
 
 
@@ -15,6 +15,13 @@ def entry(name="thing", factory="json:dumps", summary="A thing", available=None,
 def test_bad_names_are_refused(name):
     with pytest.raises(RegistrationError, match="bad name: use lower case letters"):
         entry(name)
+
+
+def test_a_command_may_stand_in_the_group_of_another():
+    assert entry("plugins check", kind=COMMANDS).name == "plugins check"
+    for name in ("plugins  check", "a b c", "plugins Check"):
+        with pytest.raises(RegistrationError, match="bad name"):
+            entry(name, kind=COMMANDS)
 
 
 @pytest.mark.parametrize("summary", ["", "  ", "two\nlines", None])
@@ -47,7 +54,7 @@ def test_loading_imports_nested_attributes():
 
 
 def test_a_missing_module_names_distribution_path_and_cause():
-    with pytest.raises(FactoryError, match=r"the loss 'thing' of toy-dist 1\.2 cannot be loaded from no_such:X: Mod"):
+    with pytest.raises(FactoryError, match=r"the sound 'thing' of toy-dist 1\.2 cannot be loaded from no_such:X: Mod"):
         entry(factory="no_such:X").load()
 
 
@@ -85,5 +92,5 @@ def test_availability(available, reason):
 
 
 def test_unavailable_things_refuse_to_load_with_the_reason():
-    with pytest.raises(FactoryError, match="the loss 'thing' of toy-dist 1.2 is unavailable here: no GPU"):
+    with pytest.raises(FactoryError, match="the sound 'thing' of toy-dist 1.2 is unavailable here: no GPU"):
         entry(available=lambda: "no GPU").load()

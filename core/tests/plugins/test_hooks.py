@@ -1,44 +1,51 @@
-"""Every hook hands over what a plugin offers, and the registry gives it back. New hooks are picked up by themselves."""
+"""Every hook hands over what a plugin registers, and the registry gives it back. New kinds are picked up here too."""
 
 import inspect
 
 import pytest
 
-from diffloom.plugins import Registry
-from diffloom.plugins.hookspecs import Hooks
-from diffloom.plugins.kinds import KINDS
+from diffloom.plugins import Registry, hookimpl
+from diffloom.plugins.hookspecs import hook_manager
+from diffloom.plugins.kinds import KINDS, Kind
 
-HOOKS = [name for name, _ in inspect.getmembers(Hooks, inspect.isfunction)]
-
-
-def test_there_is_one_kind_for_each_hook():
-    assert sorted(kind.hook for kind in KINDS) == sorted(HOOKS)
+SOUNDS = Kind("sounds", "sound", doc="Functions that return a sound.")
+ALL = (*KINDS, SOUNDS)
 
 
-@pytest.mark.parametrize("hook", HOOKS)
-def test_a_hook_offers_things_of_its_kind_only(hook, toy):
+@pytest.fixture
+def registry(toy):
+    """A registry with the kinds of the core and one that a plugin defines."""
+    definer = toy("diffloom_register_models")
+    definer.diffloom_define_kinds = hookimpl(lambda: [SOUNDS])
     registry = Registry()
-    registry.install(toy(hook, "beta", "alpha"), "toy")
-    for kind in KINDS:
-        assert registry.names(kind) == (("alpha", "beta") if kind.hook == hook else ())
-        assert getattr(registry, kind.plural)() == registry.names(kind)
+    registry.install(definer, "definer")
+    return registry
 
 
-@pytest.mark.parametrize("hook", HOOKS)
-def test_every_hook_takes_only_register_and_says_what_it_is_for(hook):
-    function = getattr(Hooks, hook)
-    assert list(inspect.signature(function).parameters) == ["self", "register"]
-    assert function.__doc__
-    assert function.__doc__.startswith("Offer ")
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.plural)
+def test_a_hook_registers_things_of_its_kind_only(kind, registry, toy):
+    registry.install(toy(kind.hook, "beta", "alpha"), "toy")
+    assert registry.kinds == ALL
+    for other in ALL:
+        assert registry.names(other) == (("alpha", "beta") if other == kind else ())
+        if hasattr(registry, other.plural):
+            assert getattr(registry, other.plural)() == registry.names(other)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.plural)
-def test_what_was_offered_can_be_had_by_name(kind, toy):
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.plural)
+def test_every_hook_takes_only_register_and_says_what_it_is_for(kind):
+    specification = getattr(hook_manager(ALL).hook, kind.hook).spec
+    assert list(inspect.signature(specification.function).parameters) == ["register"]
+    assert specification.function.__doc__ == f"Register {kind.plural}. {kind.doc}"
+    assert kind.doc
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.plural)
+def test_what_was_registered_can_be_had_by_name(kind, registry, toy):
     def factory() -> str:
         return "made"
 
-    registry = Registry()
     registry.install(toy(kind.hook, "thing", factory=factory), "toy")
     assert registry.get(kind, "thing")() == "made"
-    if hasattr(registry, f"get_{kind.singular.replace(' ', '_')}"):
-        assert getattr(registry, f"get_{kind.singular.replace(' ', '_')}")("thing") is factory
+    if hasattr(registry, f"get_{kind.singular}"):
+        assert getattr(registry, f"get_{kind.singular}")("thing") is factory

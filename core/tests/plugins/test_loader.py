@@ -13,9 +13,8 @@ from diffloom.plugins import (
     hookimpl,
     installed_registry,
 )
-from diffloom.plugins.discovery import discover
-from diffloom.plugins.loader import load_plugins
-from diffloom.plugins.report import PluginState
+from diffloom.plugins.entry import PluginState
+from diffloom.plugins.loader import discover, load_plugins
 from diffloom.plugins.selection import Selection
 
 ALL = Selection()
@@ -106,9 +105,9 @@ def test_two_plugins_of_one_name_are_refused_too(toy, candidate):
 
 
 def test_the_core_comes_first_and_cannot_be_displaced_or_switched_off(toy, candidate, capsys):
-    thief = candidate(toy("diffloom_register_integrators", "semi_implicit"), "aaa", "aaa-dist")
+    thief = candidate(toy("diffloom_register_commands", "doctor"), "aaa", "aaa-dist")
     registry = load_plugins(Selection(only=frozenset(), without=frozenset({"core"})), [thief])
-    assert {"backward_euler", "semi_implicit"} <= set(registry.integrators())
+    assert {"doctor", "plugins"} <= set(registry.commands())
     assert "plugin 'core' is not there: the core cannot be switched off" in capsys.readouterr().err
     registry = load_plugins(ALL, [thief])
     assert "both diffloom-core" in report_on(registry, "aaa").reason
@@ -196,12 +195,12 @@ def test_a_plugin_with_a_hook_the_core_does_not_know_loads_with_a_warning(toy, c
     assert registry.models() == ("thing",)
     assert not report_on(registry, "toy").faulty
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2: its hook diffloom_register_sounds is unknown to")
+    assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2: its hook diffloom_register_sounds is unknown here")
 
 
-def test_a_plugin_of_the_api_before_is_served_with_one_line(toy, candidate, capsys):
+def test_a_plugin_of_an_older_api_is_refused_with_one_line(toy, candidate, capsys):
     module = toy("diffloom_register_models", "thing")
-    module.DIFFLOOM_PLUGIN_API = 1
-    assert load_plugins(ALL, [candidate(module)]).models() == ("thing",)
+    module.DIFFLOOM_PLUGIN_API = 2
+    assert load_plugins(ALL, [candidate(module)]).models() == ()
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2: it was written for plugin API 1 and is served")
+    assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2 is broken: it was written for plugin API 2")

@@ -3,10 +3,9 @@ import threading
 import pytest
 
 import diffloom.plugins as plugins
-from diffloom.plugins import COMMANDS, RegistrationError, Registry, UnknownNameError, first_party, use_registry
-from diffloom.plugins.entry import Origin
+from diffloom.plugins import COMMANDS, DIAGNOSTICS, Kind, RegistrationError, Registry, UnknownNameError, use_registry
+from diffloom.plugins.entry import Origin, PluginReport, PluginState
 from diffloom.plugins.kinds import KINDS
-from diffloom.plugins.report import PluginReport, PluginState
 
 
 def test_a_fresh_registry_is_empty():
@@ -62,23 +61,20 @@ def test_names_are_strings(name):
         Registry().get_model(name)
 
 
-def test_the_project_publishes_what_it_says_it_does():
-    compared = 0
-    for report in plugins.installed_registry().plugins:
-        if report.origin.distribution not in first_party.DISTRIBUTIONS:
-            continue
-        for kind in KINDS:
-            offered = {entry.name for entry in report.offers if entry.kind == kind}
-            known = {
-                name
-                for name in first_party.names(kind)
-                if first_party.distribution_of(kind, name) == report.origin.distribution
-            }
-            assert offered == known, f"bring first_party.py up to date with {report.origin.distribution}"
-            compared += len(known)
-    assert compared or not first_party.DISTRIBUTIONS & {
-        report.origin.distribution for report in plugins.installed_registry().plugins
-    }
+@pytest.mark.parametrize(
+    ("kind", "name", "distribution"),
+    [
+        (COMMANDS, "run", "diffloom-studio"),
+        (COMMANDS, "plugins check", "diffloom-testing"),
+        (Kind("losses", "loss"), "mse", "diffloom-fitting"),
+        (Kind("video_readers", "video reader"), "folder", "diffloom-video"),
+    ],
+)
+def test_published_names_of_every_kind_say_what_to_install(kind, name, distribution):
+    with pytest.raises(
+        UnknownNameError, match=f"comes with {distribution}, which is not installed: pip install {distribution}"
+    ):
+        Registry().get(kind, name)
 
 
 def test_a_replacement_is_in_force_in_all_threads_and_only_for_a_while(toy):
@@ -106,6 +102,8 @@ def test_module_functions_ask_the_registry_in_force(toy):
         registry.install(toy(kind.hook, "thing", factory=factory), kind.plural)
     with use_registry(registry):
         for kind in KINDS:
-            if kind is not COMMANDS:
+            if kind not in (COMMANDS, DIAGNOSTICS):
                 assert getattr(plugins, kind.plural)() == ("thing",)
-                assert getattr(plugins, f"get_{kind.singular.replace(' ', '_')}")("thing") is factory
+                assert getattr(plugins, f"get_{kind.singular}")("thing") is factory
+            assert kind.names() == ("thing",)
+            assert kind.get("thing") is factory

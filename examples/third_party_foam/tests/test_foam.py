@@ -6,8 +6,7 @@ from loom_foam.law import Foam
 
 from diffloom import get_model, simulate
 from diffloom.interfaces import Control, InputError
-from diffloom_mechanics.contact import contact_law
-from diffloom_mechanics.contact.restitution import rebound
+from diffloom_mechanics.contact import contact_law, rebound
 from diffloom_testing import check_gradient
 
 

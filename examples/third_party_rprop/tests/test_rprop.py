@@ -4,7 +4,7 @@ import pytest
 from loom_rprop.optimiser import Rprop
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.kinds import get_optimiser
+from diffloom_fitting import get_optimiser, run_search
 from diffloom_fitting.testing import small_fit
 from diffloom_testing import parametrize_with_checks
 
@@ -15,18 +15,18 @@ def test_conformance(subject, check):
 
 
 def test_it_finds_the_minimum():
-    objective, start, truth = small_fit()
-    here = Rprop().begin(objective, start, seed=0)
+    problem, start, truth = small_fit()
+    here = run_search(problem, Rprop().begin(problem, start, seed=0))
     for _ in range(80):
-        here = Rprop().step(objective, here, 1.0)
-    found = {name: float(value) for name, value in objective.values(here.z).items()}
+        here = run_search(problem, Rprop().step(problem, here, 1.0))
+    found = {name: float(value) for name, value in problem.values(here.z).items()}
     assert found == pytest.approx(truth, rel=1e-4)
 
 
 def test_the_size_of_the_gradient_does_not_matter():
-    objective, start, _ = small_fit()
-    here = Rprop(first=0.03).begin(objective, start, seed=0)
-    there = Rprop(first=0.03).step(objective, here, 1.0)
+    problem, start, _ = small_fit()
+    here = run_search(problem, Rprop(first=0.03).begin(problem, start, seed=0))
+    there = run_search(problem, Rprop(first=0.03).step(problem, here, 1.0))
     assert (there.z - here.z).abs().tolist() == pytest.approx([0.03, 0.03])
 
 

@@ -9,10 +9,8 @@ import pytest
 import trimesh
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.closed_mesh import check_closed, face_parts, read_closed_mesh
-from diffloom_geometry.triangle_edges import find_edges
-from diffloom_geometry.volume_integrals import solid
-from diffloom_geometry.winding import winding_numbers
+from diffloom_geometry import check_closed, find_edges, integrate_volume, read_closed_mesh, winding_numbers
+from diffloom_geometry.closed_meshes import face_parts
 
 
 def box(size: tuple[float, float, float], centre: tuple[float, float, float] = (0.0, 0.0, 0.0)):
@@ -24,7 +22,7 @@ def test_a_box_far_away_has_the_textbook_inertia() -> None:
     a, b, c = 0.3, 1.1, 2.0
     where = (1e4, -2e4, 3e3)
     vertices, faces = box((a, b, c), where)
-    body = solid(vertices, faces)
+    body = integrate_volume(vertices, faces)
     assert body.volume == pytest.approx(a * b * c, rel=1e-9)
     np.testing.assert_allclose(body.centre, where, rtol=1e-12)
     expected = body.volume / 12.0 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])
@@ -34,7 +32,7 @@ def test_a_box_far_away_has_the_textbook_inertia() -> None:
 def test_agrees_with_trimesh_on_a_mesh_without_symmetry() -> None:
     rng = np.random.default_rng(3)
     mesh = trimesh.convex.convex_hull(rng.normal(size=(60, 3)) * [1.0, 0.4, 2.0] + [0.3, 0.2, 0.1])
-    body = solid(np.array(mesh.vertices), np.array(mesh.faces))
+    body = integrate_volume(np.array(mesh.vertices), np.array(mesh.faces))
     assert body.volume == pytest.approx(mesh.volume, rel=1e-12)
     np.testing.assert_allclose(body.centre, mesh.center_mass, rtol=1e-10)
     np.testing.assert_allclose(body.inertia, mesh.moment_inertia, rtol=1e-9, atol=1e-12)
@@ -44,8 +42,8 @@ def test_integrals_follow_a_linear_map() -> None:
     rng = np.random.default_rng(5)
     mesh = trimesh.convex.convex_hull(rng.normal(size=(30, 3)))
     linear = np.array([[2.0, 0.3, 0.0], [0.0, 0.5, 0.1], [0.2, 0.0, 1.5]])
-    mapped = solid(np.array(mesh.vertices), np.array(mesh.faces)).mapped(linear)
-    direct = solid(np.array(mesh.vertices) @ linear.T, np.array(mesh.faces))
+    mapped = integrate_volume(np.array(mesh.vertices), np.array(mesh.faces)).mapped(linear)
+    direct = integrate_volume(np.array(mesh.vertices) @ linear.T, np.array(mesh.faces))
     assert mapped.volume == pytest.approx(direct.volume, rel=1e-12)
     np.testing.assert_allclose(mapped.centre, direct.centre, atol=1e-12)
     np.testing.assert_allclose(mapped.moment, direct.moment, rtol=1e-10, atol=1e-12)
@@ -89,7 +87,7 @@ def test_a_hollow_is_allowed_and_an_inverted_part_is_not() -> None:
     away, _ = box((1.0, 1.0, 1.0), (5.0, 0.0, 0.0))
     both = np.concatenate([faces, faces[:, ::-1] + len(outer)])
     hollow = np.concatenate([outer, inner])
-    assert solid(*check_closed("shell", hollow, both)).volume == pytest.approx(7.0)
+    assert integrate_volume(*check_closed("shell", hollow, both)).volume == pytest.approx(7.0)
     assert face_parts(len(both), find_edges("shell", both)).max() == 1
     with pytest.raises(InputError, match=r"part 1 of the mesh.*inside out"):
         check_closed("pair", np.concatenate([outer, away]), both)
@@ -102,7 +100,7 @@ def test_files_of_every_kind(tmp_path: Path, kind: str) -> None:
     ball.export(path)
     vertices, faces = read_closed_mesh(path)
     assert len(vertices) == len(ball.vertices)
-    assert solid(vertices, faces).volume == pytest.approx(ball.volume, rel=1e-6)
+    assert integrate_volume(vertices, faces).volume == pytest.approx(ball.volume, rel=1e-6)
 
 
 def test_missing_and_unreadable_files(tmp_path: Path) -> None:

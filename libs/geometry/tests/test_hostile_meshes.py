@@ -10,10 +10,7 @@ import pytest
 import trimesh
 
 from diffloom.interfaces import InputError
-from diffloom_geometry import mesh_files
-from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_files import read_solid
+from diffloom_geometry import check_tetmesh, mesh_files, read_solid, read_triangles
 
 BALL = trimesh.creation.icosphere(subdivisions=1)
 

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_shapes import box
-from diffloom_geometry.tet_surface import extract_surface
-from diffloom_geometry.tetmesh import TetMesh, TextureMap
+from diffloom_geometry import TetMesh, TextureMap, box, check_tetmesh, extract_surface
 
 
 def broken() -> TetMesh:

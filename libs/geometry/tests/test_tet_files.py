@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_files import read_solid
-from diffloom_geometry.tet_shapes import box
-from diffloom_geometry.tet_surface import extract_surface
-from diffloom_geometry.tet_text import write_tet
-from diffloom_geometry.tetmesh import TetMesh, TextureMap
+from diffloom_geometry import TetMesh, TextureMap, box, check_tetmesh, extract_surface, read_solid, write_tet
 
 POINTS = ["0 0 0", "1 0 0", "0 1 0", "0 0 1", "1 1 1"]
 MSH2 = """$MeshFormat

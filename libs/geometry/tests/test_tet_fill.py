@@ -6,11 +6,9 @@ import pytest
 import trimesh
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.tet_ball import ball
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_files import read_solid
+from diffloom_geometry import ball, check_tetmesh, extract_surface, read_solid
 from diffloom_geometry.tet_fill import carry_texture, nearest_triangle
-from diffloom_geometry.tet_surface import boundary_faces, extract_surface
+from diffloom_geometry.tetmesh import boundary_faces
 
 MISSING = importlib.util.find_spec("pytetwild") is None or importlib.util.find_spec("pyvista") is None
 

@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.tet_ball import ball
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_gear import gear
-from diffloom_geometry.tet_shapes import beam, box
-from diffloom_geometry.tet_surface import boundary_faces, enclosed_volume, extract_surface, vertex_normals
-from diffloom_geometry.tetmesh import TetMesh, tet_quality
+from diffloom_geometry import TetMesh, ball, beam, box, check_tetmesh, extract_surface, gear
+from diffloom_geometry.tetmesh import boundary_faces, enclosed_volume, tet_quality, vertex_normals
 
 SHAPES = {
     "box5": lambda: box((1.0, 0.5, 2.0), (3, 2, 5)),

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from diffloom.errors import InputError
-from diffloom_geometry.triangle_checks import check_triangles
-from diffloom_geometry.triangle_edges import find_edges
+from diffloom_geometry import check_triangles, find_edges
 
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
 TWO = np.array([[0, 1, 2], [0, 2, 3]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diffloom_kernels import Program, launch
-from diffloom_raster.bin_kernels import TILE, cells_of, count_tiles, dealings, dealt, fill_tiles, note_entry
+from diffloom_raster.kernels import TILE, cells_of, count_tiles, fill_tiles, interleave, interleave_count, note_entry
 from diffloom_raster.records import Bins, Cells, Frames, Grid, Mesh, TileLists, Viewport
 
 
@@ -30,7 +30,7 @@ def soup(counts=(40, 0, 25)):
     return box, planes, np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
-def frames_of(frame_start, bands):
+def count_frames(frame_start, bands):
     none = np.zeros((0, 3), np.int32)
     grid = Grid(*GRID, HEIGHT, WIDTH, np.zeros(1), np.zeros(1))
     return Frames(Viewport(0, 0.1, HEIGHT, WIDTH), grid, Mesh(1, none, frame_start, none), bands)
@@ -42,10 +42,10 @@ def sort(box, planes, frame_start, bands, target):
         np.empty(frames * tiles, np.int32), np.zeros((frames + 1, 3), np.int32), np.empty(frames * tiles + 1, np.int32),
         np.empty(frames * tiles, np.int32), np.empty(len(box), np.int32),
     )  # fmt: skip
-    program.run("count_tiles", frames_of(frame_start, bands), box, planes, bins, target=target)
+    program.run("count_tiles", count_frames(frame_start, bands), box, planes, bins, target=target)
     entries, busy, cells = bins.totals[-1]
     lists = TileLists(bins.start, np.empty(entries, np.int32), np.empty(entries, np.int32), bins.active)
-    program.run("fill_tiles", frames_of(frame_start, bands), box, planes, bins.counts, lists, target=target)
+    program.run("fill_tiles", count_frames(frame_start, bands), box, planes, bins.counts, lists, target=target)
     return lists, np.sort(bins.active[:busy]), bins.first_cell, cells
 
 
@@ -74,7 +74,7 @@ def test_tiles_list_the_triangles_that_reach_them(bands, target):
         assert (tile[part] == number).all()
         assert (number in active) == bool(want)
     cell_entry = np.zeros(cells, np.int32)
-    program.run("noting", lists, box, frames_of(frame_start, bands).grid, Cells(first_cell, cell_entry))
+    program.run("noting", lists, box, count_frames(frame_start, bands).grid, Cells(first_cell, cell_entry))
     for t in range(len(box)):
         noted = cell_entry[first_cell[t] : first_cell[t] + cells_of(t, box)]
         assert sorted(noted[noted > 0] - 1) == np.flatnonzero(triangle == t).tolist()
@@ -82,5 +82,5 @@ def test_tiles_list_the_triangles_that_reach_them(bands, target):
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 8, 13])
-def test_dealing_deals_everything_once(n):
-    assert sorted(i for i in (dealt(k, n) for k in range(dealings(n))) if i < n) == list(range(n))
+def test_interleaving_takes_everything_once(n):
+    assert sorted(i for i in (interleave(k, n) for k in range(interleave_count(n))) if i < n) == list(range(n))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, InputError, Material, PointLight
-from diffloom_raster.light import light_tables
+from diffloom_raster import light_tables
 
 D, CPU = torch.float64, torch.device("cpu")
 

@@ -10,7 +10,7 @@ import diffloom_raster
 from diffloom.interfaces import Camera, InputError, Surface
 from diffloom_kernels import num_threads, set_num_threads
 from diffloom_raster import interpolate, project, rasterise, soft_mask
-from diffloom_raster.layout import layout_of
+from diffloom_raster.layout import find_layout
 
 D = torch.float64
 SIZE = (21, 18)
@@ -127,15 +127,15 @@ def test_wrong_input_is_refused():
 
 
 def test_layouts_are_found_again_though_faces_are_made_anew():
-    layout_of.cache_clear()
+    find_layout.cache_clear()
     for _ in range(5):
         rasterise(screen(), FACES.clone(), SIZE)
-    assert layout_of.cache_info().hits == 4
-    assert layout_of.cache_info().misses == 1
+    assert find_layout.cache_info().hits == 4
+    assert find_layout.cache_info().misses == 1
 
 
 def test_the_example_of_the_readme():
-    text = Path(diffloom_raster.__file__).with_name("README.md").read_text()
+    text = (Path(__file__).parents[1] / "README.md").read_text()
     space: dict[str, object] = {}
     exec(re.search(r"```python\n(.*?)```", text, re.S)[1], space)
     vertices = torch.tensor([CORNERS], dtype=torch.float32, requires_grad=True)

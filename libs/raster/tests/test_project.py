@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, InputError
-from diffloom_raster import frames_of, project
+from diffloom_raster import count_frames, project
 
 
 def camera(frames=1, dtype=torch.float64, **kw):
@@ -76,7 +76,7 @@ def test_points_behind_the_camera_stay_finite():
 
 def test_other_numbers_of_frames_are_refused():
     with pytest.raises(InputError, match=r"2 frames.*3 frames"):
-        frames_of(points(2), camera(3))
+        count_frames(points(2), camera(3))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -7,11 +7,21 @@ import torch
 from diffloom.interfaces import DirectionalLight, HarmonicLight, Material, PointLight, Texture
 from diffloom_kernels import Program, device, launch, launch_lanes, ld3, st3
 from diffloom_raster import shade
-from diffloom_raster.lane_kernels import alll, first_of, lane_of, total, width_of
-from diffloom_raster.light_kernels import light_row_adjoint, light_sum, light_sum_adjoint
-from diffloom_raster.power_kernels import expv, logv
+from diffloom_raster.kernels import (
+    alll,
+    expv,
+    first_of,
+    lane_of,
+    light_row_adjoint,
+    light_sum,
+    light_sum_with_adjoint,
+    logv,
+    sample,
+    sample_texels_adjoint,
+    total,
+    width_of,
+)
 from diffloom_raster.records import Lights, Texels
-from diffloom_raster.texture_kernels import sample, sample_scatter
 
 D = torch.float64
 COUNT = 19  # two runs of lanes and a rest
@@ -29,7 +39,7 @@ def lit(e, vectors, table, phong, diffuse, specular):
 def lit_adjoint(e, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
     d, s = ld3(adj_d, e), ld3(adj_s, e)
-    a, b, c = light_sum_adjoint(0, n, view, position, table, phong, d, s)
+    lit, gloss, a, b, c = light_sum_with_adjoint(0, n, view, position, table, phong, d, s)
     st3(adj_vectors[0], e, a)
     st3(adj_vectors[1], e, b)
     st3(adj_vectors[2], e, c)
@@ -52,7 +62,7 @@ def sampled(e, uv, texels, colour, by_u, by_v):
 @device
 def scattered(i, n, uv, texels, adj, adj_image):
     for e in range(n):
-        sample_scatter(uv[e, 0], uv[e, 1], 0, texels, ld3(adj, e), i, adj_image)
+        sample_texels_adjoint(uv[e, 0], uv[e, 1], 0, texels, ld3(adj, e), i, adj_image)
 
 
 @device

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Checkpointed, Integrator, NoGradient, SimulationError, State, StoreAll, Trajectory
-from diffloom_mechanics import Mechanics
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler
 from diffloom_testing import Outcome
 from diffloom_testing.subjects import integrator_subject
 from diffloom_testing.suites import run_suite

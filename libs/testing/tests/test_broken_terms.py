@@ -157,7 +157,7 @@ def test_what_does_nothing_is_skipped_or_failed_but_never_passed():
 
 
 def test_a_function_is_no_term(hermetic_registry):
-    with pytest.raises(TypeError, match=r"derives from diffloom\.interfaces\.ForceTerm"):
+    with pytest.raises(TypeError, match=r"derives from diffloom_mechanics\.ForceTerm"):
         term_subject(tied)
 
 

@@ -121,7 +121,7 @@ def test_mistakes_in_the_call_are_explained():
 
 
 def test_an_integrator_by_name_class_or_instance():
-    from diffloom_mechanics.integrators.custom_step import CustomStepping
+    from diffloom_mechanics import CustomStepping
 
     for given in ("custom_step", CustomStepping, CustomStepping()):
         assert check_integrator(given, families=["interface", "schedule"]).count("failed") == 0

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_verdict import START, TRUTH, noisy
-from toy_scenes import toy_scene
+from toy_scenes import START, TRUTH, noisy, toy_scene
 
 from diffloom.interfaces import Image
 from diffloom_fitting.experiment import Experiment

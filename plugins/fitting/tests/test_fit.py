@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import fitting_toys as toys
 import pytest
@@ -6,11 +6,13 @@ import torch
 from toy_scenes import TRUTH, toy_scene
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.driver import run_search
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import IoU, MultiScale, PixelError, SilhouetteError, StateError
-from diffloom_fitting.objective import Evaluation, Objective, Trial
+from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, BasinHopping, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
+from diffloom_fitting.problem import Evaluation, Problem
 from diffloom_fitting.scene import Orbit, Policy, Scene, Sinusoids
 from diffloom_fitting.schedules import Schedule
 from diffloom_fitting.stages import Stage, Stop
@@ -127,60 +129,55 @@ def test_gauss_newton_asks_for_nothing_twice(monkeypatch):
     scene = toy_scene()
     experiment = Experiment(scene, synthesise(scene, TRUTH), [Unknown("gravity", 9.0), Unknown("drag", 0.4)])
     objective = experiment.objective()
-    counts = {"backward": 0, "residuals": 0}
-    for name in counts:
-        whole = getattr(Objective, name)
+    backwards, asked, seen = [], [], []
+    backward, evaluate_batch = Objective.backward, Objective.evaluate_batch
 
-        def told(self, *args, name=name, whole=whole):
-            counts[name] += 1
-            return whole(self, *args)
+    def evaluate(self, questions):
+        asked.extend(request for _, request in questions)
+        return evaluate_batch(self, questions)
 
-        monkeypatch.setattr(Objective, name, told)
+    monkeypatch.setattr(Objective, "backward", lambda self, *given: backwards.append(1) or backward(self, *given))
+    monkeypatch.setattr(Objective, "evaluate_batch", evaluate)
     optimiser = GaussNewton(damping=1e-12)
-    here = optimiser.begin(objective, experiment.start(0), 0)
+    here = run_search(objective, optimiser.begin(objective, experiment.start(0), 0))
     assert torch.equal(here.residuals, objective.residuals(here.z))
-    counts["residuals"] = 0
+    asked.clear()
     while here.done is None:
         before = here
-        here = optimiser.step(objective, here, 1.0)
-    assert counts["residuals"] == 0
-    assert counts["backward"] < before.evaluations
+        seen.append(here.z)
+        here = run_search(objective, optimiser.step(objective, here, 1.0))
+    columns = [z for request in asked if request.want == "residuals" for z in request.points if torch.is_tensor(z)]
+    assert len(columns) == 2 * (len(seen) - 1)
+    assert not any(torch.equal(z, place) for z in columns for place in seen)
+    assert len(backwards) < before.evaluations
     assert before.value <= objective.rounding
     assert here.done == "the loss is rounding error"
 
 
-@dataclass(frozen=True)
-class Cells:
+class Cells(Problem):
     """A saw of 20 teeth beside a parabola with its minimum at 0.3: downhill leads to the edge of one's own tooth."""
 
-    prior_numbers = 0
-    rounding = 0.0
-    enough: float | None = None
+    layout, enough = None, None
 
-    def low_enough(self, loss):
-        return False
+    def evaluate_batch(self, questions):
+        known = self._residuals if questions[0][1].want == "residuals" else self._evaluation
+        return [[known(z) for z in request.points] for _, request in questions]
 
-    def residuals(self, z):
+    def _residuals(self, z):
         return torch.stack([z[0] - 0.3, 0.5 * torch.remainder(20.0 * (z[0] - 0.3), 1.0)])
 
-    def residuals_at(self, places):
-        return map(self.residuals, places)
-
-    def evaluate(self, z):
-        along, tooth = self.residuals(z)
+    def _evaluation(self, z):
+        along, tooth = self._residuals(z)
         return Evaluation(float(along**2 + tooth**2) / 2.0, torch.stack([along + 10.0 * tooth]))
-
-    def trial(self, z):
-        return Trial(self, z, seen=self.evaluate(z))
 
 
 def test_basin_hopping_cross_jumps():
-    start = torch.tensor([0.93], dtype=torch.float64)
+    start, cells = torch.tensor([0.93], dtype=torch.float64), Cells()
     basin_hopping, downhill = BasinHopping(step_size=0.5), GaussNewton()
-    found, stuck = basin_hopping.begin(Cells(), start, 1), downhill.begin(Cells(), start, 1)
+    found, stuck = (run_search(cells, method.begin(cells, start, 1)) for method in (basin_hopping, downhill))
     for _ in range(60):
-        found = basin_hopping.step(Cells(), found, 1.0)
-        stuck = stuck if stuck.done else downhill.step(Cells(), stuck, 1.0)
+        found = run_search(cells, basin_hopping.step(cells, found, 1.0))
+        stuck = stuck if stuck.done else run_search(cells, downhill.step(cells, stuck, 1.0))
     assert stuck.value > 0.1
     assert found.value < 1e-10
 

@@ -22,11 +22,11 @@ class SignDescent(Optimiser):
 
     length: float = 0.02
 
-    def begin(self, objective, z, seed):
-        return first_evaluation(objective, z)
+    def begin(self, problem, z, seed):
+        return first_evaluation(problem, z)
 
-    def step(self, objective, progress: Progress, rate):
-        return take_step(objective, progress, -self.length * rate * progress.gradient.sign(), progress.memory)
+    def step(self, problem, progress: Progress, rate):
+        return take_step(progress, -self.length * rate * progress.gradient.sign(), progress.memory)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def test_faults_of_a_camera_are_explained(toy_file, camera, message):
 
 
 def test_the_projects_own_optimisers_are_registered(toy_registry):
-    assert toy_registry.get_optimiser("adam") is Adam
+    assert toy_registry.get(OPTIMISERS, "adam") is Adam
     assert set(toy_registry.names(OPTIMISERS)) == {
         "adam",
         "cma",

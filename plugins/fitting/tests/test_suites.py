@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
-from diffloom_fitting import LOSSES, OPTIMISERS, Adam, Loss, Optimiser, PixelError, Progress, Sgd
+from diffloom_fitting import LOSSES, OPTIMISERS, Adam, Evaluate, Loss, Optimiser, PixelError, Progress, Sgd
 from diffloom_fitting.testing import check_loss, check_optimiser, loss_subject, optimiser_subject
 from diffloom_testing import Outcome, parametrize_with_checks
 from diffloom_testing.suites import run_suite
@@ -111,28 +111,28 @@ def test_a_broken_loss_is_seen(broken):
 
 @dataclass(frozen=True)
 class Climber(Sgd):
-    def step(self, objective, progress, rate):
-        return super().step(objective, replace(progress, gradient=-progress.gradient), rate)
+    def step(self, problem, progress, rate):
+        return super().step(problem, replace(progress, gradient=-progress.gradient), rate)
 
 
 @dataclass(frozen=True)
 class Liar(Sgd):
-    def step(self, objective, progress, rate):
-        found = super().step(objective, progress, rate)
+    def step(self, problem, progress, rate):
+        found = yield from super().step(problem, progress, rate)
         return replace(found, value=0.5 * found.value)
 
 
 @dataclass(frozen=True)
 class Hoarder(Sgd):
-    def step(self, objective, progress, rate):
-        found = super().step(objective, progress, rate)
+    def step(self, problem, progress, rate):
+        found = yield from super().step(problem, progress, rate)
         return replace(found, memory={**found.memory, "trace": {1, 2}})
 
 
 @dataclass(frozen=True)
 class Meddler(Adam):
-    def step(self, objective, progress, rate):
-        found = super().step(objective, progress, rate)
+    def step(self, problem, progress, rate):
+        found = yield from super().step(problem, progress, rate)
         progress.z.add_(0.1)
         return found
 
@@ -141,33 +141,64 @@ class Meddler(Adam):
 class Remembering(Sgd):
     calls: list = field(default_factory=list, compare=False)
 
-    def step(self, objective, progress, rate):
+    def step(self, problem, progress, rate):
         self.calls.append(1)
-        return super().step(objective, progress, rate / len(self.calls))
+        return super().step(problem, progress, rate / len(self.calls))
 
 
 @dataclass(frozen=True)
 class Reckless(Sgd):
-    def step(self, objective, progress, rate):
+    def step(self, problem, progress, rate):
         z = progress.z - 50.0 * progress.gradient.sign()
-        seen = objective.evaluate(z)
+        (seen,) = yield Evaluate([z], "gradient")
         return Progress(z, seen.value, seen.gradient, {}, progress.evaluations + 1)
 
 
 @dataclass(frozen=True)
 class Widening(Sgd):
-    def step(self, objective, progress, rate):
-        found = super().step(objective, progress, rate)
+    def step(self, problem, progress, rate):
+        found = yield from super().step(problem, progress, rate)
         return replace(found, z=found.z.double())
 
 
 @dataclass(frozen=True)
 class Deaf(Sgd):
-    def renew(self, objective, progress):
+    def renew(self, problem, progress):
+        yield from ()
         return progress
 
 
+@dataclass(frozen=True)
+class Direct(Sgd):
+    def renew(self, problem, progress):
+        yield from ()
+        seen = problem.evaluate(progress.z)
+        return replace(progress, value=seen.value, gradient=seen.gradient)
+
+
+@dataclass(frozen=True)
+class Plain(Sgd):
+    def begin(self, problem, z, seed):
+        seen = problem.evaluate(z)
+        return Progress(z.clone(), seen.value, seen.gradient, {}, 1)
+
+
+@dataclass(frozen=True)
+class Interfering(Sgd):
+    """Keeps what belongs to one search where another finds it."""
+
+    at: list = field(default_factory=list, compare=False)
+
+    def step(self, problem, progress, rate):
+        self.at[:] = [progress.z]
+        found = yield from super().step(problem, progress, rate)
+        return replace(found, z=found.z + (self.at[0] - progress.z))
+
+
 BROKEN_OPTIMISERS = {
+    Direct: "interface.asks",
+    Plain: "interface.asks",
+    Interfering: "determinism.together",
     Climber: "descent.lower",
     Liar: "descent.honest",
     Hoarder: "resuming.checkpoint",

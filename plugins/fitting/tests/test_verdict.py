@@ -8,7 +8,7 @@ from dataclasses import replace
 import fitting_toys as toys
 import pytest
 import torch
-from toy_scenes import toy_scene
+from toy_scenes import START, TRUTH, noisy, toy_scene
 
 from diffloom.interfaces import ParamSpec, SimulationError
 from diffloom_fitting.experiment import Experiment
@@ -21,14 +21,6 @@ from diffloom_fitting.scene import Orbit
 from diffloom_fitting.stages import Stop
 from diffloom_fitting.targets import synthesise
 from diffloom_fitting.unknowns import Unknown
-
-TRUTH = {"gravity": 6.0, "drag": 0.8}
-START = {"gravity": 8.0, "drag": 0.5}
-
-
-def noisy(target, level=0.01, seed=0):
-    noise = torch.randn(target.frames.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return replace(target, frames=target.frames + level * noise)
 
 
 class Pulled(toys.ToyModel):

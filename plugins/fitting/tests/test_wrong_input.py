@@ -15,10 +15,14 @@ import torch
 import diffloom_fitting as f
 from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Params
 from diffloom.plugins import PluginError
+from diffloom_control import Goal
+from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.load import load_data
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
+from diffloom_studio import write_report
+from diffloom_video import read_video
 
 D = torch.float64
 MODEL = toys.ToyModel()
@@ -101,7 +105,7 @@ SCENE = {
     "ambient a text": (lambda: f.Appearance(ambient="dim"), "Appearance.ambient: got 'dim'; expected a number"),
     "light from nowhere": (lambda: scene(lights=DirectionalLight((0, 0, 0))), "expected a way to go, not 0"),
     "waypoint's time": (lambda: f.Waypoint("0 s"), "Waypoint.time: got '0 s'; expected a number"),
-    "goal's time": (lambda: f.Goal("late"), "goal.at [s]: got 'late'"),
+    "goal's time": (lambda: Goal("late"), "goal.at [s]: got 'late'"),
     "two models": (lambda: scene(model=[MODEL, MODEL]), "scene.model: got a list of 2; expected one model"),
     "model's name": (lambda: scene(model="fem"), "scene.model: got 'fem'; expected a model: get_model('fem')(...)"),
     "model's class": (lambda: scene(model=toys.ToyModel), "got the class ToyModel; expected an object: ToyModel()"),
@@ -203,10 +207,10 @@ FIT = {
     "rate and times": (lambda: f.synthesise(scene(), {}, [0.0, 0.1], rate=5), "got both times and rate"),
     "times a text": (lambda: f.synthesise(scene(), {}, "all"), "target.times: got 'all'"),
     "levels beyond 16 bits": (lambda: f.synthesise(scene(), {}, levels=10**40), "expected at most 65535"),
-    "no video": (lambda: f.read_video(None), "read_video: got None; expected the path of a file or folder"),
-    "no file": (lambda: f.load_file(None), "load_file: got None; expected the path of a file or folder"),
-    "experiment of a dict": (lambda: f.build_experiment({}), "build_experiment: got {}; expected a Loaded"),
-    "experiment of no file": (lambda: f.build_experiment("no.toml"), "experiment 'no.toml': no such file"),
+    "no video": (lambda: read_video(None), "read_video: got None; expected the path of a file or folder"),
+    "no file": (lambda: load_file(None), "load_file: got None; expected the path of a file or folder"),
+    "experiment of a dict": (lambda: build_experiment({}), "build_experiment: got {}; expected a Loaded"),
+    "experiment of no file": (lambda: build_experiment("no.toml"), "experiment 'no.toml': no such file"),
     "uncertainty": (lambda: fit(uncertainty="bootstrap"), "uncertainty: got 'bootstrap'; expected one of blocks, lap"),
     "masks needed": (lambda: fit(loss="silhouette"), "this target has no masks"),
     "states needed": (lambda: fit(loss="state"), "a video has none"),
@@ -250,8 +254,8 @@ TARGET = {
     "masks of 4 axes": (lambda: target(masks=FRAMES), "target.masks: got shape (3, 16, 16, 3); expected 3 axes"),
     "frame beyond": (lambda: target().select([3]), "target frames: got 3; this target has frames 0 to 2"),
     "no targets": (lambda: f.Targets({}), "targets: got none"),
-    "no such video": (lambda: f.read_video("absent.mp4"), "video 'absent.mp4': no such file or folder"),
-    "every 0": (lambda: f.read_video(Path(__file__), every=0), "got every=0; expected 1 or more"),
+    "no such video": (lambda: read_video("absent.mp4"), "video 'absent.mp4': no such file or folder"),
+    "every 0": (lambda: read_video(Path(__file__), every=0), "got every=0; expected 1 or more"),
 }
 STAGE = {
     "optimiser unknown": (lambda: f.Stage("adams"), "adams"),
@@ -290,9 +294,9 @@ STAGE = {
     "step 0": (lambda: check(step=0.0), "check_gradient: step: got 0; expected a number above 0"),
     "entries 0": (lambda: check(entries=0), "check_gradient: entries: got 0; expected a whole number, 1 or more"),
     "tolerance 0": (lambda: check(tolerance=0.0), "check_gradient: tolerance: got 0"),
-    "report of nothing": (lambda: f.write_report("x", experiment(), None), "write_report: result: got None"),
-    "report of a scene": (lambda: f.write_report("x", scene(), None), "write_report: experiment: got"),
-    "report nowhere": (lambda: f.write_report(None, experiment(), None), "write_report: folder: got None"),
+    "report of nothing": (lambda: write_report("x", experiment(), None), "write_report: result: got None"),
+    "report of a scene": (lambda: write_report("x", scene(), None), "write_report: experiment: got"),
+    "report nowhere": (lambda: write_report(None, experiment(), None), "write_report: folder: got None"),
     "prior without deviation": (lambda: Gaussian({"gravity": 1.0}, {}), "expected both for each"),
     "prior of no width": (
         lambda: Gaussian({"gravity": 1.0}, {"gravity": 0.0}),
@@ -449,7 +453,7 @@ def test_a_wrong_file_is_refused_in_words(name, toy_registry, tmp_path):
     else:
         _merge(data, tomllib.loads(change))
     with pytest.raises((InputError, PluginError)) as caught:
-        f.build_experiment(load_data(data, tmp_path, "wrong.toml"))
+        build_experiment(load_data(data, tmp_path, "wrong.toml"))
     assert message in str(caught.value)
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from test_verdict import START, TRUTH, noisy
-from toy_scenes import toy_scene
+from toy_scenes import START, TRUTH, noisy, toy_scene
 
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from diffloom.interfaces import State
+from diffloom_geometry.rotations import symmetric_matrices
 from diffloom_physics_articulated.model import ArticulatedModel
-from diffloom_physics_articulated.rotations import symmetric
 
 
 def link_motions(model: ArticulatedModel, q: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -42,7 +42,7 @@ def totals(
     m, c = params["mass"], params["centre_of_mass"]
     arm = (R @ c[..., None])[..., 0]
     x, vc = p + arm, v + torch.linalg.cross(w, arm)
-    L = (R @ symmetric(params["inertia"]) @ R.transpose(-1, -2) @ w[..., None])[..., 0]
+    L = (R @ symmetric_matrices(params["inertia"]) @ R.transpose(-1, -2) @ w[..., None])[..., 0]
     energy = 0.5 * m * (vc * vc).sum(-1) + 0.5 * (w * L).sum(-1) - m * (x @ gravity)
     momentum = m[:, None] * vc
     angular = torch.linalg.cross(x, momentum) + L

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom_mechanics import Mechanics
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler
 from diffloom_physics_cloth.meshes import Sheet, disc, irregular_grid
 from diffloom_physics_cloth.model import ClothModel
 

@@ -7,9 +7,8 @@ from torch.func import jvp, vjp
 
 from diffloom.interfaces import Control, InputError, State, StoreAll
 from diffloom_kernels import num_threads, set_num_threads, threads
-from diffloom_mechanics import Mechanics, particles
+from diffloom_mechanics import Mechanics, SemiImplicitEuler, particles
 from diffloom_mechanics.contact import HuntCrossley
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_physics_cloth.meshes import irregular_grid
 from diffloom_physics_cloth.model import ClothModel
 from diffloom_physics_cloth.self_collision import self_collision_term

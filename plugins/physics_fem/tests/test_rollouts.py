@@ -6,7 +6,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, StoreAll, Trajectory
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import SemiImplicitEuler
 from diffloom_physics_fem.model import FemModel
 from diffloom_testing import check_gradient
 

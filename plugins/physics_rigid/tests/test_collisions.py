@@ -90,12 +90,11 @@ def test_a_collision_of_several_keeps_momentum_and_angular_momentum() -> None:
     assert contact_seen(model, params, result.q, result.u)
 
     def momenta(q: Tensor, u: Tensor) -> Tensor:
-        from diffloom_physics_rigid.body_set import symmetric
-        from diffloom_physics_rigid.poses import rotation_matrices
+        from diffloom_geometry.rotations import rotation_matrices, symmetric_matrices
 
         mass = model.masses(params)[:, None]
         turns = rotation_matrices(q[:, 3:])
-        inertia = turns @ symmetric(model.inertias(params)) @ turns.transpose(1, 2)
+        inertia = turns @ symmetric_matrices(model.inertias(params)) @ turns.transpose(1, 2)
         spin = torch.einsum("bij,bj->bi", inertia, u[:, 3:])
         return torch.cat([(mass * u[:, :3]).sum(0), (torch.linalg.cross(q[:, :3], mass * u[:, :3]) + spin).sum(0)])
 

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control, InputError
-from diffloom_mechanics.contact.restitution import rebound
+from diffloom_geometry.rotations import rotation_matrices
+from diffloom_mechanics.contact import rebound
 from diffloom_physics_rigid.contact_defaults import sides_of
 from diffloom_physics_rigid.model import RigidModel
-from diffloom_physics_rigid.poses import rotation_matrices
 from diffloom_testing import check_gradient
 
 G = 9.81

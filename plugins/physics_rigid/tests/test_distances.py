@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from diffloom_geometry.winding import winding_numbers
-from diffloom_mechanics.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
+from diffloom_geometry import winding_numbers
 from diffloom_mechanics.contact.distance_grid import distance_grid
+from diffloom_mechanics.contact.kernels import may_touch, shape_distance, shape_distance_adjoint
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.pairs import shapes_of
 from diffloom_physics_rigid.shapes import SHAPES

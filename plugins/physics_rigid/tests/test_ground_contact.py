@@ -11,8 +11,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control, State
-from diffloom_mechanics.contact import contact_points
-from diffloom_mechanics.contact.restitution import damping_ratio, linear_rebound
+from diffloom_mechanics.contact import contact_points, damping_ratio, linear_rebound
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 
@@ -107,7 +106,7 @@ def pressed(gap: Tensor, speed: Tensor, params: dict[str, Tensor]) -> Tensor:
 
 def direct_force(model: RigidModel, state: State, params: dict[str, Tensor]) -> Tensor:
     """Ground contact of the first body written out in PyTorch, point by point."""
-    from diffloom_physics_rigid.poses import rotation_matrices
+    from diffloom_geometry.rotations import rotation_matrices
 
     n = torch.nn.functional.normalize(params["ground_normal"], dim=0)
     body, q, u = model.bodies[0], state.q[0], state.u[0]
@@ -125,7 +124,7 @@ def direct_force(model: RigidModel, state: State, params: dict[str, Tensor]) -> 
 
 def world_heights(model: RigidModel, state: State) -> Tensor:
     """Heights of the first body's contact points above the plane through the origin that the next test tilts."""
-    from diffloom_physics_rigid.poses import rotation_matrices
+    from diffloom_geometry.rotations import rotation_matrices
 
     n = torch.nn.functional.normalize(torch.tensor([0.1, 1.5, -0.2], dtype=torch.float64), dim=0)
     body = model.bodies[0]

@@ -16,10 +16,9 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_mechanics.contact.restitution import rebound
-from diffloom_physics_rigid.body_set import symmetric
+from diffloom_geometry.rotations import rotation_matrices, symmetric_matrices
+from diffloom_mechanics.contact import rebound
 from diffloom_physics_rigid.model import RigidModel
-from diffloom_physics_rigid.poses import rotation_matrices
 from diffloom_testing import WideComparison, check_gradient, compare_wide
 
 DOUBLE = torch.float64
@@ -143,7 +142,7 @@ def check_energy(model: RigidModel) -> int:
     q, u, mass = path.q, path.u, model.masses(params)
     turns = rotation_matrices(q[..., 3:].reshape(-1, 4)).reshape(*q.shape[:2], 3, 3)
     spinning = torch.einsum("tbji,tbj->tbi", turns, u[..., 3:])
-    turning = 0.5 * torch.einsum("tbi,bij,tbj->tb", spinning, symmetric(model.inertias(params)), spinning)
+    turning = 0.5 * torch.einsum("tbi,bij,tbj->tb", spinning, symmetric_matrices(model.inertias(params)), spinning)
     energy = mass * (0.5 * u[..., :3].square().sum(-1) + G * q[..., 1] - 0.5 * G * dt * u[..., 1]) + turning
     bounced = 0
     for i, body in enumerate(model.bodies):

@@ -148,7 +148,7 @@ def test_checkpoints_change_no_bit() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_same_bits_again_and_on_any_number_of_threads(dtype: torch.dtype) -> None:
-    from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+    from diffloom_mechanics import SemiImplicitEuler
 
     model = RigidModel.example()
 

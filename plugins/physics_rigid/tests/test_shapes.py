@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.closed_mesh import check_closed
+from diffloom_geometry import check_closed
 from diffloom_physics_rigid.shapes import SHAPES, shape_by_name
 from diffloom_physics_rigid.shapes.blocks import blocks
 from diffloom_physics_rigid.shapes.lathe import lathe

@@ -11,8 +11,7 @@ import torch
 from diffloom import get_model, simulate
 from diffloom.interfaces import Control, InputError, State
 from diffloom_kernels import num_threads, set_num_threads
-from diffloom_mechanics import Mechanics
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler
 from diffloom_physics_world.model import World
 from diffloom_testing.gradients import check_gradient
 

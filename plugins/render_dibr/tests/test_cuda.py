@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from diffloom_kernels.backends import cuda_check, ptx
-from diffloom_render_dibr.programs import kaolin_program, kaolin_samples, program, samples
+from diffloom_render_dibr.programs import PROGRAMS
 
 SIMULATED = """
 import numpy as np, torch
@@ -58,8 +58,8 @@ def test_simulated_equals_serial():
 
 
 def test_samples_cover_every_pipeline():
-    assert set(samples("float32")) == set(program.pipelines)
-    assert set(kaolin_samples("float32")) == set(kaolin_program.pipelines)
+    for program in PROGRAMS.values():
+        assert set(program.samples("float32")) == set(program.pipelines)
 
 
 @pytest.mark.slow
@@ -67,6 +67,6 @@ def test_compiles_for_cuda():
     reason = ptx.why_unavailable()
     if reason:
         pytest.skip(reason)
-    findings = list(cuda_check.check([program, kaolin_program]))
+    findings = list(cuda_check.check(PROGRAMS.values()))
     assert findings
     assert not [f for f in findings if f.fault]

@@ -6,11 +6,10 @@ __all__ = ["importing", "keep_freed_memory", "main"]
 
 
 def main() -> None:
-    """Run the command line; what a user can put right is told in words, not as a traceback."""
-    from diffloom.cli.errors import told_in_words
+    """Run the command line; errors that a user can correct are printed as one message, without a traceback."""
     from diffloom.cli.group import diffloom
-    from diffloom.cli.start import ending_at_once, let_idle_threads_sleep
+    from diffloom.cli.start import fast_exit, let_idle_threads_sleep, report_user_errors
 
     let_idle_threads_sleep()
-    with ending_at_once(), told_in_words():
+    with fast_exit(), report_user_errors():
         diffloom.main(prog_name="diffloom")

@@ -1,4 +1,4 @@
-"""How a command starts, and ends."""
+"""How a command starts and ends, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+
+import click
+
+from diffloom.errors import InputError, SimulationError
+from diffloom.plugins import PluginError
 
 #: What mallopt of the GNU C library calls them, and the values set [bytes].
 _KEPT_MEMORY = {"M_MMAP_THRESHOLD": (-3, 32 << 20), "M_TRIM_THRESHOLD": (-1, 512 << 20), "M_TOP_PAD": (-2, 64 << 20)}
@@ -55,7 +60,7 @@ def keep_freed_memory() -> bool:
 
 
 @contextlib.contextmanager
-def ending_at_once() -> Iterator[None]:
+def fast_exit() -> Iterator[None]:
     """Ends the process where a command does, for the command line alone: taking torch and numba apart, object by
     object, took a fifth of a second, and nobody sees it. What was registered for the end is done."""
     try:
@@ -71,3 +76,13 @@ def ending_at_once() -> Iterator[None]:
                 sys.stderr.flush()
                 os._exit(code & 0xFF)
         raise
+
+
+@contextlib.contextmanager
+def report_user_errors() -> Iterator[None]:
+    """Turn an expected error into ``Error: <its message>`` on stderr and exit code 1."""
+    try:
+        yield
+    except (PluginError, InputError, SimulationError) as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(1) from error

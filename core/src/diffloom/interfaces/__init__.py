@@ -9,7 +9,6 @@ into an `Image`.
 from diffloom.errors import BatchError, InputError, ParameterError, SimulationError
 from diffloom.interfaces.camera import Camera
 from diffloom.interfaces.example import ExampleSettings, ImpactSettings
-from diffloom.interfaces.image import Image
 from diffloom.interfaces.integrator import (
     Checkpointed,
     CustomStep,
@@ -22,11 +21,10 @@ from diffloom.interfaces.integrator import (
 from diffloom.interfaces.joining import join
 from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
 from diffloom.interfaces.model import Model
-from diffloom.interfaces.params import Params, ParamSpec
-from diffloom.interfaces.renderer import Capabilities, Renderer
+from diffloom.interfaces.params import Params, ParamSpec, check_param_names, make_params
+from diffloom.interfaces.renderer import Capabilities, Image, Renderer
 from diffloom.interfaces.state import Control, State, Trajectory
-from diffloom.interfaces.stress import Stress, join_stresses
-from diffloom.interfaces.surface import FaceMaterials, Material, Surface, Texture
+from diffloom.interfaces.surface import FaceMaterials, Material, Stress, Surface, Texture, join_stresses
 
 __all__ = [
     "AmbientLight",
@@ -62,6 +60,8 @@ __all__ = [
     "Surface",
     "Texture",
     "Trajectory",
+    "check_param_names",
     "join",
     "join_stresses",
+    "make_params",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -51,38 +50,20 @@ class ExampleSettings:
     variants: Sequence[Values] | Callable[[Any], Sequence[Values]] = ()
     impacts: ImpactSettings | None = None
 
+    @staticmethod
+    def of(owner: str, given: object) -> ExampleSettings:
+        """Return the ``example_settings`` of a model; TypeError, naming ``owner``, where it has none."""
+        if not isinstance(given, ExampleSettings):
+            raise TypeError(
+                f"{owner}: a model is checked on its example: give the class example() -> Model and example_settings = "
+                "ExampleSettings(dt=..., steps=..., fit='parameter')"
+            )
+        return given
+
     def changed(self, owner: str, changes: Values) -> ExampleSettings:
         """The same with some fields exchanged; TypeError, naming ``owner``, for one there is not."""
         _check_names(owner, changes)
         return replace(self, **changes)
-
-
-def as_example_settings(owner: str, given: object) -> ExampleSettings:
-    """``given`` as settings. A dict, which is what models had before plugin API 2, is taken with a warning."""
-    if isinstance(given, ExampleSettings):
-        return given
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            f"{owner}: a model is checked on its example: give the class example() -> Model and example_settings = "
-            "ExampleSettings(dt=..., steps=..., fit='parameter')"
-        )
-    _check_names(owner, given)
-    missing = [key for key in ("dt", "steps", "fit") if key not in given]
-    if missing:
-        raise TypeError(f"{owner}: example_settings lacks {', '.join(missing)}; give dt, steps and fit at least")
-    warnings.warn(
-        f"{owner}.example_settings is a dict; write example_settings = ExampleSettings({_as_arguments(given)}), from "
-        "diffloom.interfaces. Dicts are taken up to plugin API 2",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    fit = given["fit"] if isinstance(given["fit"], str) else given["fit"][0]
-    return ExampleSettings(**{**given, "fit": fit, "claims": tuple(given.get("claims", ()))})
-
-
-def _as_arguments(given: Values) -> str:
-    plain = {key: repr(value) if isinstance(value, int | float | str) else "..." for key, value in given.items()}
-    return ", ".join(f"{key}={value}" for key, value in plain.items())
 
 
 def _check_names(owner: str, given: Values) -> None:

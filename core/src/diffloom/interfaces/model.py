@@ -9,13 +9,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from diffloom.interfaces.batch import batch_params
 from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.integrator import Dynamics
-from diffloom.interfaces.params import Params, ParamSpec, make_params
+from diffloom.interfaces.params import Params, ParamSpec, batch_params, make_params
 from diffloom.interfaces.state import Control, State, Trajectory
-from diffloom.interfaces.stress import Stress
-from diffloom.interfaces.surface import Surface
+from diffloom.interfaces.surface import Stress, Surface
 
 
 class Model(ABC):

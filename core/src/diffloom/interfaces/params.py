@@ -1,18 +1,22 @@
-"""Parameters: declared once per model as specs, given as named tensors."""
+"""Parameters: declared once per model as specs, given as named tensors, of one scene or of a batch."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from diffloom.errors import InputError, ParameterError
-from diffloom.transforms import concrete
-from diffloom.validation import as_float_tensor, check_finite, nearest
+from diffloom.transforms import concrete, explain_batch_errors, mapped
+from diffloom.validation import as_float_tensor, check_finite, nearest, whole_number
+
+if TYPE_CHECKING:
+    from diffloom.interfaces.model import Model
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Params(Mapping[str, Tensor]):
         return f"Params({', '.join(rows)}, dtype={self.dtype}{many})"
 
     def _repr_html_(self) -> str:
-        from diffloom.interfaces.notebook import params_html
+        from diffloom.notebook import params_html
 
         return params_html(self._values, self.dtype)
 
@@ -169,7 +173,7 @@ def make_params(
 ) -> Params:
     """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
     known = {spec.name: spec for spec in specs}
-    check_names(owner, known, values)
+    check_param_names(owner, known, values)
     replaced = {spec.replaces for name, spec in known.items() if values.get(name) is not None}
     checked: dict[str, Tensor] = {}
     for name, spec in known.items():
@@ -183,7 +187,7 @@ def make_params(
     return Params(checked, dtype, frozenset(checked))
 
 
-def check_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str, object]) -> None:
+def check_param_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str, object]) -> None:
     """InputError for a value without a parameter, and for two of which one replaces the other."""
     told = {name: words for spec in known.values() for name, words in spec.not_to_be_confused}
     for name, value in values.items():
@@ -196,3 +200,45 @@ def check_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str,
         other = known[name].replaces
         if value is not None and other is not None and values.get(other) is not None:
             raise InputError(f"{owner}: got {name} and {other}, of which the one follows from the other; give one")
+
+
+def batch_params(model: Model, batch: object, dtype: torch.dtype, values: Mapping[str, object]) -> Params:
+    """``model.params`` of ``batch`` scenes at once: each value for all, or with a leading axis of scenes."""
+    count = whole_number("batch", batch)
+    if count < 1:
+        raise InputError(f"batch: got {batch}; expected 1 or more scenes")
+    full = {spec.name: spec.full_shape(model.axes) for spec in model.specs}
+    own: dict[str, Tensor] = {}
+    shared: dict[str, object] = {}
+    for name, value in values.items():
+        shape = tuple(value.shape) if isinstance(value, Tensor) else np.shape(value)  # type: ignore[call-overload]
+        if value is not None and name in full and is_per_scene(f"parameter {name!r}", shape, full[name], count):
+            own[name] = as_float_tensor(f"parameter {name!r}", value, dtype)
+        else:
+            shared[name] = value
+    for_all: dict[str, Tensor] = {}
+
+    def one(given: dict[str, Tensor]) -> dict[str, Tensor]:
+        made = model.params(dtype, **shared, **given)
+        for_all.update({name: value for name, value in made.items() if not mapped(value)})
+        return {name: value for name, value in made.items() if mapped(value)}
+
+    with explain_batch_errors(f"{type(model).__name__}.params"):
+        different = torch.vmap(one)(own) if own else one({})
+    found = {**for_all, **different}
+    return Params(found, dtype, frozenset(found), count, frozenset(different))
+
+
+def is_per_scene(what: str, shape: Sequence[int], full: Sequence[int], batch: int) -> bool:
+    """Whether a value of ``shape`` has a leading axis of ``batch`` scenes before what one scene takes, ``full`` or a
+    part of it that broadcasts; InputError where it may be read either way."""
+    as_one = broadcasts_to(tuple(shape), tuple(full))
+    as_many = len(shape) > 0 and shape[0] == batch and broadcasts_to(tuple(shape[1:]), tuple(full))
+    if as_one and as_many and batch > 1:
+        each = (batch, *[1] * (len(full) + 1 - len(shape)), *shape[1:])
+        raise InputError(
+            f"{what}: got shape {tuple(shape)} for a batch of {batch}, which may be one value a scene or one scene's "
+            f"values; expected ({batch}, {', '.join(map(str, full))}) or {each} for one a scene, or (1, "
+            f"{', '.join(map(str, full))}) for one for all"
+        )
+    return as_many and not (as_one and batch == 1)

@@ -15,7 +15,7 @@ from diffloom.plugins.current import (
     renderers,
     use_registry,
 )
-from diffloom.plugins.entry import Entry, Origin, import_object
+from diffloom.plugins.entry import Entry, Origin, PluginReport, PluginState, import_object
 from diffloom.plugins.errors import (
     BrokenPluginsError,
     FactoryError,
@@ -28,7 +28,6 @@ from diffloom.plugins.hookspecs import PLUGIN_API, Availability, Factory, Regist
 from diffloom.plugins.kinds import COMMANDS, DIAGNOSTICS, INTEGRATORS, MODELS, RENDERERS, Kind
 from diffloom.plugins.loader import core_registry
 from diffloom.plugins.registry import Registry
-from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import normalized
 
 __all__ = [

@@ -7,18 +7,22 @@ has no other knowledge of them.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
+from diffloom.plugins.entry import PluginReport, PluginState
 from diffloom.plugins.kinds import Kind
+from diffloom.plugins.selection import normalized
 
 
 @cache
-def _published() -> dict[str, dict[str, list[str]]]:
-    """Return the names of each distribution by the plural of their kind."""
-    found: dict[str, dict[str, list[str]]] = json.loads(
-        files("diffloom.plugins").joinpath("catalogue.json").read_text(encoding="utf-8")
-    )
+def _published() -> dict[str, dict[str, Any]]:
+    """Return what each distribution defines (plurals of kinds) and registers (names by the plural of their kind)."""
+    # Not by importlib.resources, whose import takes longer than all the rest of this function.
+    found: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("catalogue.json").read_text("utf-8"))
     return found
 
 
@@ -30,12 +34,63 @@ def published_distributions() -> frozenset[str]:
 
 def distribution_of(kind: Kind, name: str) -> str | None:
     """Return the distribution to install for the thing called ``name``, or None if no published one has it."""
-    for distribution, names in _published().items():
-        if name in names.get(kind.plural, ()):
+    for distribution, entry in _published().items():
+        if name in entry["registers"].get(kind.plural, ()):
             return distribution
     return None
 
 
+def distribution_defining(hook: str) -> str | None:
+    """Return the distribution that defines a registration hook, or None if no published one does."""
+    plural = hook.removeprefix("diffloom_register_")
+    return next((distribution for distribution, entry in _published().items() if plural in entry["defines"]), None)
+
+
 def published_names(kind: Kind) -> tuple[str, ...]:
     """Return the names of all published things of a kind, sorted."""
-    return tuple(sorted(name for names in _published().values() for name in names.get(kind.plural, ())))
+    return tuple(sorted(name for entry in _published().values() for name in entry["registers"].get(kind.plural, ())))
+
+
+def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins: Iterable[PluginReport]) -> str:
+    """A message for one who asked for the ``kind`` called ``name``."""
+    listing = f"Installed {kind.plural.replace('_', ' ')}: {', '.join(installed) or 'none'}."
+    if not isinstance(name, str):
+        return f"a {kind.singular} is asked for by its name, not by {name!r}. {listing}"
+    absent = [report for report in plugins if report.state not in (PluginState.LOADED, PluginState.MISSING)]
+    distribution = distribution_of(kind, name)
+    if distribution is not None:
+        return (
+            f"the {kind.singular} {name!r} comes with {distribution}, {_whereabouts(distribution, absent)}. {listing}"
+        )
+    owner = _would_offer(kind, name, absent)
+    if owner is not None:
+        plugin = f"the plugin {owner.origin.plugin!r} of {owner.origin}"
+        return f"the {kind.singular} {name!r} comes with {plugin}, which is {owner.state}: {owner.reason}. {listing}"
+    near = get_close_matches(name.lower(), [*installed, *published_names(kind)], n=1)
+    if near:
+        hint = f" Did you mean {near[0]!r}?"
+        if near[0] not in installed:
+            hint += f" It comes with {distribution_of(kind, near[0])}, which is not installed or not loaded."
+        return f"there is no {kind.singular} {name!r}.{hint} {listing}"
+    broken = "; ".join(str(report) for report in absent if report.faulty)
+    lost = f" It may have been in what could not be loaded: {broken}." if broken else ""
+    return f"there is no {kind.singular} {name!r}. {listing}{lost}"
+
+
+def _would_offer(kind: Kind, name: str, absent: Sequence[PluginReport]) -> PluginReport | None:
+    """The plugin that offered the name before it failed; else one that is called so, since most are called by it."""
+    for report in absent:
+        if any(offer.kind == kind and offer.name == name for offer in report.withheld):
+            return report
+    for report in absent:
+        called = f"-{normalized(report.origin.distribution)}"
+        if normalized(name) == normalized(report.origin.plugin) or called.endswith(f"-{normalized(name)}"):
+            return report
+    return None
+
+
+def _whereabouts(distribution: str, absent: Iterable[PluginReport]) -> str:
+    for report in absent:
+        if normalized(report.origin.distribution) == distribution:
+            return f"which is {report.state}: {report.reason}"
+    return f"which is not installed: pip install {distribution}"

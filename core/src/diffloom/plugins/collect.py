@@ -10,6 +10,7 @@ from typing import Any
 
 import pluggy
 
+from diffloom.plugins.catalogue import distribution_defining
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import RegistrationError
 from diffloom.plugins.hookspecs import (
@@ -38,6 +39,8 @@ class Collected:
 def collect_kinds(plugin: object, origin: Origin) -> tuple[Kind, ...]:
     """Return the kinds that ``plugin`` (a module, or an object with hooks as methods) defines."""
     _check_api(plugin)
+    if not hasattr(plugin, DEFINE_KINDS):
+        return ()
     manager = hook_manager(())
     _register_plugin(manager, plugin, origin)
     found = [kind for kinds in manager.hook.diffloom_define_kinds() for kind in kinds]
@@ -67,10 +70,11 @@ def collect(
     """
     found = Collected() if into is None else into
     _check_api(plugin)
-    manager = hook_manager(kinds)
+    implemented = [kind for kind in kinds if hasattr(plugin, kind.hook)]
+    manager = hook_manager(implemented)
     _register_plugin(manager, plugin, origin)
     _check_hooks(manager, plugin, kinds, found)
-    for kind in kinds:
+    for kind in implemented:
         getattr(manager.hook, kind.hook)(register=_register_for(kind, origin, found.offers, trace))
     return found
 
@@ -134,4 +138,6 @@ def _advice(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=1, cutoff=0.9)
     if near:
         return f"; did you mean {near[0]}?"
-    return ": install the plugin that defines it, or mark it @hookimpl(optionalhook=True)"
+    owner = distribution_defining(name)
+    cause = "install the plugin that defines it" if owner is None else f"{owner}, which defines it, is not loaded"
+    return f": {cause}; or mark it @hookimpl(optionalhook=True)"

@@ -15,4 +15,4 @@ def diffloom_register_commands(register: Register) -> None:
 @hookimpl
 def diffloom_register_diagnostics(register: Register) -> None:
     """Register what the doctor examines first: Python and PyTorch."""
-    register("runtime", "diffloom.cli.doctor.runtime:runtime", summary="Python, PyTorch and processors")
+    register("runtime", "diffloom.cli.doctor:runtime", summary="Python, PyTorch and processors")

@@ -1,8 +1,9 @@
-"""One registered thing: what it is called, who offers it, whether it can run here, and how to get hold of it."""
+"""Registered things and the plugins that register them."""
 
 import importlib
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from diffloom.plugins.errors import FactoryError, RegistrationError
@@ -119,3 +120,42 @@ def _check_reference(what: str, role: str, given: object) -> None:
         raise RegistrationError(f"{what} has the {role} {given!r}: write an import path like 'package.module:name'")
     if not isinstance(given, str) and not callable(given):
         raise RegistrationError(f"{what} has the {role} {given!r}: give an import path or something callable")
+
+
+class PluginState(StrEnum):
+    """What became of a plugin."""
+
+    LOADED = "loaded"
+    UNAVAILABLE = "unavailable"
+    BROKEN = "broken"
+    DISABLED = "disabled"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class PluginReport:
+    """What became of one plugin.
+
+    reason: why it is not loaded; empty when it is. offers: what it registered. seconds: time that loading took [s].
+    warnings: what its author should know, a line each, though it is loaded. withheld: what a plugin that is not loaded
+    had offered before it failed; nobody gets it, but who asks for it is told why.
+    """
+
+    origin: Origin
+    state: PluginState
+    reason: str = ""
+    offers: tuple[Entry, ...] = ()
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    withheld: tuple[Entry, ...] = ()
+
+    @property
+    def faulty(self) -> bool:
+        """Whether somebody has to mend something: strict mode refuses to go on."""
+        return self.state in (PluginState.BROKEN, PluginState.MISSING)
+
+    def __str__(self) -> str:
+        if self.state is PluginState.MISSING:
+            return f"plugin {self.origin.plugin!r} is not there: {self.reason}"
+        text = f"plugin {self.origin.plugin!r} of {self.origin} is {self.state}"
+        return f"{text}: {self.reason}" if self.reason else text

@@ -6,7 +6,7 @@ functions under the decorator ``hookimpl``:
 - ``diffloom_register_<kind>(register)`` for each kind of thing that it brings. The hook is called once with a callable
   `Register` and hands over *factories*: a name, an import path such as ``"package.module:Class"`` (or the object
   itself), and a summary of one line. Import paths keep listing fast, because nothing is imported before it is used.
-- ``diffloom_define_kinds()`` if it brings kinds of its own. The core has models, integrators, renderers, terms,
+- ``diffloom_define_kinds()`` if it brings kinds of its own. The core has models, integrators, renderers,
   commands and diagnostics; the kinds of losses and optimisers, for instance, belong to diffloom-fitting.
 
 ``diffloom plugins`` lists all hooks with the plugin that defines each.
@@ -15,6 +15,7 @@ functions under the decorator ``hookimpl``:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -57,25 +58,32 @@ class Register(Protocol):
         """
 
 
-class _DefineKinds:
-    @hookspec
-    def diffloom_define_kinds(self) -> list[Kind]:
-        """Return the kinds of things that this plugin lets other plugins register."""
-
-
 def hook_manager(kinds: Iterable[Kind]) -> pluggy.PluginManager:
     """Return a pluggy manager that knows the registration hook of each kind, and the hook that defines kinds."""
     manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(_DefineKinds)
-    for kind in kinds:
-        manager.add_hookspecs(_specification(kind))
+    hooks = {kind.hook: _specification(kind) for kind in kinds}
+    manager.add_hookspecs(_Specifications(diffloom_define_kinds=_define_kinds, **hooks))
     return manager
 
 
-def _specification(kind: Kind) -> object:
+class _Specifications(SimpleNamespace):
+    """Specifications of hooks as attributes. Its ``dir`` has no others, because pluggy looks at every one."""
+
+    def __dir__(self) -> Iterable[str]:
+        return vars(self)
+
+
+@hookspec
+def _define_kinds() -> list[Kind]:
+    """Return the kinds of things that this plugin lets other plugins register."""
+    raise NotImplementedError
+
+
+@cache
+def _specification(kind: Kind) -> Callable[[Register], None]:
     def specify(register: Register) -> None:
         pass
 
     specify.__name__ = kind.hook
     specify.__doc__ = f"Register {kind.plural.replace('_', ' ')}. {kind.doc}".strip()
-    return SimpleNamespace(**{kind.hook: hookspec(specify)})
+    return hookspec(specify)

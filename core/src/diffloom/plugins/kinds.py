@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
+
+from diffloom.plugins.errors import RegistrationError
+
+_PLURAL = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,13 @@ class Kind:
     interface: str | None = None
     doc: str = ""
     subcommands: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.plural, str) or not _PLURAL.fullmatch(self.plural):
+            raise RegistrationError(
+                f"the kind {self.singular!r} has the plural {self.plural!r}: use lower case letters, with '_' between "
+                "words, as the end of its hook's name"
+            )
 
     @property
     def hook(self) -> str:

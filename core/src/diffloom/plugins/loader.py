@@ -1,21 +1,57 @@
-"""Load plugins one at a time, so that no broken one can bring down the rest."""
+"""Find the installed plugins and load them one at a time, so that no broken one can bring down the rest."""
 
 import contextlib
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 
 from diffloom.plugins import core_plugin
+from diffloom.plugins.catalogue import published_distributions
 from diffloom.plugins.collect import Collected, collect, collect_kinds
-from diffloom.plugins.discovery import Candidate, core_version, discover
-from diffloom.plugins.entry import Origin
+from diffloom.plugins.entry import Origin, PluginReport, PluginState
 from diffloom.plugins.errors import PluginError, RegistrationError, UnavailableError
+from diffloom.plugins.hookspecs import ENTRY_POINT_GROUP
 from diffloom.plugins.registry import Registry
-from diffloom.plugins.report import PluginReport, PluginState
 from diffloom.plugins.selection import Selection, normalized
 
 CORE = "core"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plugin that is installed and not yet imported."""
+
+    origin: Origin
+    load: Callable[[], object]
+
+
+def discover() -> list[Candidate]:
+    """All installed plugins, in the order in which they load: the project's own first, then by name."""
+    candidates = [_candidate(point) for point in entry_points(group=ENTRY_POINT_GROUP)]
+    return sorted(candidates, key=_order)
+
+
+def core_version() -> str:
+    """The version of diffloom-core, or "unknown" when it runs from a folder that is not installed."""
+    try:
+        return version("diffloom-core")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _candidate(point: EntryPoint) -> Candidate:
+    if point.dist is None:
+        return Candidate(Origin(point.name, point.value, "unknown"), point.load)
+    about = point.dist.metadata  # parsed anew each time that it is asked for
+    return Candidate(Origin(point.name, about["Name"], about["Version"]), point.load)
+
+
+def _order(candidate: Candidate) -> tuple[bool, str, str]:
+    origin = candidate.origin
+    return normalized(origin.distribution) not in published_distributions(), origin.plugin, origin.distribution
 
 
 def core_registry() -> Registry:
@@ -37,9 +73,12 @@ def load_plugins(selection: Selection, candidates: Sequence[Candidate] | None = 
     for load in loads:
         load.define_kinds()
     for load in loads:
-        _note(load.finish())
+        load.register()
+    for load in loads:
+        load.withdraw_if_failed()
     for report in _missing(selection, found):
         registry.record(report)
+    for report in registry.reports:
         _note(report)
     return registry
 
@@ -66,8 +105,8 @@ class _Load:
 
         self._attempt(define)
 
-    def finish(self) -> PluginReport:
-        """Collect what the plugin registers, record it in the registry and return the report."""
+    def register(self) -> None:
+        """Collect what the plugin registers and record it in the registry."""
 
         def register() -> None:
             origin = self._candidate.origin
@@ -80,7 +119,11 @@ class _Load:
         _trace(self._selection)(f"{report} ({1e3 * report.seconds:.1f} ms)")
         if self._failure is not None:
             self._registry.record(report)
-        return report
+
+    def withdraw_if_failed(self) -> None:
+        """Remove the kinds that the plugin defined before it failed."""
+        if self._failure is not None:
+            self._registry.withdraw_kinds(self._candidate.origin)
 
     def _report(self, state: PluginState, reason: str = "") -> PluginReport:
         offers, warnings = tuple(self._found.offers), tuple(self._found.warnings)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from diffloom.plugins.catalogue import explain_missing
 from diffloom.plugins.collect import collect, collect_kinds
-from diffloom.plugins.entry import Entry, Origin
+from diffloom.plugins.entry import Entry, Origin, PluginReport, PluginState
 from diffloom.plugins.errors import BrokenPluginsError, RegistrationError, UnknownNameError
 from diffloom.plugins.kinds import COMMANDS, INTEGRATORS, KINDS, MODELS, RENDERERS, Kind
-from diffloom.plugins.missing import explain_missing
-from diffloom.plugins.report import PluginReport, PluginState
 
 if TYPE_CHECKING:
     from diffloom.interfaces import Integrator, Model, Renderer
@@ -39,21 +39,36 @@ class Registry:
 
     def define_kinds(self, kinds: Sequence[Kind], origin: Origin) -> None:
         """Add the kinds of a plugin; raises, and adds nothing, when one of their names is taken."""
+        definers = dict(self._definers)
         for kind in kinds:
-            for other, definer in self._definers.items():
+            for other, definer in definers.items():
                 if kind.plural == other.plural or kind.singular == other.singular:
-                    owner = "the core" if definer is None else str(definer)
+                    owner = "the core" if definer is None else "it" if definer == origin else str(definer)
                     raise RegistrationError(f"it defines the kind {kind.singular!r}, which {owner} defines already")
-        self._definers.update(dict.fromkeys(kinds, origin))
+            definers[kind] = origin
+        self._definers = definers
+
+    def withdraw_kinds(self, origin: Origin) -> None:
+        """Remove the kinds of a plugin that failed after defining them, and what other plugins registered for them."""
+        gone = [kind for kind, definer in self._definers.items() if definer == origin]
+        for kind in gone:
+            del self._definers[kind]
+            for key in [key for key in self._entries if key[0] == kind]:
+                del self._entries[key]
+            self._plugins = [_without_kind(report, kind, origin) for report in self._plugins]
 
     def install(self, plugin: object, name: str, distribution: str | None = None, version: str = "0") -> None:
         """Add all that a plugin (a module, or an object with hooks as methods) offers, or raise and add nothing."""
         origin = Origin(name, distribution or name, version)
         self.define_kinds(collect_kinds(plugin, origin), origin)
-        found = collect(plugin, origin, self.kinds)
-        self.record(
-            PluginReport(origin, PluginState.LOADED, offers=tuple(found.offers), warnings=tuple(found.warnings))
-        )
+        try:
+            found = collect(plugin, origin, self.kinds)
+            self.record(
+                PluginReport(origin, PluginState.LOADED, offers=tuple(found.offers), warnings=tuple(found.warnings))
+            )
+        except BaseException:
+            self.withdraw_kinds(origin)
+            raise
 
     def record(self, report: PluginReport) -> None:
         """Add a plugin and its offers; raises, and adds nothing, when one of its names is taken."""
@@ -66,6 +81,11 @@ class Registry:
                 )
         self._entries.update({(offer.kind, offer.name): offer for offer in report.offers})
         self._plugins.append(report)
+
+    @property
+    def reports(self) -> tuple[PluginReport, ...]:
+        """Reports on all plugins, in the order in which they were loaded."""
+        return tuple(self._plugins)
 
     @property
     def plugins(self) -> tuple[PluginReport, ...]:
@@ -124,3 +144,15 @@ class Registry:
     def get_renderer(self, name: str) -> Callable[..., Renderer]:
         """The renderer class (or factory) of this name."""
         return cast("Callable[..., Renderer]", self.get(RENDERERS, name))
+
+
+def _without_kind(report: PluginReport, kind: Kind, definer: Origin) -> PluginReport:
+    """Return a report without its offers of a kind, with a warning if there were any."""
+    kept = tuple(offer for offer in report.offers if offer.kind != kind)
+    if kept == report.offers:
+        return report
+    line = (
+        f"its {kind.plural.replace('_', ' ')} are left out: the plugin {definer.plugin!r} of {definer}, which defines "
+        "them, is not loaded"
+    )
+    return replace(report, offers=kept, warnings=(*report.warnings, line))

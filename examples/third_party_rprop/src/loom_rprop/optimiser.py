@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting import Objective, Optimiser, Progress, first_evaluation, take_step
+from diffloom_fitting import Optimiser, Problem, Progress, Search, first_evaluation, take_step
 
 
 @final
@@ -33,10 +33,10 @@ class Rprop(Optimiser):
         if not 0.0 < self.shrink < 1.0 < self.grow:
             raise InputError(f"rprop: got shrink={self.shrink:g}, grow={self.grow:g}; expected 0 < shrink < 1 < grow")
 
-    def begin(self, objective: Objective, z: Tensor, seed: int) -> Progress:
-        return first_evaluation(objective, z)
+    def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
+        return first_evaluation(problem, z)
 
-    def step(self, objective: Objective, progress: Progress, rate: float) -> Progress:
+    def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient, memory = progress.gradient, progress.memory
         assert gradient is not None
         if not bool(gradient.any()):
@@ -60,4 +60,4 @@ class Rprop(Optimiser):
             "step": torch.where(turned, torch.zeros_like(step), step),
             "value": progress.value,
         }
-        return take_step(objective, progress, step, {**memory, **told})
+        return (yield from take_step(progress, step, {**memory, **told}))

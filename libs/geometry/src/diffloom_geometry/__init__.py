@@ -1,2 +1,5 @@
-"""Meshes: shapes, checks and the quantities that follow from them. Import the module you need, such as
-``diffloom_geometry.triangle_checks``."""
+"""Meshes and rotations: shapes, files, checks, and sums over elements with gradients in a fixed order."""
+
+from diffloom.lazy import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

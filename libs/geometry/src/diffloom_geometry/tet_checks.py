@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.errors import InputError
-from diffloom_geometry.tet_surface import boundary_faces
-from diffloom_geometry.tetmesh import Ints, TetMesh, TextureMap, oriented, tet_volumes
+from diffloom_geometry.tetmesh import Ints, TetMesh, TextureMap, boundary_faces, oriented, tet_volumes
 
 # A tetrahedron counts as flat when its volume is below this fraction of the cube of its longest edge.
 FLAT = 1e-9

@@ -14,8 +14,7 @@ from scipy.spatial import cKDTree
 
 from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.tet_surface import boundary_faces
-from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, oriented
+from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, boundary_faces, oriented
 
 # These modules of trimesh carry no types.
 _TRIANGLES: Any = trimesh.triangles

@@ -100,14 +100,12 @@ def _numba() -> Finding:
         import llvmlite
         import numba
 
-        from diffloom_kernels.backends.numba_internals import TRIED_NUMBA, remedy, tried
+        from diffloom_kernels.backends.numba_mode import REMEDY, is_plain, reason
 
         detail = f"{numba.__version__} with llvmlite {llvmlite.__version__}, for {_processor()}"
-        advice = ""
-        if not tried():
-            detail += f"; kernels were tried with {', '.join(TRIED_NUMBA)} only"
-            advice = f"if compiling fails: {remedy()}"
-        return Finding("numba", Health.OK, detail, advice)
+        if is_plain():
+            detail += f"; in its plain mode, which compiles slower: {reason or 'DIFFLOOM_PLAIN_NUMBA is set'}"
+        return Finding("numba", Health.OK, detail, f"for the faster one: {REMEDY}" if reason else "")
     except Exception as error:
         return Finding("numba", Health.FATAL, cause(error), "pip install numba")
 

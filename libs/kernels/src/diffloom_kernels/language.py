@@ -15,22 +15,20 @@ from typing import Any, TypeVar, cast
 from numba import config
 from numba.extending import overload
 
-from .backends.whole_program import DeviceCompiler, DeviceFunction
+from .backends.numba_mode import compiler
 
 #: Whether kernels are compiled with checks of every index (DIFFLOOM_BOUNDS=1): slow, for hunting faults.
 BOUNDS = os.environ.get("DIFFLOOM_BOUNDS", "") not in ("", "0")
 
 #: Compiler options of every function that runs inside a kernel.
-#: _nrt=False: no reference counting, so taking an array out of a tuple is free (and allocating is a compile error).
 #: No "contract", which fuses a b + c d one way for scalars and another for lanes, and no "arcp", which turns vector
 #: divisions into approximate reciprocals: either would part lanes from scalars in the last bit.
 DEVICE_OPTIONS: dict[str, Any] = {
-    "_nrt": False,
     "error_model": "numpy",
     "fastmath": {"nsz"},
     "forceinline": True,
     "boundscheck": BOUNDS,
-    "pipeline_class": DeviceCompiler,
+    **compiler.OPTIONS,
 }
 
 Anything = TypeVar("Anything")
@@ -47,9 +45,7 @@ def device(function: Callable[..., Any] | None = None, *, inline: bool = True) -
         return partial(device, inline=inline)
     if config.DISABLE_JIT:
         return function
-    options = {name: value for name, value in DEVICE_OPTIONS.items() if name != "pipeline_class"}
-    options["forceinline"] = inline
-    return DeviceFunction(function, targetoptions={**options, "nopython": True}, pipeline_class=DeviceCompiler)
+    return compiler.make_device_function(function, {**DEVICE_OPTIONS, "forceinline": inline})
 
 
 #: What `overloaded` was given for every target, in order: for compilers that do not read numba's registry.

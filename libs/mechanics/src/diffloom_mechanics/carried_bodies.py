@@ -7,55 +7,16 @@ any node set, and forces and cotangents go back through the transpose. The term 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
-from numpy.typing import NDArray
-from torch import Tensor
-
 from diffloom.interfaces import InputError
 from diffloom_kernels import device
-from diffloom_mechanics.node_sets import Named
+from diffloom_mechanics.node_sets import CarriedBodies, Named, Work
 from diffloom_mechanics.records import Device
-from diffloom_mechanics.terms import NodeTerm, Stage
-
-Work = tuple[tuple[int, ...], Literal["float", "int"]]
-
-
-@dataclass(frozen=True)
-class CarriedBodies:
-    """``count`` rigid bodies that ``nodes`` nodes of one set carry, and the device functions that say how.
-
-    The functions of node t read ``arrays``, that is constants, params (differentiable) and work, and write rows of its
-    own bodies alone. Bodies have q (place and unit quaternion) and u (velocity and angular velocity, world's axes).
-    place(t, q, u, *arrays, q_b, u_b) writes q and u of its bodies; the rest is called after it, at the same state.
-    move(t, b, *arrays, q_b, m) writes the motions m = J b that bodies have by velocities b (nodes, du).
-    force(t, *arrays, q_b, f) -> du numbers J^T f, for forces and torques f (bodies, 6).
-    adjoint(t, q, u, adj_f, *arrays, q_b, f, c, *adj_params) -> adj_q, adj_u: what J^T f and the states of its bodies
-    hand on, for the cotangent adj_f (nodes, du) of the former and c (bodies, 13) of the latter.
-    """
-
-    count: int
-    nodes: int
-    place: Device
-    move: Device
-    force: Device
-    adjoint: Device
-    constants: tuple[NDArray[Any], ...] = ()
-    params: tuple[Named, ...] = ()
-    work: tuple[Work, ...] = ()
-
-
-@dataclass(frozen=True)
-class Carries:
-    """What the nodes of a set carry, for others to hold: the names of the bodies, these, and places(q) -> turns
-    (bodies, 3, 3), origins (bodies, 3) [m] for coordinates q (nodes, dq)."""
-
-    names: tuple[str, ...]
-    bodies: Callable[[], CarriedBodies]
-    places: Callable[[Tensor], tuple[Tensor, Tensor]]
+from diffloom_mechanics.terms import ElementTerm, NodeTerm, Stage
 
 
 def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: CarriedBodies | None = None) -> NodeTerm:
@@ -70,10 +31,10 @@ def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: Carrie
 
     parts = _Parts(term, own, other)
     stages = [*parts.placing, *(Stage(s.count, parts.forward(s.body, parts.given)) for s in term.stages)]
-    back = [*parts.moving, *(Stage(s.count, parts.backward(s.body, parts.given_back)) for s in term.adjoint_stages)]
+    back = [*parts.moving, *(Stage(s.count, parts.backward(s.body, parts.given_adjoint)) for s in term.adjoint_stages)]
     if own is None:
         force = parts.forward(term.force, parts.given)
-        adjoint = parts.backward(term.adjoint, parts.given_back)
+        adjoint = parts.backward(term.adjoint, parts.given_adjoint)
     else:
         stages.append(Stage(own.count, parts.forward(store_force, ["own.f"], term.force)))
         back.append(Stage(own.count, parts.backward(store_cotangents, ["own.c"], term.adjoint)))
@@ -99,7 +60,7 @@ def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: Carrie
 class _Parts:
     """The arrays of a carried term in the order in which its functions are given them, by names.
 
-    given, given_back: what the term's own functions take of them, forwards and backwards.
+    given, given_adjoint: what the term's own functions take of them, forwards and backwards.
     """
 
     def __init__(self, term: NodeTerm, own: CarriedBodies | None, other: CarriedBodies | None) -> None:
@@ -120,12 +81,12 @@ class _Parts:
             names += [f"{key}.{name}" for name in ("q", "u", "f", "m", "c")]
         self._names = names
         cotangents = ["adj_f", *(["adj_o"] if pair else [])]
-        self._names_back = [*names, *cotangents, *(f"adj {name}" for name in params)]
+        self._names_adjoint = [*names, *cotangents, *(f"adj {name}" for name in params)]
         self.given = ["clock", *self._state("own", "q", "u"), *(self._state("other", "q_o", "u_o") if pair else [])]
         self.given += self.arrays("term", term)
-        self.given_back = [*self.given, "own.m" if own else "adj_f"]
-        self.given_back += ["other.m" if other else "adj_o"] if pair else []
-        self.given_back += [f"adj term.p{k}" for k in range(len(term.params))]
+        self.given_adjoint = [*self.given, "own.m" if own else "adj_f"]
+        self.given_adjoint += ["other.m" if other else "adj_o"] if pair else []
+        self.given_adjoint += [f"adj term.p{k}" for k in range(len(term.params))]
         self.placing = [self._stage(key, "place") for key in self._carried]
         self.moving = [self._stage(key, "move") for key in self._carried]
 
@@ -164,7 +125,7 @@ class _Parts:
 
     def backward(self, function: Device, given: list[str], inner: Device = None) -> Device:
         """The same of all arrays and cotangents."""
-        return self._calls(self._names_back, function, given, inner, self.given_back)
+        return self._calls(self._names_adjoint, function, given, inner, self.given_adjoint)
 
     @staticmethod
     def _calls(names: list[str], function: Device, given: list[str], inner: Device, inner_given: list[str]) -> Device:
@@ -187,3 +148,66 @@ def rearranged(
     found: dict[str, Any] = {"function": function, "inner": inner}
     exec(f"def rearranged({', '.join(['i', *names])}):\n    return {call}\n", found)
     return device(found["rearranged"])
+
+
+#: Widths of the rows that elements write for particles and for rigid bodies.
+_SLOTS = {False: 4, True: 8}
+
+
+def carried_elements(
+    term: ElementTerm, bodies: Mapping[str, bool], carried: Mapping[str, CarriedBodies]
+) -> tuple[NodeTerm, ...]:
+    """A term of one corner in each of its node sets as node terms on these.
+
+    bodies: whether the corners in a set are rigid bodies (else particles). carried: the sets whose nodes carry them.
+    Every side computes the element; the first alone has its parameters' gradient.
+    """
+    names = list(term.corners)
+    made = []
+    for own in names:
+        other = next((name for name in names if name != own), None)
+        side = _side(term, own, other, bodies, with_gradient=own == names[0])
+        made.append(carried_term(side, carried.get(own), None if other is None else carried.get(other)))
+    return tuple(made)
+
+
+def _side(
+    term: ElementTerm, own: str, other: str | None, bodies: Mapping[str, bool], *, with_gradient: bool
+) -> NodeTerm:
+    """What a term does to the nodes of the set ``own``."""
+    from diffloom_mechanics.carried_body_kernels import COLLECT
+
+    order = list(term.corners)
+    ends = [own] if other is None else [own, other]
+    params = [(name, value if with_gradient else value.detach()) for name, value in term.params]
+    data = [*(f"c{k}" for k in range(len(term.constants))), *(f"p{k}" for k in range(len(params)))]
+    written = [(name, what) for name in ends for what in ("f", "q", "u")]
+    names = ["clock", *(f"{what} {name}" for name in ends for what in ("state", "speed"))]
+    names += [f"nodes {name}" for name in order] + data + [f"{what} {name}" for name, what in written]
+    names_adjoint = [*names, *(f"adj {name}" for name in ends), *(f"adj p{k}" for k in range(len(params)))]
+
+    def at(given: list[str]) -> tuple[int, ...]:
+        return tuple(map(names_adjoint.index, given))
+
+    state = [f"{what} {name}" for name in order for what in ("state", "speed", "nodes")]
+    forward = ["clock", *state, *data, *(f"f {name}" for name in order)]
+    backward = ["clock", *state, *data, *(f"adj {name}" for name in order)]
+    backward += [f"{what} {name}" for name in order for what in ("q", "u")]
+    backward += [f"adj p{k}" for k in range(len(params))]
+    gather_force, gather_cotangents = COLLECT[bodies[own]]
+    slots: list[tuple[tuple[int, ...], Literal["float", "int"]]] = [
+        ((term.count, 1, _SLOTS[bodies[name]]), "float") for name, _ in written
+    ]
+    return NodeTerm(
+        f"{term.name}.{own}",
+        rearranged(gather_force, len(names), at([f"nodes {own}", f"f {own}"])),
+        rearranged(gather_cotangents, len(names_adjoint), at([f"nodes {own}", f"q {own}", f"u {own}"])),
+        constants=(*term.corners.values(), *term.constants),
+        params=tuple(params),
+        work=tuple(slots),
+        stages=(Stage(term.count, rearranged(term.force, len(names), at(forward))),),
+        adjoint_stages=(Stage(term.count, rearranged(term.adjoint, len(names_adjoint), at(backward))),),
+        on=own,
+        reads=other,
+        shared=tuple(name for name, _ in params),
+    )

@@ -121,7 +121,9 @@ class Evaluation:
         grads = self._kept_gradients() if keep else self._unkept
         path = self._path(k, moves[:-1], q, u, f)
         for move, here in reversed(list(zip(moves, path, strict=True))):
-            self._run_free("move_back_under", self.clock(k), move, States(*here), _contiguous(f), many, grads=grads)
+            self._run_free(
+                "make_move_under_adjoint", self.clock(k), move, States(*here), _contiguous(f), many, grads=grads
+            )
         return (
             tuple(m.view_as(a) for m, a in zip(many.q, adj[0], strict=True)),
             tuple(m.view_as(a) for m, a in zip(many.u, adj[1], strict=True)),
@@ -140,7 +142,7 @@ class Evaluation:
         """Cotangents of q, u and f for those of the rates; gradients are summed."""
         made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
         self._run_free(
-            "rates_under_back", States(_contiguous(q), _contiguous(u)), _contiguous(f),
+            "rates_under_adjoint", States(_contiguous(q), _contiguous(u)), _contiguous(f),
             States(*map(_contiguous, adj)), Cotangents(*made), grads=self._kept_gradients(),
         )  # fmt: skip
         return made[0], made[1], made[2]
@@ -154,7 +156,7 @@ class Evaluation:
     def project_adjoint(self, q: Tensors, adj: Tensors) -> Tensors:
         """Cotangents of q for those of its projection."""
         out = tuple(a.clone() for a in adj)
-        self._run_free("projection_back", _contiguous(q), out)
+        self._run_free("projection_adjoint", _contiguous(q), out)
         return out
 
     def gradients(self) -> list[Tensor | None]:
@@ -183,13 +185,13 @@ class Evaluation:
         return grads[0], grads[1]
 
     def _run(self, pipeline: str, *args: Any) -> None:
-        from diffloom_mechanics.programs import EVALUATIONS
+        from diffloom_mechanics.pipelines import EVALUATIONS
 
         EVALUATIONS.run(pipeline, *args, work=self._system.work, label=self._system.label)
 
     def _run_free(self, pipeline: str, *args: Any, grads: Gradients | None = None) -> None:
         """Run what is given the force, so needs no terms."""
-        from diffloom_mechanics.programs import EVALUATIONS
+        from diffloom_mechanics.pipelines import EVALUATIONS
 
         further = () if grads is None else (grads.free,)
         EVALUATIONS.run(

@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom_kernels import Bound
 from diffloom_mechanics.binding import Binding, Compiled, Gradients
 from diffloom_mechanics.evaluation import Evaluation
-from diffloom_mechanics.programs import ROLLOUTS, cotangents, states
+from diffloom_mechanics.pipelines import ROLLOUTS, cotangents, states
 from diffloom_mechanics.records import Frames, States, Steps
 from diffloom_mechanics.schemes import Move, PointCotangents, Points, Tableau
 from diffloom_mechanics.stepper import FrameCotangents, Segment, Stepper, Tensors
@@ -64,7 +64,7 @@ class CompiledStepper(Stepper):
             self._run(self._forward, self._steps(segment), self._fixed, rows, self._between, self._binding.bound,
                       passes=segment.count * self._passes)  # fmt: skip
 
-    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+    def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         if not segment.count:
             return
         if self._gradients is None:
@@ -119,7 +119,7 @@ class SplitStepper(Stepper):
             for row, value in zip((*segment.q, *segment.u), (*q, *u), strict=True):
                 row[segment.row(j + 1)] = value
 
-    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+    def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         for j in range(segment.count - 1, -1, -1):
             k = segment.k0 + j
             path = self._path(k, *segment.state(j))[:-1]
@@ -171,7 +171,7 @@ class TableauStepper(Stepper):
             for row, value in zip((*segment.q, *segment.u), (*self._at.project(q), *u), strict=True):
                 row[segment.row(j + 1)] = value
 
-    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+    def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         dt, sets = self._at.dt, len(adj_q)
         for j in range(segment.count - 1, -1, -1):
             k = segment.k0 + j

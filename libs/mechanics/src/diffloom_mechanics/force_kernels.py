@@ -6,6 +6,8 @@ from diffloom_mechanics.node_kernels import (
     element_adjoint,
     element_force,
     node_force,
+    on_scene,
+    on_scene_adjoint,
     plus,
     stage,
     state_cotangent,
@@ -13,7 +15,6 @@ from diffloom_mechanics.node_kernels import (
     values,
 )
 from diffloom_mechanics.records import Cotangents, SceneTermRecord
-from diffloom_mechanics.scene_kernels import on_scene, on_scene_adjoint
 
 
 def element_forces(clock, q, u, system):

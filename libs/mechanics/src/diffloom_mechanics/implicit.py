@@ -152,7 +152,7 @@ class ImplicitStepper(Stepper):
             share *= 0.5
         return None
 
-    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+    def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         """With J = I - F' S_z and E the moves to the end: solve J^T l = E_z^T a; then E^T a + S^T F'^T l."""
         scheme = self._scheme
         for j in range(segment.count - 1, -1, -1):

@@ -11,7 +11,7 @@ CONTACT_LAWS = Kind(
 TERMS = Kind(
     "terms",
     "term",
-    "diffloom_mechanics.force_term:ForceTerm",
+    "diffloom_mechanics.force_terms:ForceTerm",
     "Force terms that act on the nodes of any model that they fit.",
 )
 

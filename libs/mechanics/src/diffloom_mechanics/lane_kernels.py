@@ -7,7 +7,7 @@ block in place of the node's number.
 
 from diffloom_kernels import generic, launch, place, static
 from diffloom_mechanics.records import Clock
-from diffloom_mechanics.split_kernels import collect, inject, move_node, move_node_back
+from diffloom_mechanics.split_kernels import collect, inject, move_node, move_node_adjoint
 
 
 @generic
@@ -19,11 +19,11 @@ def block_move(b, clock, move, q, u, q_next, u_next, system):
 
 
 @generic
-def block_move_back(b, clock, move, q, u, adj, system, grads):
+def block_move_adjoint(b, clock, move, q, u, adj, system, grads):
     """The transpose of block_move."""
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for k in range(nodes.size):
-            move_node_back(place(b, k), clock, move, q, u, adj, nodes, own)
+            move_node_adjoint(place(b, k), clock, move, q, u, adj, nodes, own)
     if static(move.kicks):
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             for k in range(nodes.size):
@@ -75,10 +75,10 @@ def block_rollout_adjoint(b, steps, scheme, states, between, frames, adj, system
         for m, move in static(reversed(tuple(enumerate(scheme)))):
             clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
             if static(m == 0):
-                block_move_back(b, clock, move, q_start, u_start, adj, system, grads)
+                block_move_adjoint(b, clock, move, q_start, u_start, adj, system, grads)
             else:
                 here = between[static(m - 1)]
-                block_move_back(b, clock, move, here.q, here.u, adj, system, grads)
+                block_move_adjoint(b, clock, move, here.q, here.u, adj, system, grads)
         for nodes in static(system.sets):
             for k in range(nodes.size):
                 inject(place(b, k), j, frames, adj, nodes)

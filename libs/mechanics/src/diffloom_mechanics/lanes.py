@@ -18,7 +18,7 @@ from diffloom_kernels import Bound, Const
 from diffloom_kernels.simd import LANE_BYTES
 from diffloom_mechanics.binding import Compiled, kind_of
 from diffloom_mechanics.explicit import Scheme, Target
-from diffloom_mechanics.programs import ROLLOUTS
+from diffloom_mechanics.pipelines import ROLLOUTS
 from diffloom_mechanics.records import (
     Cotangents,
     Frames,
@@ -156,7 +156,7 @@ class LaneStepper(Stepper):
         if segment.count:
             self._run("lanes_rollout", segment, 1.0, self._between, self._record)
 
-    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+    def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         if not segment.count:
             return
         if self._adjoints is None:

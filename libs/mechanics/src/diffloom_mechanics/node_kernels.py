@@ -1,6 +1,6 @@
-"""What happens at a node: gather the forces of its elements, add its own, and the way back.
+"""What happens at a node: gather the forces of its elements, add its own, and the adjoint.
 
-Sums of three numbers are kept in one register, others as tuples.
+Sums of three numbers are kept in one register, others as tuples. Of many scenes, a term sees its own alone.
 """
 
 from diffloom_kernels import (
@@ -17,7 +17,50 @@ from diffloom_kernels import (
     static,
 )
 from diffloom_mechanics.records import SceneTermRecord
-from diffloom_mechanics.scene_kernels import on_scene, on_scene_adjoint
+
+
+@generic
+def on_scene(i, clock, q, u, nodes, term, each, body):
+    """What ``body`` of a term does at i, counted over all scenes, of which ``each`` belong to one."""
+    own = static(nodes.number)
+    s = i // each
+    first = s * term.nodes
+    last = first + term.nodes
+    if static(term.reads is None):
+        return body(
+            i - s * each, clock, q[own][first:last], u[own][first:last], *term.fixed,
+            *tuple(a[s] for a in static(term.data)), *tuple(a[s] for a in static(term.work)),
+        )
+    other = static(term.reads)
+    begin = s * term.others
+    end = begin + term.others
+    return body(
+        i - s * each, clock, q[own][first:last], u[own][first:last], q[other][begin:end], u[other][begin:end],
+        *term.fixed, *tuple(a[s] for a in static(term.data)), *tuple(a[s] for a in static(term.work)),
+    )
+
+
+@generic
+def on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, each, body):
+    """The same of an adjoint, which also takes the cotangents of the forces and of its parameters."""
+    own = static(nodes.number)
+    s = i // each
+    first = s * term.nodes
+    last = first + term.nodes
+    if static(term.reads is None):
+        return body(
+            i - s * each, clock, q[own][first:last], u[own][first:last], *term.fixed,
+            *tuple(a[s] for a in static(term.data)), *tuple(a[s] for a in static(term.work)),
+            adj.f[own][first:last], *tuple(a[s] for a in static(grad)),
+        )
+    other = static(term.reads)
+    begin = s * term.others
+    end = begin + term.others
+    return body(
+        i - s * each, clock, q[own][first:last], u[own][first:last], q[other][begin:end], u[other][begin:end],
+        *term.fixed, *tuple(a[s] for a in static(term.data)), *tuple(a[s] for a in static(term.work)),
+        adj.f[own][first:last], adj.f[other][begin:end], *tuple(a[s] for a in static(grad)),
+    )
 
 
 @generic
@@ -92,7 +135,7 @@ def drifted(i, h, x, v, nodes):
 
 
 @generic
-def drifted_back(i, h, x, v, a, b, nodes, grads):
+def drifted_adjoint(i, h, x, v, a, b, nodes, grads):
     """The transpose of drifted for cotangents a, b of its result."""
     if static(nodes.kind.drift is None):
         return a, plus_times(b, a, h, nodes.kind.dq)

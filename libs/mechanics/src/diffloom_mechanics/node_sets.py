@@ -1,22 +1,24 @@
-"""Kinds of node: how a force becomes an acceleration, and how a velocity moves coordinates."""
+"""Kinds of node: how a force becomes an acceleration, how a velocity moves coordinates, what nodes touch and carry."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_mechanics.records import Device
 
-if TYPE_CHECKING:
-    from diffloom_mechanics.carried_bodies import Carries
-    from diffloom_mechanics.contact.point_clusters import ContactPoints
-    from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
-
 Named = tuple[str, Tensor]
+Work = tuple[tuple[int, ...], Literal["float", "int"]]
+
+#: Kinds of shapes, as body_shape_kernels numbers them.
+SHAPE_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
 
 
 @dataclass(frozen=True)
@@ -105,3 +107,131 @@ class NodeSet:
     def slot(self) -> int:
         """Width of the rows in which elements leave what a node gathers."""
         return -(-max(self.dq, self.du) // 4) * 4
+
+
+@dataclass(frozen=True)
+class ContactPoints:
+    """Points in the bodies' frames, ordered by body and cluster.
+
+    reach: (bodies,) farthest touching point from the centre [m]. roundness: (bodies,) radius of the ball around each
+    point [m]. Body i has the clusters cluster_starts[i]:cluster_starts[i + 1], cluster c the points
+    point_starts[c]:point_starts[c + 1], all within cluster_radius[c] of cluster_centre[c].
+    """
+
+    reach: NDArray[np.float64]
+    roundness: NDArray[np.float64]
+    cluster_starts: NDArray[np.int32]
+    cluster_centre: NDArray[np.float64]
+    cluster_radius: NDArray[np.float64]
+    point_starts: NDArray[np.int32]
+    points: NDArray[np.float64]
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """In the order in which the kernels take them."""
+        return (
+            self.reach, self.roundness, self.cluster_starts, self.cluster_centre, self.cluster_radius,
+            self.point_starts, self.points,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CarriedBodies:
+    """``count`` rigid bodies that ``nodes`` nodes of one set carry, and the device functions that say how.
+
+    The functions of node t read ``arrays``, that is constants, params (differentiable) and work, and write rows of its
+    own bodies alone. Bodies have q (place and unit quaternion) and u (velocity and angular velocity, world's axes).
+    place(t, q, u, *arrays, q_b, u_b) writes q and u of its bodies; the rest is called after it, at the same state.
+    move(t, b, *arrays, q_b, m) writes the motions m = J b that bodies have by velocities b (nodes, du).
+    force(t, *arrays, q_b, f) -> du numbers J^T f, for forces and torques f (bodies, 6).
+    adjoint(t, q, u, adj_f, *arrays, q_b, f, c, *adj_params) -> adj_q, adj_u: what J^T f and the states of its bodies
+    hand on, for the cotangent adj_f (nodes, du) of the former and c (bodies, 13) of the latter.
+    """
+
+    count: int
+    nodes: int
+    place: Device
+    move: Device
+    force: Device
+    adjoint: Device
+    constants: tuple[NDArray[Any], ...] = ()
+    params: tuple[Named, ...] = ()
+    work: tuple[Work, ...] = ()
+
+
+@dataclass(frozen=True)
+class Carries:
+    """What the nodes of a set carry, for others to hold: the names of the bodies, these, and places(q) -> turns
+    (bodies, 3, 3), origins (bodies, 3) [m] for coordinates q (nodes, dq)."""
+
+    names: tuple[str, ...]
+    bodies: Callable[[], CarriedBodies]
+    places: Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class ShapeArrays:
+    """The shapes of all bodies of a node set as arrays for the kernels.
+
+    kind: (bodies,) of SHAPE_KINDS. dims: (bodies, 3) sizes of exact shapes [m]. low, high: (bodies, 3) bounding boxes
+    [m]. grid_start: (bodies,) where a mesh's distances begin in grid_values; grid_size, grid_origin, grid_cell: its
+    grid.
+    """
+
+    kind: NDArray[np.int32]
+    dims: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    grid_start: NDArray[np.int32]
+    grid_size: NDArray[np.int32]
+    grid_origin: NDArray[np.float64]
+    grid_cell: NDArray[np.float64]
+    grid_values: NDArray[np.float64]
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """In the order in which the kernels take them."""
+        return (
+            self.kind, self.dims, self.low, self.high, self.grid_start, self.grid_size, self.grid_origin,
+            self.grid_cell, self.grid_values,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TouchingBodies:
+    """Rigid bodies (q: place and unit quaternion, u: velocity and angular velocity) that touch others.
+
+    points: where they do; reach is -inf for a body that touches nothing. shapes(margin): their signed distances, known
+    up to ``margin`` [m] outside. share(): (bodies,) what part of a parameter that counts for one point each of these
+    points takes. Both are found when they are asked for: a body alone needs neither.
+    carried: how nodes of another kind carry them, None where they are nodes themselves. values: contact parameters
+    (bodies,) that are not the model's own by name.
+    """
+
+    points: ContactPoints
+    shapes: Callable[[float], ShapeArrays]
+    share: Callable[[], NDArray[np.float64]]
+    carried: CarriedBodies | None = None
+    values: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TouchingLinks:
+    """Nodes that carry several bodies each, such as trees of links, and bring contact with a surface themselves.
+
+    term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (`contact.obstacle`), with
+    the contact parameters that are ``given``. roundest: the largest radius [m] of a ball around a touching point.
+    bodies(): a node set that stands for what they carry, with TouchingBodies: terms between bodies are made for it, and
+    carried_term puts them on the nodes themselves.
+    """
+
+    term: Callable[..., Any]
+    roundest: float
+    bodies: Callable[[], NodeSet]
+
+
+@dataclass(frozen=True)
+class TouchingSkin:
+    """Particles whose triangles ``faces`` (faces, 3) touch others, and with their corners."""
+
+    faces: NDArray[np.int32]

@@ -17,32 +17,32 @@ def diffloom_register_integrators(register: Register) -> None:
     """Register the integrators."""
     register(
         "semi_implicit",
-        "diffloom_mechanics.integrators.semi_implicit:SemiImplicitEuler",
+        "diffloom_mechanics.integrators:SemiImplicitEuler",
         summary="Semi-implicit Euler: fast, explicit, small steps",
     )
     register(
         "backward_euler",
-        "diffloom_mechanics.integrators.backward_euler:BackwardEuler",
+        "diffloom_mechanics.integrators:BackwardEuler",
         summary="Backward Euler: Newton's method, stable at large steps",
     )
     register(
         "leapfrog",
-        "diffloom_mechanics.integrators.leapfrog:Leapfrog",
+        "diffloom_mechanics.integrators:Leapfrog",
         summary="Leapfrog: second order, symplectic, two force evaluations a step",
     )
     register(
         "rk4",
-        "diffloom_mechanics.integrators.rk4:RungeKutta4",
+        "diffloom_mechanics.integrators:RungeKutta4",
         summary="Runge-Kutta: fourth order, for smooth motion",
     )
     register(
         "implicit_midpoint",
-        "diffloom_mechanics.integrators.implicit_midpoint:ImplicitMidpoint",
+        "diffloom_mechanics.integrators:ImplicitMidpoint",
         summary="Implicit midpoint: second order, stable at large steps, no numerical damping",
     )
     register(
         "custom_step",
-        "diffloom_mechanics.integrators.custom_step:CustomStepping",
+        "diffloom_mechanics.integrators:CustomStepping",
         summary="Runs systems that bring a step of their own",
     )
 
@@ -62,7 +62,7 @@ def diffloom_register_contact_laws(register: Register) -> None:
     )
     register(
         "hysteresis",
-        "diffloom_mechanics.contact.hysteresis:Hysteresis",
+        "diffloom_mechanics.contact.laws:Hysteresis",
         summary="One restitution at all speeds, smooth at touch",
     )
 
@@ -80,16 +80,16 @@ def diffloom_register_terms(register: Register) -> None:
     register("plane", "diffloom_mechanics.contact.obstacles:Plane", summary="Obstacle: a plane besides the ground")
     register(
         "height_field",
-        "diffloom_mechanics.contact.height_field:HeightField",
+        "diffloom_mechanics.contact.sampled_obstacles:HeightField",
         summary="Obstacle: ground of given heights",
     )
     register(
         "mesh",
-        "diffloom_mechanics.contact.mesh_obstacle:Mesh",
+        "diffloom_mechanics.contact.sampled_obstacles:Mesh",
         summary="Obstacle: a closed mesh, by signed distances",
     )
     register(
         "air",
-        "diffloom_mechanics.air.term:Air",
+        "diffloom_mechanics.air:Air",
         summary="Air around rigid bodies: drag, Magnus lift, rotational damping",
     )

@@ -1,77 +1,24 @@
-"""The compiled pipelines of mechanical systems, each written out for the systems it meets."""
+"""Programs of mechanical systems with sample arguments, for the check that compiles them for CUDA."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from diffloom.interfaces import Control, Model
+from diffloom.plugins import get_model, models
 from diffloom_kernels import Program
 from diffloom_mechanics.binding import Binding, Compiled
-from diffloom_mechanics.force_kernels import force, force_adjoint
-from diffloom_mechanics.lane_kernels import lanes_rollout, lanes_rollout_adjoint
-from diffloom_mechanics.records import Clock, Cotangents, Frames, States, Steps
+from diffloom_mechanics.pipelines import SAMPLED, cotangents, states
+from diffloom_mechanics.records import Clock, Cotangents, Frames, Steps
 from diffloom_mechanics.schemes import PointCotangents, Points, moves, tableau
-from diffloom_mechanics.split_kernels import (
-    joined_rollout_adjoint,
-    make_move_under,
-    move_back_under,
-    split_rollout,
-    split_rollout_adjoint,
-)
-from diffloom_mechanics.tableau_kernels import (
-    projection,
-    projection_back,
-    rates_under,
-    rates_under_back,
-    tableau_rollout,
-    tableau_rollout_adjoint,
-)
-
-if TYPE_CHECKING:
-    from diffloom.interfaces import Model
-
-_ROLLOUTS = (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint)
-_EVALUATIONS = (
-    force, force_adjoint, make_move_under, move_back_under, rates_under, rates_under_back, projection, projection_back,
-)  # fmt: skip
-
-ROLLOUTS = Program("rollouts", (*_ROLLOUTS, lanes_rollout, lanes_rollout_adjoint))
-EVALUATIONS = Program("evaluations", _EVALUATIONS)
-
-#: What runs on a GPU: lanes are the CPU's.
-SAMPLED = (*_ROLLOUTS, *_EVALUATIONS)
-
-
-def widened(width: int) -> int:
-    """Columns of a row that is worked on in registers: three numbers take four."""
-    return 4 if width == 3 else width
-
-
-def cotangents(system: Compiled, like: torch.Tensor) -> Cotangents:
-    """Zeros for the cotangents of one state and of its forces."""
-
-    def made(width: str) -> tuple[torch.Tensor, ...]:
-        return tuple(like.new_zeros((nodes.count, widened(getattr(nodes, width)))) for _, nodes in system.sets)
-
-    return Cotangents(made("dq"), made("du"), made("du"))
-
-
-def states(system: Compiled, like: torch.Tensor, count: int | None = None) -> States:
-    """Memory for one state, or for several of them."""
-    lead = () if count is None else (count,)
-    return States(
-        tuple(like.new_zeros((*lead, nodes.count, nodes.dq)) for _, nodes in system.sets),
-        tuple(like.new_zeros((*lead, nodes.count, nodes.du)) for _, nodes in system.sets),
-    )
+from diffloom_mechanics.system import Mechanics
 
 
 def programs() -> list[Program]:
     """A program for every installed model's example, with sample arguments: what the CUDA check compiles."""
-    from diffloom.interfaces import Model
-    from diffloom.plugins import get_model, models
-
     found = {}
     for name in models():
         model_type = get_model(name)
@@ -79,12 +26,12 @@ def programs() -> list[Program]:
             continue
         if not issubclass(model_type, Model) or model_type.example_settings is None:
             continue
-        if (program := sampled(model_type.example())) is not None:
+        if (program := sampled_program(model_type.example())) is not None:
             found[program.name] = program
     return list(found.values())
 
 
-def sampled(
+def sampled_program(
     model: Model,
     name: str | None = None,
     pipelines: tuple[Any, ...] = SAMPLED,
@@ -95,9 +42,6 @@ def sampled(
     A plugin whose example leaves kernels out has a module ``programs`` that returns more of these. spills: as for
     ``Program``.
     """
-    from diffloom.interfaces import Control
-    from diffloom_mechanics.system import Mechanics
-
     dynamics = model.dynamics(model.params(), Control())
     if not isinstance(dynamics, Mechanics):
         return None
@@ -130,9 +74,9 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         "force": (clock, one.q, one.u, one.u, binding.record),
         "force_adjoint": (clock, one.q, one.u, batch, binding.record, grads),
         "make_move_under": (clock, scheme[0], one, one.u, one, free),
-        "move_back_under": (clock, scheme[0], one, one.u, batch, free, free_grads),
+        "make_move_under_adjoint": (clock, scheme[0], one, one.u, batch, free, free_grads),
         "projection": (one.q, one.q, free),
-        "projection_back": (one.q, one.q, free),
+        "projection_adjoint": (one.q, one.q, free),
     }
     if not light.force_matters and not system.staged:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
@@ -142,6 +86,6 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
         points, back = Points((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
         found["tableau_rollout"] = (steps, rates, many, points, binding.record)
         found["rates_under"] = (one, one.u, one, free)
-        found["rates_under_back"] = (one, one.u, one, Cotangents(one.q, one.u, one.u), free, free_grads)
+        found["rates_under_adjoint"] = (one, one.u, one, Cotangents(one.q, one.u, one.u), free, free_grads)
         found["tableau_rollout_adjoint"] = (steps, rates, many, points, frames, adj, back, binding.record, grads)
     return found

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
 from diffloom.transforms import once, refuse_many_cotangents, untransformed
-from diffloom_kernels.memory_pool import pool
+from diffloom_kernels import pool
 from diffloom_mechanics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 
 #: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
@@ -117,10 +117,10 @@ def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | N
     adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
     frames.inject(plan.steps, adj[:sets], adj[sets:])
     if plan.steps:
-        _run_back(stepper, plan, ctx.segments, kept, frames, adj)
+        _run_adjoint(stepper, plan, ctx.segments, kept, frames, adj)
     gradients = stepper.gradients()
     if not all(finite(t) for t in (*adj, *gradients) if t is not None):
-        plan.explain(_walk_back(plan, ctx.segments, kept, frames, given))
+        plan.explain(_find_bad_step(plan, ctx.segments, kept, frames, given))
     return (*adj, *gradients)
 
 
@@ -172,7 +172,7 @@ def _copy_frames(plan: Plan, first: int, last: int, states: Tensors, frames: Ten
         _copy([t[plan.save[frame] - first] for t in states], [t[frame] for t in frames])
 
 
-def _run_back(
+def _run_adjoint(
     stepper: Stepper,
     plan: Plan,
     segments: list[tuple[int, int]],
@@ -183,7 +183,7 @@ def _run_back(
     """Pull the cotangent back through all segments, recomputing their states where only the starts were kept."""
     sets = len(adj) // 2
     if isinstance(plan.gradient, StoreAll):
-        stepper.pull_back(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
+        stepper.advance_adjoint(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
         return
     longest = max(n for _, n in segments)
     hold = tuple(pool.tensor((longest + 1, *t.shape), t) for t in adj)
@@ -192,7 +192,7 @@ def _run_back(
         _copy([t[number] for t in kept], [t[0] for t in part])
         segment = Segment(k0, part[:sets], part[sets:])
         stepper.advance(segment)
-        stepper.pull_back(segment, frames, adj[:sets], adj[sets:])
+        stepper.advance_adjoint(segment, frames, adj[:sets], adj[sets:])
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class BadGradient:
     frame: int = 0
 
 
-def _walk_back(
+def _find_bad_step(
     plan: Plan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
 ) -> BadGradient:
     """Go through a backward pass again, a step at a time, up to the first that is not finite."""
@@ -225,7 +225,7 @@ def _walk_back(
             stepper.advance(Segment(k0, states[:sets], states[sets:]))
         for j in range(count - 1, -1, -1):
             pair = tuple(t[j : j + 2] for t in states)
-            stepper.pull_back(Segment(k0 + j, pair[:sets], pair[sets:]), frames, adj[:sets], adj[sets:])
+            stepper.advance_adjoint(Segment(k0 + j, pair[:sets], pair[sets:]), frames, adj[:sets], adj[sets:])
             if not all(finite(t) for t in (*adj, *stepper.gradients()) if t is not None):
                 return BadGradient(k0 + j, tuple(t[j] for t in states))
     return BadGradient(0, given[: 2 * sets])

@@ -1,24 +1,104 @@
-"""Rollouts of many scenes at once, by the rule of ``torch.func.vmap``: copies of the system where that can be, else one
-scene after the other. Either way the numbers of a scene are those of its own rollout, bit for bit."""
+"""Rollouts of many scenes at once, by the rule of ``torch.func.vmap``.
+
+Scenes run as copies of the system where that can be, else one after the other. What elements and nodes own by rows is
+put one after the other; node terms that read more than rows of their nodes (tables, workspaces, pairs) keep an axis of
+scenes, and see one scene each. Either way the numbers of a scene are those of its own rollout, bit for bit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import leading
 from diffloom.interfaces import InputError, SimulationError
 from diffloom.transforms import REFUSED, concrete, each_scene, refuse_functionalize, transformed
-from diffloom_mechanics.binding import Compiled
-from diffloom_mechanics.copies import copies
+from diffloom_mechanics.binding import Compiled, sees_one_scene
 from diffloom_mechanics.diagnosis import Explain
+from diffloom_mechanics.gather import frozen, identity
 from diffloom_mechanics.lanes import SideBySide, apart, side_by_side
 from diffloom_mechanics.rollout import BadGradient, Plan, run_rollout
 from diffloom_mechanics.stepper import MakeStepper, Tensors
+from diffloom_mechanics.terms import ElementTerm, NodeTerm
+
+_CORNERS: dict[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
+
+
+def copies(system: Compiled, tensors: Sequence[Tensor]) -> tuple[Compiled, tuple[Tensor, ...]]:
+    """``system`` once for each scene, and its tensors. tensors: in the order of ``system.tensors``, scenes first."""
+    scenes = int(tensors[0].shape[0])
+    parts = system.split(tensors)
+    count = len(system.sets)
+    sets = tuple(
+        (name, replace(nodes, arrays=_named(nodes.arrays, [t.flatten(0, 1) for t in part])))
+        for (name, nodes), part in zip(system.sets, parts, strict=False)
+    )
+    before = {name: nodes.count for name, nodes in system.sets}
+    elements = tuple(
+        _of_elements(term, part, before, scenes) for term, part in zip(system.elements, parts[count:], strict=False)
+    )
+    nodes = tuple(
+        _of_nodes(term, part, scenes, system.scenes > 1)
+        for term, part in zip(system.nodes, parts[count + len(system.elements) :], strict=True)
+    )
+    made = Compiled(sets, elements, nodes, system.scenes * scenes)
+    return made, made.tensors
+
+
+def _named(given: Sequence[tuple[str, Tensor]], values: Sequence[Tensor]) -> tuple[tuple[str, Tensor], ...]:
+    return tuple((name, value) for (name, _), value in zip(given, values, strict=True))
+
+
+def _of_elements(term: ElementTerm, values: Sequence[Tensor], before: Mapping[str, int], scenes: int) -> ElementTerm:
+    """before: number of nodes in each set, of one copy."""
+    nodes = {
+        name: _corners(corners, scenes, before[name] if name in before else next(iter(before.values())))
+        for name, corners in term.corners.items()
+    }
+    params = [
+        value.movedim(0, 1).flatten(1, 2) if name in term.per_step and old.dim() == 2 else value.flatten(0, 1)
+        for (name, old), value in zip(term.params, values, strict=True)
+    ]
+    constants = tuple(np.concatenate([constant] * scenes) for constant in term.constants)
+    return replace(term, nodes=nodes, constants=constants, params=_named(term.params, params), on=None)
+
+
+def _corners(corners: NDArray[np.int32], scenes: int, count: int) -> NDArray[np.int32]:
+    """Corners in every scene; the same array for the same question, by which their gather is known again."""
+    key = (identity(corners), scenes, count)
+    if key not in _CORNERS:
+        if len(_CORNERS) > 32:
+            _CORNERS.pop(next(iter(_CORNERS)))
+        first = (count * np.arange(scenes, dtype=np.int32))[:, None, None]
+        made = frozen((corners + first).reshape(-1, corners.shape[1]))
+        _CORNERS[key] = (made, corners)  # holding the array keeps its id taken
+    return _CORNERS[key][0]
+
+
+def _of_nodes(term: NodeTerm, values: Sequence[Tensor], scenes: int, again: bool) -> NodeTerm:
+    """again: whether there were scenes before, whose axis is then behind that of these."""
+    only = None if term.only is None else np.tile(term.only, scenes)
+    if sees_one_scene(term):
+        params = [t.flatten(0, 1) if again else t for t in values]
+    else:
+        params = [
+            t.movedim(0, 1).flatten(1, 2) if name in term.per_step else t.flatten(0, 1)
+            for (name, _), t in zip(term.params, values, strict=True)
+        ]
+        term = replace(
+            term,
+            constants=tuple(np.concatenate([constant] * scenes) for constant in term.constants),
+            work=tuple(((shape[0] * scenes, *shape[1:]), kind) for shape, kind in term.work),
+            count=None if term.count is None else term.count * scenes,
+        )
+    return replace(term, params=_named(term.params, params), only=only)
+
 
 #: Makes steppers for many copies of a system.
 OfCopies = Callable[[Compiled], MakeStepper]

@@ -10,7 +10,7 @@ from diffloom_mechanics.force_kernels import element_forces, force_adjoints, nod
 from diffloom_mechanics.node_kernels import (
     add_frame,
     drifted,
-    drifted_back,
+    drifted_adjoint,
     node_force,
     plus,
     plus_times,
@@ -42,7 +42,7 @@ def moved(i, dt, move, x, v, f, nodes):
 
 
 @generic
-def moved_back(i, dt, move, x, v, f, a, b, nodes, grads):
+def moved_adjoint(i, dt, move, x, v, f, a, b, nodes, grads):
     """The transpose of moved for cotangents a, b of its result: those of x, v and f."""
     kind = nodes.kind
     if static(move.kicks and move.drifts and kind.kicked_drift is not None):
@@ -51,7 +51,7 @@ def moved_back(i, dt, move, x, v, f, a, b, nodes, grads):
         )
     w = kicked(i, move.kick * dt, x, v, f, nodes) if static(move.kicks) else v
     if static(move.drifts):
-        a, b = drifted_back(i, move.drift * dt, x, w, a, b, nodes, grads)
+        a, b = drifted_adjoint(i, move.drift * dt, x, w, a, b, nodes, grads)
     if static(not move.kicks):
         return a, b, f
     adj = times(b, move.kick * dt, kind.du)
@@ -72,26 +72,26 @@ def move_node(i, clock, move, q, u, q_next, u_next, nodes):
 
 
 @generic
-def pulled_back(i, clock, move, q, u, a, b, adj, nodes, grads):
+def moved_node_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads):
     """The transpose of move_node: cotangents a, b of the state after become those before, as far as they do not go
     through the forces; that of the force is stored."""
     kind = nodes.kind
     f = node_force(i, clock, q, u, nodes) if static(move.kicks and kind.force_matters) else zeros(q[0], kind.du)
     x = values(q[static(nodes.number)], i, kind.dq)
     v = values(u[static(nodes.number)], i, kind.du)
-    a, b, adj_f = moved_back(i, clock.dt, move, x, v, f, a, b, nodes, grads)
+    a, b, adj_f = moved_adjoint(i, clock.dt, move, x, v, f, a, b, nodes, grads)
     if static(move.kicks):
         store(adj.f[static(nodes.number)], i, adj_f, kind.du)
     return a, b
 
 
 @generic
-def move_node_back(i, clock, move, q, u, adj, nodes, grads):
+def move_node_adjoint(i, clock, move, q, u, adj, nodes, grads):
     """The transpose of move_node without what goes through the forces."""
     own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
     b = values(adj.u[own], i, nodes.kind.du)
-    a, b = pulled_back(i, clock, move, q, u, a, b, adj, nodes, grads)
+    a, b = moved_node_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads)
     store(adj.q[own], i, a, nodes.kind.dq)
     store(adj.u[own], i, b, nodes.kind.du)
 
@@ -126,12 +126,12 @@ def inject(i, j, frames, adj, nodes):
 
 
 @generic
-def collect_and_move_back(i, clock, q, u, j, before, move, q_before, u_before, adj, frames, nodes, grads):
+def collect_and_move_adjoint(i, clock, q, u, j, before, move, q_before, u_before, adj, frames, nodes, grads):
     """The end of step j and the start of the one before it, backwards, in one pass."""
     own = static(nodes.number)
     a, b = through_forces(i, clock, q, u, adj, nodes, grads)
     a, b = add_frame(i, j, frames, nodes, a, b)
-    a, b = pulled_back(i, before, move, q_before, u_before, a, b, adj, nodes, grads)
+    a, b = moved_node_adjoint(i, before, move, q_before, u_before, a, b, adj, nodes, grads)
     store(adj.q[own], i, a, nodes.kind.dq)
     store(adj.u[own], i, b, nodes.kind.du)
 
@@ -189,15 +189,15 @@ def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, g
         for m, move in static(reversed(tuple(enumerate(scheme)))):
             clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
             if static(m == 0):
-                move_back(clock, move, q_start, u_start, adj, system, grads)
+                make_move_adjoint(clock, move, q_start, u_start, adj, system, grads)
             else:
-                move_back(clock, move, between[static(m - 1)].q, between[static(m - 1)].u, adj, system, grads)
+                make_move_adjoint(clock, move, between[static(m - 1)].q, between[static(m - 1)].u, adj, system, grads)
         with together:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
-def move_back(clock, move, q, u, adj, system, grads):
+def make_move_adjoint(clock, move, q, u, adj, system, grads):
     """The transpose of make_move."""
     if static(move.kicks):
         if static(any(nodes.kind.force_matters for nodes in system.sets)):
@@ -205,7 +205,7 @@ def move_back(clock, move, q, u, adj, system, grads):
         node_stages(clock, q, u, system)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, move_node_back, clock, move, q, u, adj, nodes, own)
+            launch(nodes.size, move_node_adjoint, clock, move, q, u, adj, nodes, own)
     if static(move.kicks):
         force_adjoints(clock, q, u, adj, system, grads)
         with together:
@@ -224,7 +224,7 @@ def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, 
     u = tuple(x[last] for x in static(states.u))
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, move_node_back, clock, move, q, u, adj, nodes, own)
+            launch(nodes.size, move_node_adjoint, clock, move, q, u, adj, nodes, own)
     for s in range(last):
         j = last - s
         now = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -239,7 +239,7 @@ def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, 
         with together:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
                 launch(
-                    nodes.size, collect_and_move_back, clock_now, q_now, u_now, j, before, move, q_before, u_before,
+                    nodes.size, collect_and_move_adjoint, clock_now, q_now, u_now, j, before, move, q_before, u_before,
                     adj, frames, nodes, own,
                 )
     first = states.q[0].dtype.type(steps.first * steps.dt)
@@ -267,7 +267,7 @@ def move_under(i, clock, move, x_from, v_from, f, q_next, u_next, nodes):
 
 
 @generic
-def move_under_back(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj_f, nodes, grads):
+def move_under_adjoint(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj_f, nodes, grads):
     """Its transpose, in place: cotangents of the state after become those before; that of the force is added to."""
     kind = nodes.kind
     x = values(x_from, i, kind.dq)
@@ -275,7 +275,7 @@ def move_under_back(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj_f,
     f = values(f_from, i, kind.du)
     a = values(adj_q, i, kind.dq)
     b = values(adj_u, i, kind.du)
-    a, b, e = moved_back(i, clock.dt, move, x, v, f, a, b, nodes, grads)
+    a, b, e = moved_adjoint(i, clock.dt, move, x, v, f, a, b, nodes, grads)
     if static(move.kicks):
         store(adj_f, i, plus(values(adj_f, i, kind.du), e, kind.du), kind.du)
     store(adj_q, i, a, kind.dq)
@@ -291,12 +291,12 @@ def make_move_under(clock, move, state, f, after, system):
             )
 
 
-def move_back_under(clock, move, state, f, many, system, grads):
+def make_move_under_adjoint(clock, move, state, f, many, system, grads):
     """Its transpose, in place, for a batch of cotangents (cotangents, nodes, ...)."""
     for p in range(many.q[0].shape[0]):
         with together:
             for n, (nodes, own) in static(enumerate(zip(system.sets, grads.sets, strict=True))):
                 launch(
-                    nodes.size, move_under_back, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],
+                    nodes.size, move_under_adjoint, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],
                     many.u[n][p], many.f[n][p], nodes, own,
                 )

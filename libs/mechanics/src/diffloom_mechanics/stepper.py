@@ -66,7 +66,7 @@ class Stepper(ABC):
         """Fill states 1.. of the segment from state 0."""
 
     @abstractmethod
-    def pull_back(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
+    def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         """Replace the cotangent of the segment's last state, in place, by that of its first.
 
         Adds the cotangents of frames saved at all but the last state, and sums the gradients of all tensors.

@@ -59,7 +59,7 @@ def store_combined(i, h, state, weights, rates, out, nodes, last):
 
 
 @generic
-def end_back(i, h, state, weights, rates, adj, adj_rates, nodes):
+def end_adjoint(i, h, state, weights, rates, adj, adj_rates, nodes):
     """The transpose of store_combined for the next state of node i; cotangents of the rates begin."""
     own = static(nodes.number)
     kind = nodes.kind
@@ -79,16 +79,16 @@ def end_back(i, h, state, weights, rates, adj, adj_rates, nodes):
 
 
 @generic
-def rate_back(i, clock, q, u, adj_rate, point, nodes, grads):
+def rate_adjoint(i, clock, q, u, adj_rate, point, nodes, grads):
     """The transpose of store_rate without what goes through the forces."""
     kind = nodes.kind
     own = static(nodes.number)
     f = node_force(i, clock, q, u, nodes) if static(kind.force_matters) else zeros(q[own], kind.du)
-    rate_under_back(i, q, u, f, adj_rate, point, nodes, grads)
+    rate_under_adjoint(i, q, u, f, adj_rate, point, nodes, grads)
 
 
 @generic
-def rate_under_back(i, q, u, f, adj_rate, point, nodes, grads):
+def rate_under_adjoint(i, q, u, f, adj_rate, point, nodes, grads):
     """The same for a given force."""
     own = static(nodes.number)
     kind = nodes.kind
@@ -110,7 +110,7 @@ def rate_under_back(i, q, u, f, adj_rate, point, nodes, grads):
 
 
 @generic
-def point_back(i, clock, q, u, adj, point, nodes, grads):
+def point_adjoint(i, clock, q, u, adj, point, nodes, grads):
     """The cotangent of a point of node i, with what went through the forces, goes to the step's start too."""
     own = static(nodes.number)
     kind = nodes.kind
@@ -191,13 +191,13 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
         all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
         with together:
             for nodes in static(system.sets):
-                launch(nodes.size, end_back, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
+                launch(nodes.size, end_adjoint, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
         for s, row in static(reversed(tuple(enumerate(scheme.a)))):
             clock = Clock(steps.first + j, start + scheme.c[s] * steps.dt, steps.dt, 0, start)
             if static(s == 0):
-                stage_back(clock, state, back.rates[0], adj, back.point, system, grads)
+                stage_adjoint(clock, state, back.rates[0], adj, back.point, system, grads)
             else:
-                stage_back(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
+                stage_adjoint(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
                 weights = tuple(row[k] for k in static(taking_part(row)))
                 rates = tuple(back.rates[k] for k in static(taking_part(row)))
                 all_to_rates(steps.dt, weights, back.point, rates, system)
@@ -213,18 +213,18 @@ def all_to_rates(dt, weights, point, adj_rates, system):
             launch(nodes.size, point_to_rates, dt, weights, point, adj_rates, nodes)
 
 
-def stage_back(clock, state, adj_rate, adj, point, system, grads):
+def stage_adjoint(clock, state, adj_rate, adj, point, system, grads):
     """One stage backwards: ``point`` holds the cotangent of its state afterwards."""
     if static(any(nodes.kind.force_matters for nodes in system.sets)):
         element_forces(clock, state.q, state.u, system)
     node_stages(clock, state.q, state.u, system)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, rate_back, clock, state.q, state.u, adj_rate, point, nodes, own)
+            launch(nodes.size, rate_adjoint, clock, state.q, state.u, adj_rate, point, nodes, own)
     force_adjoints(clock, state.q, state.u, point, system, grads)
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, point_back, clock, state.q, state.u, adj, point, nodes, own)
+            launch(nodes.size, point_adjoint, clock, state.q, state.u, adj, point, nodes, own)
 
 
 @generic
@@ -239,10 +239,10 @@ def store_rate_under(i, state, f, out, nodes):
 
 
 @generic
-def given_rate_back(i, state, f, adj_rate, point, nodes, grads):
+def given_rate_adjoint(i, state, f, adj_rate, point, nodes, grads):
     """Its transpose."""
     given = values(f[static(nodes.number)], i, nodes.kind.du)
-    rate_under_back(i, state.q, state.u, given, adj_rate, point, nodes, grads)
+    rate_under_adjoint(i, state.q, state.u, given, adj_rate, point, nodes, grads)
 
 
 @generic
@@ -256,7 +256,7 @@ def project_node(i, q, out, nodes):
 
 
 @generic
-def project_node_back(i, q, adj, nodes):
+def project_node_adjoint(i, q, adj, nodes):
     """Its transpose, in place."""
     own = static(nodes.number)
     if static(nodes.kind.project is not None):
@@ -272,11 +272,11 @@ def rates_under(state, f, out, system):
             launch(nodes.size, store_rate_under, state, f, out, nodes)
 
 
-def rates_under_back(state, f, adj_rate, point, system, grads):
+def rates_under_adjoint(state, f, adj_rate, point, system, grads):
     """The transpose: cotangents of state and forces are written to ``point``."""
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
-            launch(nodes.size, given_rate_back, state, f, adj_rate, point, nodes, own)
+            launch(nodes.size, given_rate_adjoint, state, f, adj_rate, point, nodes, own)
 
 
 def projection(q, out, system):
@@ -286,8 +286,8 @@ def projection(q, out, system):
             launch(nodes.size, project_node, q, out, nodes)
 
 
-def projection_back(q, adj, system):
+def projection_adjoint(q, adj, system):
     """The transpose, in place."""
     with together:
         for nodes in static(system.sets):
-            launch(nodes.size, project_node_back, q, adj, nodes)
+            launch(nodes.size, project_node_adjoint, q, adj, nodes)

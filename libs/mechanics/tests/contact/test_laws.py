@@ -15,9 +15,13 @@ from diffloom_mechanics.contact import (
     Stribeck,
     contact_law,
     contact_specs,
+    damping_ratio,
+    dissipation,
+    dissipation_of,
     ground,
+    linear_rebound,
+    rebound,
 )
-from diffloom_mechanics.contact.restitution import damping_ratio, dissipation, dissipation_of, linear_rebound, rebound
 from diffloom_testing import check_gradient, compare_wide
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from diffloom_mechanics.contact import obstacle_shape_kernels as kernels
+from diffloom_mechanics.contact import obstacle_kernels as kernels
 from diffloom_mechanics.contact.distance_grid import distance_grid
 
 NO_LAYOUT, NO_TABLE = np.zeros(1, np.int32), np.zeros(1)

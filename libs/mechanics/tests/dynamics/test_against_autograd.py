@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import State, StoreAll
-from diffloom_mechanics import Mechanics, TorchTerm, particles, springs
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler, TorchTerm, particles, springs
 
 
 def spring_force(clock, q, u, stiffness, damping, rest_length, *, pairs):

@@ -9,8 +9,7 @@ import torch
 
 from diffloom.interfaces import State, StoreAll
 from diffloom_kernels import num_threads, set_num_threads, threads
-from diffloom_mechanics import ElementTerm
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import ElementTerm, SemiImplicitEuler
 
 
 @pytest.fixture

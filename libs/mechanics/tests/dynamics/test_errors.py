@@ -8,10 +8,17 @@ import torch
 
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import CustomStep, InputError, NoGradient, SimulationError, State, StoreAll
-from diffloom_mechanics import ElementTerm, Mechanics, Push, TorchTerm, particles, pushes
-from diffloom_mechanics.integrators.backward_euler import BackwardEuler
-from diffloom_mechanics.integrators.custom_step import CustomStepping
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import (
+    BackwardEuler,
+    CustomStepping,
+    ElementTerm,
+    Mechanics,
+    Push,
+    SemiImplicitEuler,
+    TorchTerm,
+    particles,
+    pushes,
+)
 
 
 def run(system, net, dt=1 / 240, steps=40, save=(40,), scheme=None):

@@ -6,9 +6,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Checkpointed, State, StoreAll
-from diffloom_mechanics import TorchTerm
-from diffloom_mechanics.integrators.backward_euler import BackwardEuler
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import BackwardEuler, SemiImplicitEuler, TorchTerm
 from diffloom_testing import check_gradient
 
 STEPS = 40

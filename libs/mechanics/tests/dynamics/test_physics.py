@@ -9,10 +9,8 @@ import pytest
 import torch
 
 from diffloom.interfaces import NoGradient, State
-from diffloom_mechanics import Mechanics, Push, particles, pushes, springs
+from diffloom_mechanics import BackwardEuler, Mechanics, Push, SemiImplicitEuler, particles, pushes, springs
 from diffloom_mechanics.contact import ground
-from diffloom_mechanics.integrators.backward_euler import BackwardEuler
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 
 F64 = torch.float64
 GRAVITY = torch.tensor([0.0, -9.81, 0.0], dtype=F64)

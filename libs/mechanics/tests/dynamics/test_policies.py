@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Checkpointed, InputError, NoGradient, State, StoreAll
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
+from diffloom_mechanics import SemiImplicitEuler
 from diffloom_mechanics.rollout import leaps, segment_length
 
 

@@ -8,10 +8,8 @@ import torch
 
 from diffloom import simulate
 from diffloom.interfaces import Checkpointed, InputError, SimulationError, State, StoreAll
-from diffloom_mechanics import Mechanics, Push, applied, particles, pushes, springs
+from diffloom_mechanics import BackwardEuler, Mechanics, Push, SemiImplicitEuler, applied, particles, pushes, springs
 from diffloom_mechanics.contact import ground
-from diffloom_mechanics.integrators.backward_euler import BackwardEuler
-from diffloom_mechanics.integrators.semi_implicit import SemiImplicitEuler
 from diffloom_testing.toy_model import ToyChain
 
 REAL = torch.float64

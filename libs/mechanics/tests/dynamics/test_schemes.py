@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from diffloom_mechanics import tableau
-from diffloom_mechanics.programs import ROLLOUTS, samples
+from diffloom_mechanics.pipelines import ROLLOUTS
+from diffloom_mechanics.programs import samples
 from diffloom_mechanics.schemes import taking_part
 
 

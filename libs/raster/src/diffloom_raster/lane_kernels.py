@@ -1,17 +1,34 @@
-"""Working with a run of pixels as a whole: where it starts, how many it holds, and sums over it.
+"""Operations on a run of lanes: its first element, its width, sums over it, exponential and logarithm.
 
-Each function takes an int or a scalar too, as on CUDA, where a run is one pixel.
+Each function takes an int or a scalar too, as on CUDA, where a run is one pixel. exp and log of lanes are vector code:
+a few times faster than a library call per lane, right to about one ulp. Both split off a power of two by its bits and
+sum a polynomial for the rest; scalars take the same way and so give the same bits as lanes.
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from diffloom_kernels.language import overloaded
-from diffloom_kernels.simd.models import pack_indices, unpack
-from diffloom_kernels.simd.types import FloatLanes, IndexLanes, MaskLanes, Run
+from diffloom_kernels import (
+    FloatLanes,
+    IndexLanes,
+    MaskLanes,
+    Run,
+    constant,
+    device,
+    floor,
+    maximum,
+    minimum,
+    overloaded,
+    pack_indices,
+    unpack,
+    where,
+)
 
 
 def first_of(e):
@@ -132,3 +149,170 @@ def _overload_lane_of(x, k):
     if isinstance(x, FloatLanes | MaskLanes):
         return lambda x, k: _lane_of(x, k)
     return lane_of
+
+
+def two_to(n):
+    """2 to the power n, a whole number within the exponents of normal floats."""
+    return type(n)(2.0) ** n
+
+
+def split_power(x):
+    """(m, n) with x = m 2^n and m in [1, 2); x must be positive and normal."""
+    m, n = np.frexp(x)
+    return type(x)(2 * m), type(x)(n - 1)
+
+
+def is_single(x):
+    """Whether x is float32."""
+    return np.dtype(type(x)) == np.float32
+
+
+def _layout(kind):
+    """Integer type, mantissa bits and exponent bias that go with a float type or its lanes."""
+    real = kind.dtype if isinstance(kind, FloatLanes) else kind
+    bits = real.bitwidth
+    integer = ir.IntType(bits)
+    if isinstance(kind, FloatLanes):
+        integer = ir.VectorType(integer, kind.count)
+    return integer, *((23, 127) if bits == 32 else (52, 1023))
+
+
+def _splat(kind, value):
+    """A constant, the same in all lanes."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
+# Whole numbers change between float and integer by adding a float so large that the lowest bit counts ones: AVX2 has
+# no conversion of 64 bit integers.
+
+
+@intrinsic
+def _two_to(typingctx, n):
+    integer, mantissa, bias = _layout(n)
+
+    def codegen(context, builder, sig, args):
+        real = args[0].type
+        shifted = builder.fadd(args[0], _splat(real, 1.5 * 2.0**mantissa + bias))
+        return builder.bitcast(builder.shl(builder.bitcast(shifted, integer), _splat(integer, mantissa)), real)
+
+    return n(n), codegen
+
+
+@intrinsic
+def _split_power(typingctx, x):
+    integer, mantissa, bias = _layout(x)
+
+    def codegen(context, builder, sig, args):
+        real, bits = args[0].type, builder.bitcast(args[0], integer)
+        ones = builder.bitcast(_splat(real, 2.0**mantissa), integer)
+        power = builder.bitcast(builder.or_(builder.lshr(bits, _splat(integer, mantissa)), ones), real)
+        power = builder.fsub(power, _splat(real, 2.0**mantissa + bias))
+        fraction = builder.and_(bits, _splat(integer, (1 << mantissa) - 1))
+        scaled = builder.bitcast(builder.or_(fraction, _splat(integer, bias << mantissa)), real)
+        return context.make_tuple(builder, sig.return_type, [scaled, power])
+
+    return types.UniTuple(x, 2)(x), codegen
+
+
+def _is_float(kind) -> bool:
+    return isinstance(kind, FloatLanes | types.Float)
+
+
+def _portable_two_to(n):
+    kind = n
+    return lambda n: kind(math.ldexp(kind(1.0), int(n)))
+
+
+def _portable_split_power(x):
+    kind = x
+
+    def split(x):
+        m, n = math.frexp(x)
+        return kind(2.0) * kind(m), kind(n - 1)
+
+    return split
+
+
+@overloaded(two_to, portable=_portable_two_to)
+def _overload_two_to(n):
+    return (lambda n: _two_to(n)) if _is_float(n) else None
+
+
+@overloaded(split_power, portable=_portable_split_power)
+def _overload_split_power(x):
+    return (lambda x: _split_power(x)) if _is_float(x) else None
+
+
+@overloaded(is_single)
+def _overload_is_single(x):
+    if not _is_float(x):
+        return None
+    single = (x.dtype if isinstance(x, FloatLanes) else x).bitwidth == 32
+    return lambda x: single
+
+
+LOG2_E = 1.4426950408889634
+# ln 2 in two parts, the first with so few bits that its product with a whole exponent is exact.
+LN2_HIGH_32, LN2_LOW_32 = 0.693359375, -2.12194440054690583e-4
+LN2_HIGH_64, LN2_LOW_64 = 6.93145751953125e-1, 1.42860682030941723212e-6
+LARGEST_32, LARGEST_64 = 88.0, 709.0
+E2, E3, E4, E5, E6, E7 = [1.0 / math.factorial(k) for k in range(2, 8)]
+E8, E9, E10, E11, E12, E13 = [1.0 / math.factorial(k) for k in range(8, 14)]
+
+
+@device
+def expv(x):
+    """e to the power x; limited to about 1e38 (float32) or 1e308 (float64) and their reciprocals."""
+    one = constant(x, 1.0)
+    if is_single(x):
+        y = maximum(minimum(x, constant(x, LARGEST_32)), constant(x, -LARGEST_32 + 1.0))
+        n = floor(y * constant(x, LOG2_E) + constant(x, 0.5))
+        r = (y - n * constant(x, LN2_HIGH_32)) - n * constant(x, LN2_LOW_32)
+        s = constant(x, E7) * r + constant(x, E6)
+        s = s * r + constant(x, E5)
+    else:
+        y = maximum(minimum(x, constant(x, LARGEST_64)), constant(x, -LARGEST_64 + 1.0))
+        n = floor(y * constant(x, LOG2_E) + constant(x, 0.5))
+        r = (y - n * constant(x, LN2_HIGH_64)) - n * constant(x, LN2_LOW_64)
+        s = constant(x, E13) * r + constant(x, E12)
+        s = s * r + constant(x, E11)
+        s = s * r + constant(x, E10)
+        s = s * r + constant(x, E9)
+        s = s * r + constant(x, E8)
+        s = s * r + constant(x, E7)
+        s = s * r + constant(x, E6)
+        s = s * r + constant(x, E5)
+    s = s * r + constant(x, E4)
+    s = s * r + constant(x, E3)
+    s = s * r + constant(x, E2)
+    return (s * r * r + r + one) * two_to(n)
+
+
+@device
+def logv(x):
+    """Natural logarithm of x, which must be positive and normal.
+
+    With x = m 2^n, m near 1 and s = (m - 1) / (m + 1): log m = 2 (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172.
+    """
+    one = constant(x, 1.0)
+    m, n = split_power(x)
+    big = m > constant(x, 1.4142135623730951)
+    m = where(big, m * constant(x, 0.5), m)
+    n = where(big, n + one, n)
+    s = (m - one) / (m + one)
+    z = s * s
+    if is_single(x):
+        t = constant(x, 2.0 / 9.0) * z + constant(x, 2.0 / 7.0)
+        high, low = constant(x, LN2_HIGH_32), constant(x, LN2_LOW_32)
+    else:
+        t = constant(x, 2.0 / 21.0) * z + constant(x, 2.0 / 19.0)
+        t = t * z + constant(x, 2.0 / 17.0)
+        t = t * z + constant(x, 2.0 / 15.0)
+        t = t * z + constant(x, 2.0 / 13.0)
+        t = t * z + constant(x, 2.0 / 11.0)
+        t = t * z + constant(x, 2.0 / 9.0)
+        t = t * z + constant(x, 2.0 / 7.0)
+        high, low = constant(x, LN2_HIGH_64), constant(x, LN2_LOW_64)
+    t = t * z + constant(x, 2.0 / 5.0)
+    t = t * z + constant(x, 2.0 / 3.0)
+    return n * high + (s * constant(x, 2.0) + (s * z * t + n * low))

@@ -1,8 +1,12 @@
-"""Everything about images that is known before the first point is: sizes, tiles, topology. Kept from call to call."""
+"""Topologies and layouts: all about images that is known before the points are. Kept from call to call.
+
+A topology says which corners of faces use a row (a vertex, a colour, a texture coordinate): gathering sums over them.
+"""
 
 from __future__ import annotations
 
 import functools
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +15,62 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Camera
+from diffloom.interfaces import Camera, InputError
 from diffloom_kernels import Arena, Bound, Program, array_of
 
-from .bin_kernels import TILE
-from .cut import Split
+from .binning_kernels import TILE
+from .projection import Split
 from .records import Bins, Corners, Frames, Grid, Mesh, TileLists, Viewport
-from .topology import Topology, topology_of
+
+#: Topologies that are kept.
+MOST = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """Faces (faces, 3) into ``rows`` rows. Equal ones are the same object, so that what is made of it can be kept."""
+
+    faces: Tensor
+    rows: int
+    corners: Corners
+
+
+_known: list[Topology] = []  # the longest unused first
+_lock = threading.Lock()
+
+
+def find_topology(faces: Tensor, rows: int) -> Topology:
+    """The topology of int64 faces (faces, 3), found again by their content: whoever makes faces may make them anew for
+    each image, or change them in place. Raises InputError for indices that are not those of rows."""
+    for known in reversed(_known):
+        if known.rows == rows and known.faces.device == faces.device and torch.equal(known.faces, faces):
+            if known is not _known[-1]:
+                _keep(known)
+            return known
+    made = _topology(faces.detach().clone(), rows)
+    _keep(made)
+    return made
+
+
+def _keep(topology: Topology) -> None:
+    with _lock:
+        if topology in _known:
+            _known.remove(topology)
+        _known.append(topology)
+        del _known[:-MOST]
+
+
+def _topology(faces: Tensor, rows: int) -> Topology:
+    flat = faces.reshape(-1)
+    if flat.numel() and not 0 <= int(flat.min()) <= int(flat.max()) < rows:
+        raise InputError(
+            f"faces: indices run from {int(flat.min())} to {int(flat.max())}; expected 0 to {rows - 1}: were they "
+            "changed in place?"
+        )
+    start = torch.zeros(rows + 1, dtype=torch.int32, device=faces.device)
+    torch.cumsum(torch.bincount(flat, minlength=rows), 0, out=start[1:])
+    order = flat.argsort(stable=True)
+    return Topology(faces, rows, Corners(*(array_of(t.to(torch.int32)) for t in (faces, start, order))))
 
 
 class BehindNearError(Exception):
@@ -140,14 +193,14 @@ class Layout:
 
 def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, unit_plane: bool = False) -> Layout:
     """The same faces in every frame of points (frames, count, 3); kept, and found again by the content of faces."""
-    return layout_of(
-        topology_of(faces, int(points.shape[1])), int(points.shape[0]), Arena.of(points),
+    return find_layout(
+        find_topology(faces, int(points.shape[1])), int(points.shape[0]), Arena.of(points),
         (camera.height, camera.width), camera.near, target, unit_plane,
     )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=32)
-def layout_of(
+def find_layout(
     topology: Topology, frames: int, arena: Arena, size: tuple[int, int], near: float = -1e30, target: str = "auto",
     unit_plane: bool = False,
 ) -> Layout:  # fmt: skip
@@ -162,7 +215,7 @@ def layout_of(
 def cut_layout(split: Split, points: Tensor, camera: Camera, target: str) -> Layout:
     """Faces cut at the near plane: triangles of all frames as one topology. points: (frames, count, 3), with cuts."""
     frames, count = int(points.shape[0]), int(points.shape[1])
-    corners = topology_of(split.corners.long(), frames * count).corners
+    corners = find_topology(split.corners.long(), frames * count).corners
     return Layout(
         Arena.of(points), corners, frames, count, True, array_of(split.frame_start), array_of(split.sibling()),
         camera.height, camera.width, camera.near, target,

@@ -1,34 +1,36 @@
-"""The program of the raster layer: what is common to renderers, each operation by itself."""
+"""Arguments of the raster layer's pipelines, recorded while a triangle is drawn: types for the CUDA check."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import Program
+from diffloom_kernels import Noted, recording
 
-from . import (
-    interpolate_kernels,
-    normal_kernels,
-    project_kernels,
-    rasterise_kernels,
-    soft_mask_kernels,
-    texture_kernels,
-)
-
-PIPELINES: tuple[Any, ...] = (
-    project_kernels.project_forward, project_kernels.project_backward, project_kernels.camera_backward,
-    normal_kernels.normals_forward, normal_kernels.normals_backward, rasterise_kernels.bin_triangles,
-    rasterise_kernels.rasterise_forward, rasterise_kernels.rasterise_backward, interpolate_kernels.interpolate_forward,
-    interpolate_kernels.interpolate_backward, texture_kernels.texture_forward, texture_kernels.texture_backward,
-    texture_kernels.image_backward, soft_mask_kernels.soft_mask_forward, soft_mask_kernels.soft_mask_backward,
-)  # fmt: skip
+from .drawing import sample_scene
+from .lighting import vertex_normals
+from .pipelines import program
+from .projection import project
+from .rasterisation import interpolate, rasterise, soft_mask
+from .surfaces import sample_texture
 
 
-def samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """Arguments of every pipeline, as when a triangle is drawn."""
-    from .samples import recorded_arguments
-
-    return recorded_arguments(dtype)
+def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    if pipeline == "rasterise_pixels":
+        args[7].face_index.fill(-1)
 
 
-program = Program("raster", PIPELINES, samples)
+def recorded_arguments(dtype: Any) -> Noted:
+    """Return the arguments by pipeline, in float32 or float64."""
+    surface, camera, _ = sample_scene(dtype)
+    assert surface.texture is not None
+    with recording(program, _answer) as noted:
+        screen = project(surface.vertices, camera)
+        raster = rasterise(screen, surface.faces, (camera.height, camera.width))
+        values = interpolate(vertex_normals(surface.vertices, surface.faces), surface.faces, raster)
+        colours = sample_texture(surface.texture, values[..., :2])
+        mask = soft_mask(screen, surface.faces, raster.face_index, sharpness=1.0, reach=1.0)
+        (colours.sum() + mask.sum() + raster.depth.sum()).backward()
+    return noted
+
+
+program.samples = recorded_arguments

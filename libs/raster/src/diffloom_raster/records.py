@@ -1,4 +1,4 @@
-"""What kernels are given, by name. Arrays are numpy's on the CPU and tensors on a GPU (``Arena``).
+"""Records that kernels are given. Arrays are numpy's on the CPU and tensors on a GPU (``Arena``).
 
 Images that kernels work on are padded to whole tiles of ``TILE`` x ``TILE`` pixels. Triangles are numbered through all
 frames; so are tiles, row by row within a frame. A box holds pixels (first column, first row, last column, last row),
@@ -8,6 +8,26 @@ both ends included; it is empty when the last column comes before the first.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+__all__ = [
+    "Bins",
+    "Cameras",
+    "Cells",
+    "Corners",
+    "Coverage",
+    "Falloff",
+    "Frames",
+    "Grid",
+    "Lights",
+    "Mask",
+    "MaskAdjoint",
+    "Mesh",
+    "PixelLists",
+    "Texels",
+    "TileLists",
+    "Triangles",
+    "Viewport",
+]
 
 
 class Cameras(NamedTuple):
@@ -140,6 +160,16 @@ class Mask(NamedTuple):
     miss: Any
     limit: Any
     touched: Any
+
+
+class MaskAdjoint(NamedTuple):
+    """pull: (frames, rows, columns) cotangent of miss times miss. slots: (entries x stripes, 6). corners: (triangles,
+    3, 3). screen: (points, 3)."""
+
+    pull: Any
+    slots: Any
+    corners: Any
+    screen: Any
 
 
 class PixelLists(NamedTuple):

@@ -1,4 +1,4 @@
-"""Checks at a renderer's door: what was given must make an image."""
+"""Checks of the scene that a renderer is given."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ from torch import Tensor
 from diffloom.interfaces import Camera, Capabilities, FaceMaterials, InputError, Light, Surface
 from diffloom.validation import check_choice, check_magnitude
 
-from .project import frames_of
-from .texture import check_texture
+from .projection import count_frames
+from .surfaces import check_texture
 
 
 def check_scene(
     surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str], capabilities: Capabilities
 ) -> int:
-    """The number of frames to draw, or InputError saying what is wrong."""
+    """Return the number of frames to draw; raise InputError if the scene cannot be drawn.
+
+    Args:
+        surface: Surface to draw.
+        camera: Camera that sees it.
+        lights: Lights, none for ``DEFAULT_LIGHTS``.
+        outputs: Names of the images wanted.
+        capabilities: Capabilities of the renderer.
+    """
     if not outputs:
         raise InputError(f"outputs: got none; expected some of {', '.join(sorted(capabilities.outputs))}")
     for name in outputs:
@@ -44,7 +52,7 @@ def check_scene(
         check_choice("Material.shading", material.shading, capabilities.shadings)
     if surface.texture is not None:
         _check_texture(surface)
-    return frames_of(vertices, camera, _check_appearance(surface, capabilities))
+    return count_frames(vertices, camera, _check_appearance(surface, capabilities))
 
 
 def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str, int]:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from diffloom_kernels import anyl, device, launch, launch_runs, maximum, minimum, notl, where
 
-from .bin_kernels import TILE, cells_of, fill_tiles, misses, note_entry, tile_corner
-from .distance_kernels import sides_of, triangle_distance, triangle_distance_adjoint
-from .lane_kernels import alll, first_of, total, width_of
-from .power_kernels import expv, is_single
-from .rasterise_kernels import gather_point
+from .binning_kernels import TILE, cells_of, fill_tiles, misses, note_entry, stripe_of, tile_corner
+from .coverage_kernels import gather_point
+from .lane_kernels import alll, expv, first_of, is_single, total, width_of
+from .triangle_kernels import sides_of, triangle_distance, triangle_distance_adjoint
 
 #: Farther than anything: does not count.
 NOWHERE = 1e30
@@ -62,9 +61,8 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
     R = sides.dtype.type
     s = first_of(e)
     tile, width = s // TILE, width_of(e)
-    frame, top, left = tile_corner(tile, grid)
-    column = left + s % TILE
-    here = e + (column - s)
+    frame, top, here = stripe_of(e, tile, grid)
+    column = first_of(here)
     zero, one, reach2 = R(0.0), R(1.0), falloff.reach * falloff.reach
     x = grid.columns[here]
     open_rows = 0
@@ -109,9 +107,8 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
     tile = s // TILE
     if not open_tile[tile]:
         return
-    frame, top, left = tile_corner(tile, grid)
-    column = left + s % TILE
-    here, own = e + (column - s), e + (s % TILE - s)
+    frame, top, here = stripe_of(e, tile, grid)
+    column, own = first_of(here), e + (s % TILE - s)
     x = grid.columns[here]
     for row in range(top, top + TILE):
         crowded = limit[frame, row, here] < R(0.0)
@@ -182,8 +179,7 @@ def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, pul
     n, tile, sharpness = lists.triangle[s // TILE], lists.tile[s // TILE], falloff.sharpness
     if not open_tile[tile] or mask.touched[i] == 0:
         return
-    frame, top, left = tile_corner(tile, grid)
-    here = e + (left + s % TILE - s)
+    frame, top, here = stripe_of(e, tile, grid)
     x = grid.columns[here]
     zero = R(0.0)
     none = x * zero
@@ -261,17 +257,17 @@ def choose_pixels(tiles, frames, falloff, triangles, lists, open_tile, near, mas
                 frames.mesh.sibling, falloff, near, mask)
 
 
-def soft_mask_forward(frames, falloff, triangles, count, lists, open_tile, which, near, mask):
+def mask_pixels(frames, falloff, triangles, count, lists, open_tile, which, near, mask):
     """Pipeline: the mask where ``which`` is negative."""
     fill_tiles(frames, triangles.box, triangles.planes, count, lists)
     soften_pixels(open_tile.shape[0], frames, falloff, triangles, lists, open_tile, which, mask)
     choose_pixels(open_tile.shape[0], frames, falloff, triangles, lists, open_tile, near, mask)
 
 
-def soft_mask_backward(
+def mask_pixels_adjoint(
     stripes, frames, falloff, corners, triangles, lists, open_tile, mask, adj_mask, cells, near_open, cotangents,
 ):
-    """Pipeline: the cotangent of the points on the screen. cotangents: see soft_mask.Cotangents."""
+    """Pipeline: the cotangent of the points on the screen. cotangents: see records.MaskAdjoint."""
     grid, mesh = frames.grid, frames.mesh
     launch(open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_mask, cotangents.pull)
     launch(lists.triangle.shape[0], note_touching, stripes, lists, open_tile, mask.touched, triangles.box, grid, cells,

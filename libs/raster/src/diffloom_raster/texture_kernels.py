@@ -81,7 +81,7 @@ def scatter_texel(i, j, weight, adj, copy, adj_image):
 
 
 @device
-def sample_scatter(u, v, first, texels, adj, copy, adj_image):
+def sample_texels_adjoint(u, v, first, texels, adj, copy, adj_image):
     """Cotangent of the image for one point with the cotangent ``adj`` of its colour; all numbers are scalars."""
     R = adj_image.dtype.type
     corners, bilinear = texels.corners, texels.bilinear
@@ -114,7 +114,7 @@ def scatter_points(copy, texels, u, v, frame, adj_colour, adj_image):
     for k in range(points * copy // copies, points * (copy + 1) // copies):
         adj = (adj_colour[0, k], adj_colour[1, k], adj_colour[2, k])
         first = frame[k] * texels.stride if frame.shape[0] > 0 else 0
-        sample_scatter(u[k], v[k], first, texels, adj, copy, adj_image)
+        sample_texels_adjoint(u[k], v[k], first, texels, adj, copy, adj_image)
 
 
 @device
@@ -150,17 +150,17 @@ def sample_point_adjoint(e, texels, uv, frame, adj_colour, adj_uv):
     adj_uv[e, 1] = dot3(by_v, adj)
 
 
-def texture_forward(texels, uv, frame, colour):
+def sample_points(texels, uv, frame, colour):
     """Pipeline: colours (points, 3) at uv (points, 2)."""
     launch_lanes(uv.shape[0], sample_point, texels, uv, frame, colour)
 
 
-def texture_backward(texels, uv, frame, adj_colour, adj_uv):
+def sample_points_adjoint(texels, uv, frame, adj_colour, adj_uv):
     """Pipeline: the cotangent of uv."""
     launch_lanes(uv.shape[0], sample_point_adjoint, texels, uv, frame, adj_colour, adj_uv)
 
 
-def image_backward(texels, u, v, frame, adj_colour, adj_image):
+def sample_image_adjoint(texels, u, v, frame, adj_colour, adj_image):
     """Pipeline: the cotangent of the image (copies, rows, width, 3), in the first of the copies."""
     launch(adj_image.shape[0], scatter_points, texels, u, v, frame, adj_colour, adj_image)
     launch(adj_image.shape[1], sum_copies, adj_image)

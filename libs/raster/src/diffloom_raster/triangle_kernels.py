@@ -1,4 +1,4 @@
-"""Triangles set up for rasterising: what of them a run of pixels needs.
+"""Triangles set up for rasterising, and the distance of pixels from their sides.
 
 Points are (x, y, depth): pixels from the middle of the image, right and down, and metres ahead of the camera.
 edges: (triangles, 17), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that
@@ -7,11 +7,17 @@ largest 1 / depth of the corners, and whether the triangle is seen from its fron
 triangles is evaluated from the same end point by both: their edge functions are exact opposites, and no pixel between
 neighbours is missed by both. sides: (triangles, 9), the corners x, y and the inverse squared lengths of the sides 01,
 12, 20.
+
+The squared distance of a pixel p outside of a triangle is
+    d^2 = min over the three sides of |a + t (b - a) - p|^2 with t in [0, 1].
+The nearest point is optimal or clamped, so t is a constant to the derivative:
+    d d^2 / d a = 2 (1 - t) (nearest - p),    d d^2 / d b = 2 t (nearest - p).
+Pixels come as columns x, whose part of the work (``sides_of``) is done once, and then row by row.
 """
 
 from __future__ import annotations
 
-from diffloom_kernels import constant, device, maximum, minimum, sqrt, where
+from diffloom_kernels import clamp, constant, device, maximum, minimum, sqrt, where
 
 #: Columns of edges and sides, and where in the latter the inverse lengths begin.
 EDGES, SIDES, LENGTH = 17, 9, 6
@@ -67,15 +73,21 @@ def twice_area(v):
 
 
 @device
+def set_plane(n, k, x, y, dx, dy, reach, planes):
+    """Half plane k of triangle n: pixels within ``reach`` of it on the inner side of the line through (x, y) along
+    (dx, dy), with a little to spare for rounding."""
+    planes[n, 3 * k], planes[n, 3 * k + 1] = -dy, dx
+    planes[n, 3 * k + 2] = dy * x - dx * y + sqrt(dx * dx + dy * dy) * (reach + constant(x, 0.01))
+
+
+@device
 def note_side(n, k, ax, ay, bx, by, sign, reach, edges, planes):
     """Side k of triangle n: its edge function, and the half plane of what lies within reach of it."""
     turned = (ax > bx) | ((ax == bx) & (ay > by))
     x, y = where(turned, bx, ax), where(turned, by, ay)
     dx, dy = sign * (bx - ax), sign * (by - ay)
     edges[n, 4 * k], edges[n, 4 * k + 1], edges[n, 4 * k + 2], edges[n, 4 * k + 3] = x, y, dx, dy
-    planes[n, 3 * k], planes[n, 3 * k + 1] = -dy, dx
-    # a little to spare for rounding
-    planes[n, 3 * k + 2] = dy * x - dx * y + sqrt(dx * dx + dy * dy) * (reach + constant(x, 0.01))
+    set_plane(n, k, x, y, dx, dy, reach, planes)
 
 
 @device
@@ -120,3 +132,58 @@ def set_up(n, grid, mesh, point, valid, cull, reach, triangles):
     sides[n, LENGTH] = inverse_square(v[2] - v[0], v[3] - v[1])
     sides[n, LENGTH + 1] = inverse_square(v[4] - v[2], v[5] - v[3])
     sides[n, LENGTH + 2] = inverse_square(v[0] - v[4], v[1] - v[5])
+
+
+@device
+def side_of(x, n, a, b, k, sides):
+    """Side ab of triangle n to the columns x: x - ax, ay, the direction, and t = (along at ay) + (rise) (y - ay)."""
+    ax, ay = sides[n, 2 * a], sides[n, 2 * a + 1]
+    dx, dy = sides[n, 2 * b] - ax, sides[n, 2 * b + 1] - ay
+    inverse, px = sides[n, LENGTH + k], x - ax
+    return px, ay, dx, dy, px * (dx * inverse), dy * inverse
+
+
+@device
+def sides_of(x, n, sides):
+    """The three sides of triangle n to the columns x."""
+    return side_of(x, n, 0, 1, 0, sides), side_of(x, n, 1, 2, 1, sides), side_of(x, n, 2, 0, 2, sides)
+
+
+@device
+def side_distance(y, side):
+    """Squared distance in row y, from the pixel to the nearest point (rx, ry), and t."""
+    px, ay, dx, dy, along, rise = side
+    py = y - ay
+    t = clamp(along + rise * py, constant(ay, 0), constant(ay, 1))
+    rx, ry = t * dx - px, t * dy - py
+    return rx * rx + ry * ry, rx, ry, t
+
+
+@device
+def triangle_distance(y, three):
+    """Squared distance in row y from the nearest of a triangle's sides."""
+    d0, rx, ry, t = side_distance(y, three[0])
+    d1, rx, ry, t = side_distance(y, three[1])
+    d2, rx, ry, t = side_distance(y, three[2])
+    d0 = where(d1 < d0, d1, d0)
+    return where(d2 < d0, d2, d0)
+
+
+@device
+def triangle_distance_adjoint(y, three):
+    """d^2, and half its derivative by the corners (6); ties go to the first side, as in triangle_distance."""
+    zero, one = constant(y, 0), constant(y, 1)
+    d0, rx0, ry0, t0 = side_distance(y, three[0])
+    d1, rx1, ry1, t1 = side_distance(y, three[1])
+    d2, rx2, ry2, t2 = side_distance(y, three[2])
+    second = d1 < d0
+    d = where(second, d1, d0)
+    third = d2 < d
+    d = where(third, d2, d)
+    rx = where(third, rx2, where(second, rx1, rx0))
+    ry = where(third, ry2, where(second, ry1, ry0))
+    # weights of the corners in the nearest point
+    u0 = where(third, t2, where(second, zero, one - t0))
+    u1 = where(third, zero, where(second, one - t1, t0))
+    u2 = where(third, one - t2, where(second, t1, zero))
+    return d, (u0 * rx, u0 * ry, u1 * rx, u1 * ry, u2 * rx, u2 * ry)

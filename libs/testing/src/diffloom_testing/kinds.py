@@ -1,4 +1,4 @@
-"""Kinds of things that diffloom-testing lets plugins register."""
+"""Kinds of things that diffloom-testing lets plugins register, and the suites that it registers itself."""
 
 from diffloom.plugins import Kind
 
@@ -8,3 +8,11 @@ SUITES = Kind(
     None,
     "Conformance suites, named after the singular of the kind that they check: ``diffloom_testing.Suite`` objects.",
 )
+
+#: Suites of this package by the kind that they check: import path and summary.
+OWN_SUITES = {
+    "model": ("diffloom_testing.models:SUITE", "Checks of a model on its example"),
+    "integrator": ("diffloom_testing.integrators:SUITE", "Checks of an integrator on small systems"),
+    "renderer": ("diffloom_testing.renderers:SUITE", "Checks of a renderer on small scenes"),
+    "term": ("diffloom_testing.terms:SUITE", "Checks of a force term on every installed model that it fits"),
+}

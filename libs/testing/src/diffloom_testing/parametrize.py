@@ -57,7 +57,7 @@ def subject_of(given: Any) -> Subject:
         if isinstance(given, suite.interface) or (isinstance(given, type) and issubclass(given, suite.interface)):
             return suite(given)
     raise TypeError(
-        f"{given!r} is neither the name nor an instance of anything with a suite: {', '.join(suite_names())}"
+        f"{given!r} is neither the name of a {' or a '.join(suite_names())} nor a class or an instance of one"
     )
 
 

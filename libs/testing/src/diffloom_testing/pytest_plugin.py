@@ -1,4 +1,4 @@
-"""Fixtures for the tests of plugins. pytest finds them by itself where diffloom-core is installed."""
+"""Fixtures for the tests of plugins. pytest finds them by itself where diffloom-testing is installed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hermetic_registry() -> Iterator[Registry]:
-    """A registry with what the core and diffloom-mechanics register and nothing else, in force for one test.
+    """A registry with what the core, diffloom-mechanics and diffloom-testing register, in force for one test.
 
     ``hermetic_registry.install(plugin_module, "name")`` adds a plugin to it.
     """
     import diffloom_mechanics.plugin
+    import diffloom_testing.plugin
     from diffloom.plugins import core_registry, use_registry
 
     registry = core_registry()
     registry.install(diffloom_mechanics.plugin, "mechanics", "diffloom-mechanics")
+    registry.install(diffloom_testing.plugin, "testing", "diffloom-testing")
     with use_registry(registry):
         yield registry
 

@@ -26,7 +26,6 @@ from diffloom.interfaces import (
     StoreAll,
     Trajectory,
 )
-from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
 from diffloom_testing.checks import Skip
 from diffloom_testing.states import numbers, one_frame
@@ -183,7 +182,7 @@ def model_subject(given: Any, settings: Mapping[str, Any] | None = None) -> Mode
     title = str(name or getattr(owner, "__name__", owner))
     if not (isinstance(owner, type) and issubclass(owner, Model)):
         raise TypeError(f"{title}: only a class has an example to check; got a factory, so give a model that it makes")
-    example = as_example_settings(title, owner.example_settings).changed(title, settings or {})
+    example = ExampleSettings.of(title, owner.example_settings).changed(title, settings or {})
     return ModelSubject(title, (lambda: copy.deepcopy(found)) if isinstance(found, Model) else owner.example, example)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from diffloom.plugins import current_registry, import_object
 from diffloom_testing.checks import Check, Item, checked_reasons, expand, run
-from diffloom_testing.kinds import SUITES
+from diffloom_testing.kinds import OWN_SUITES, SUITES
 from diffloom_testing.results import Report
 from diffloom_testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom_testing.term_hosts import term_subject
@@ -28,7 +28,7 @@ class Subject(Protocol):
 
 @dataclass(frozen=True)
 class Suite:
-    """Conformance suite of one kind of thing.
+    """Conformance suite of one kind of thing, registered by the hook ``diffloom_register_suites``.
 
     Args:
         interface: Class that things of this kind derive from.
@@ -45,23 +45,18 @@ class Suite:
         return self.subject(given)
 
 
-_BUILT_IN = {
-    "model": "diffloom_testing.models:SUITE",
-    "integrator": "diffloom_testing.integrators:SUITE",
-    "renderer": "diffloom_testing.renderers:SUITE",
-    "term": "diffloom_testing.terms:SUITE",
-}
-
-
 def suite_names() -> tuple[str, ...]:
     """Return the kinds that have a suite: those of this package, then those that plugins registered."""
     registered = SUITES.names() if SUITES in current_registry().kinds else ()
-    return (*_BUILT_IN, *(name for name in registered if name not in _BUILT_IN))
+    return (*OWN_SUITES, *(name for name in registered if name not in OWN_SUITES))
 
 
 def get_suite(kind: str) -> Suite:
-    """Return the suite of a kind, given by its singular such as "model"."""
-    found: Suite = import_object(_BUILT_IN[kind]) if kind in _BUILT_IN else SUITES.get(kind)
+    """Return the suite of a kind, given by its singular such as "model".
+
+    Those of this package work in every registry, also where a test put one in force without this plugin.
+    """
+    found: Suite = import_object(OWN_SUITES[kind][0]) if kind in OWN_SUITES else SUITES.get(kind)
     return found
 
 

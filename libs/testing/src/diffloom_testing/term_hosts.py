@@ -11,10 +11,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State
-from diffloom.interfaces.example import as_example_settings
 from diffloom.plugins import get_model, models
-from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, get_term
-from diffloom_mechanics.composition import WithTerms
+from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, WithTerms, get_term
 from diffloom_testing.checks import Skip
 from diffloom_testing.toy_model import ToyChain
 
@@ -140,7 +138,7 @@ def _candidates() -> list[tuple[str, Model, object, ExampleSettings]]:
     for name in models():
         kind = get_model(name)
         if isinstance(kind, type) and issubclass(kind, Model) and kind.example_settings is not None:
-            found.append((name, kind.example(), as_example_settings(name, kind.example_settings)))
+            found.append((name, kind.example(), ExampleSettings.of(name, kind.example_settings)))
     made: list[tuple[str, Model, object, ExampleSettings]] = []
     for name, model, settings in found:
         system = model.dynamics(model.params(torch.float64, **settings.values), Control())

@@ -57,7 +57,7 @@ def put(problem: Problem, request: Evaluate) -> Posed[list[Any]]:
 
 
 def answer_questions(questions: Sequence[Question]) -> list[Any]:
-    """The answers to each request, or the exception that it ends in; those that belong together are evaluated at once."""
+    """The answers to each request, or the exception it ends in; those that belong together are evaluated at once."""
     found: dict[int, Any] = {}
     for group in group_by(range(len(questions)), lambda k: _kind(questions[k])):
         asked = [questions[k] for k in group]

@@ -13,8 +13,8 @@ from typing import Any
 
 from torch import Tensor
 
-from diffloom_fitting.experiment import AbstractExperiment
 from diffloom_fitting.driver import Driver, Posed, pose, put, run_searches
+from diffloom_fitting.experiment import AbstractExperiment
 from diffloom_fitting.optimisers import FitError, Progress
 from diffloom_fitting.problem import Evaluate
 from diffloom_fitting.stages import Stage

@@ -68,7 +68,8 @@ class Objective(Problem):
     tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
     name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
     instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
-    pixels. costs: of the controls, added to the loss. enough: a loss at which no step follows, and so nobody needs a gradient. rollouts: the last simulations.
+    pixels. costs: of the controls, added to the loss. enough: a loss at which no step follows, and so nobody needs a
+    gradient. rollouts: the last simulations.
     """
 
     scene: Scene
@@ -207,7 +208,7 @@ class Objective(Problem):
             return self.joined(z.detach(), self.fields_of(views)).detach()
 
     def _residual_gradients(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """(residuals (n,), their gradients (n, unknowns)), a backward pass for each. Priors and costs have none here."""
+        """(residuals (n,), their gradients (n, unknowns)), a backward pass each. Priors and costs have none here."""
         point = z.detach().clone().requires_grad_(True)
         found = torch.cat([field.reshape(-1) for field in self.fields_of(self.views(point))])
         if found.numel() > FEW:

@@ -67,8 +67,8 @@ class Evaluate:
             of a backward pass. Searches that look at the loss before they accept a point use it.
         width: With "curvature": of the central differences in the searched space; None for the problem's own.
 
-    Points without a finite loss or gradient are answered by an `Evaluation` with ``trouble``. Residuals and Jacobians of
-    points that cannot be simulated raise SimulationError in the search, where it has yielded the request.
+    Points without a finite loss or gradient are answered by an `Evaluation` with ``trouble``. Residuals and Jacobians
+    of points that cannot be simulated raise SimulationError in the search, where it has yielded the request.
     """
 
     points: Sequence[Tensor | Evaluation]

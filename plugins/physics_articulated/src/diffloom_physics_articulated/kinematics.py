@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from diffloom_geometry.rotations import unit_quaternions
 from diffloom_physics_articulated.layout import Layout
 from diffloom_physics_articulated.link import BALL, PRISMATIC, REVOLUTE
-from diffloom_physics_articulated.rotations import rotation_matrices, unit_quaternions
 
 
 def link_poses(layout: Layout, frame: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
@@ -53,3 +53,14 @@ def _joint_turn(q: Tensor, x: Tensor, kind: Tensor, axis: Tensor, place: Tensor)
         own = torch.where(ball[:, None], q.gather(2, within), r)
         r = torch.where(ball[:, None], unit_quaternions(own), r)
     return rotation_matrices(r)
+
+
+def rotation_matrices(orientation: Tensor) -> Tensor:
+    """(..., 3, 3) of unit quaternions (..., 4), w, x, y, z."""
+    w, v = orientation[..., :1, None], orientation[..., 1:, None]
+    one = torch.eye(3, dtype=orientation.dtype)
+    x, y, z = orientation[..., 1:].unbind(-1)
+    zero = torch.zeros_like(x)
+    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).unflatten(-1, (3, 3))
+    turned = (w * w - (v * v).sum(-2, keepdim=True)) * one + 2.0 * (v @ v.transpose(-1, -2) + w * cross)
+    return torch.as_tensor(turned)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_mechanics.contact.body_shapes import Solid
+from diffloom_mechanics.contact import BodyShape
 
 Vector = NDArray[np.float64]
 Joint = Literal["fixed", "revolute", "prismatic", "ball", "free", "planar", "universal"]
@@ -33,7 +33,7 @@ class PieceBody:
     link's axes, turned by the quaternion ``turn`` (4,). points: (n, 3) [m] where it touches them, in its own axes.
     share: how far it moves along the link per length that the link grows; None where it is stretched instead."""
 
-    solid: Solid
+    solid: BodyShape
     place: Vector
     turn: Vector
     points: Vector

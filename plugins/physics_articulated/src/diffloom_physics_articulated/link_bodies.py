@@ -13,12 +13,9 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
-from diffloom_geometry.incidence import take
-from diffloom_mechanics import Motion, NodeSet
-from diffloom_mechanics.carried_bodies import CarriedBodies
-from diffloom_mechanics.contact import contact_points
-from diffloom_mechanics.contact.body_shapes import body_shapes
-from diffloom_mechanics.contact.touching import BodyShapes, TouchingBodies
+from diffloom_geometry import take
+from diffloom_mechanics import CarriedBodies, Motion, NodeSet
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_points, shape_arrays
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link, PieceBody, Vector
 
@@ -39,7 +36,7 @@ class LinkBodies:
     rows: NDArray[np.int32]
     share: Vector
     along: Vector
-    _found: dict[float | str, BodyShapes | TouchingBodies] = field(default_factory=dict, compare=False)
+    _found: dict[float | str, ShapeArrays | TouchingBodies] = field(default_factory=dict, compare=False)
 
     def node_set(
         self, layout: Layout, frame: Tensor, mass: Tensor, growth: Tensor, size: Tensor, values: Mapping[str, Tensor]
@@ -68,12 +65,12 @@ class LinkBodies:
         assert isinstance(found, TouchingBodies)
         return found
 
-    def _shapes(self, margin: float) -> BodyShapes:
+    def _shapes(self, margin: float) -> ShapeArrays:
         """Known up to ``margin`` [m] outside; found once."""
         if margin not in self._found:
-            self._found[margin] = body_shapes([body.solid for body in self.bodies], margin)
+            self._found[margin] = shape_arrays([body.solid for body in self.bodies], margin)
         found = self._found[margin]
-        assert isinstance(found, BodyShapes)
+        assert isinstance(found, ShapeArrays)
         return found
 
     def _check_made(self, growth: Tensor, size: Tensor) -> None:

@@ -14,8 +14,16 @@ from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.validation import nearest
 from diffloom_mechanics import NodeTerm
-from diffloom_mechanics.contact import ContactLaw, Pose, Shape, contact_law, contact_rows, unit_normal
-from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION
+from diffloom_mechanics.contact import (
+    DEFAULT_REFERENCE_SPEED,
+    DEFAULT_RESTITUTION,
+    ContactLaw,
+    Pose,
+    Shape,
+    contact_law,
+    contact_rows,
+    unit_normal,
+)
 from diffloom_physics_articulated.layout import Layout
 from diffloom_physics_articulated.link import Link, Tree
 from diffloom_physics_articulated.link_points import LinkPoints
@@ -48,7 +56,7 @@ class LinkContact:
 
     def ground(self, params: Params) -> NodeTerm:
         """The plane n.x = ground_height."""
-        from diffloom_mechanics.contact.obstacle_shape_kernels import plane_distance, plane_distance_adjoint
+        from diffloom_mechanics.contact.kernels import plane_distance, plane_distance_adjoint
 
         normal = unit_normal(params["ground_normal"])
         blank = np.zeros((self.layout.trees, 1))
@@ -139,7 +147,10 @@ def default_contact(law: ContactLaw, tree: Tree, link: Link) -> dict[str, float]
     usual = {spec.name: float(spec.default) for spec in law.specs} | {
         "contact_stiffness": stiffness,
         law.damping_name: law.damping(
-            given.get("restitution", RESTITUTION), given.get("reference_speed", REFERENCE_SPEED), stiffness, total
+            given.get("restitution", DEFAULT_RESTITUTION),
+            given.get("reference_speed", DEFAULT_REFERENCE_SPEED),
+            stiffness,
+            total,
         ),
         "friction_stiffness": math.sqrt(stiffness * (link.mass or total)),
     }

@@ -16,9 +16,7 @@ obstacle (contact.obstacle_kernels). ``k_n`` and ``k_t`` (trees, links, paramete
 import functools
 
 from diffloom_kernels import add3, cross3, device, dot3, matvec33, mul3, sub3, tmatvec33
-from diffloom_mechanics.contact.kernels import contact
-from diffloom_mechanics.contact.obstacle_kernels import posed_shape
-from diffloom_mechanics.contact.turning_kernels import turning_friction
+from diffloom_mechanics.contact.kernels import point_contact, posed_shape, turning_friction
 from diffloom_physics_articulated.row_kernels import row_reader
 from diffloom_physics_articulated.spatial_kernels import addpair, ldpair, ldturn, ldvec, product, stpair
 from diffloom_physics_articulated.tree_adjoint_kernels import joint_adjoint, pose_adjoint
@@ -91,7 +89,7 @@ def virtual_motions(i, b, layout, s):
 def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, links):
     """link_force and its adjoint for a surface, a normal and a friction law, and trees of so many balls and so on."""
     in_world, in_world_adjoint = posed_shape(distance, adjoint)
-    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
     dq, du = 4 * balls + scalars, 3 * balls + scalars
     out = HEAD + LINK * links

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_geometry.triangle_checks import Points
+from diffloom_geometry import Points
 from diffloom_mechanics.contact import unit_normal
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete
-from diffloom_physics_articulated.rotations import six, symmetric
+from diffloom_geometry.rotations import symmetric_entries, symmetric_matrices
 
 
 def stretched(vectors: Tensor, along: Tensor, ratio: Tensor) -> Tensor:
@@ -22,11 +22,11 @@ def stretched_inertia(inertia: Tensor, along: Tensor, ratio: Tensor) -> Tensor:
     With second moments C = tr(I)/2 1 - I and A = 1 + (ratio - 1) d d^T: A C A, back as an inertia.
     """
     one = torch.eye(3, dtype=inertia.dtype)
-    I = symmetric(inertia)
+    I = symmetric_matrices(inertia)
     moments = 0.5 * torch.einsum("nkk->n", I)[:, None, None] * one - I
     A = one + (ratio - 1.0)[:, None, None] * along[:, :, None] * along[:, None, :]
     moved = A @ moments @ A
-    return six(torch.einsum("nkk->n", moved)[:, None, None] * one - moved)
+    return symmetric_entries(torch.einsum("nkk->n", moved)[:, None, None] * one - moved)
 
 
 def ten_numbers(mass: Tensor, centre: Tensor, inertia: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ def ten_numbers(mass: Tensor, centre: Tensor, inertia: Tensor) -> Tensor:
     first = mass[:, None] * centre
     one = torch.eye(3, dtype=mass.dtype)
     away = (first * centre).sum(-1)[:, None, None] * one - first[:, :, None] * centre[:, None, :]
-    return torch.cat([mass[:, None], first, inertia + six(away)], dim=1)
+    return torch.cat([mass[:, None], first, inertia + symmetric_entries(away)], dim=1)
 
 
 def from_log_cholesky(numbers: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ def from_log_cholesky(numbers: Tensor) -> Tensor:
     J = U @ U.transpose(-1, -2)
     C = J[:, :3, :3]
     inertia = torch.einsum("nkk->n", C)[:, None, None] * torch.eye(3, dtype=numbers.dtype) - C
-    return torch.cat([J[:, 3, 3, None], J[:, :3, 3], six(inertia)], dim=1)
+    return torch.cat([J[:, 3, 3, None], J[:, :3, 3], symmetric_entries(inertia)], dim=1)
 
 
 def to_log_cholesky(ten: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ def to_log_cholesky(ten: Tensor) -> Tensor:
 
     Raises InputError for links that are flat or have no mass: they lie on the border of what can exist.
     """
-    I = symmetric(ten[:, 4:])
+    I = symmetric_matrices(ten[:, 4:])
     one = torch.eye(3, dtype=ten.dtype)
     C = 0.5 * torch.einsum("nkk->n", I)[:, None, None] * one - I
     J = torch.cat([torch.cat([C, ten[:, 1:4, None]], 2), torch.cat([ten[:, None, 1:4], ten[:, :1, None]], 2)], 1)
@@ -78,7 +78,7 @@ def to_log_cholesky(ten: Tensor) -> Tensor:
 
 def check_real(mass: Tensor, inertia: Tensor, names: tuple[str, ...]) -> None:
     """InputError unless principal moments (links, 6) are those of some distribution of positive mass."""
-    moments = torch.linalg.eigvalsh(symmetric(concrete(inertia).double()))
+    moments = torch.linalg.eigvalsh(symmetric_matrices(concrete(inertia).double()))
     slack = 1e-6 * moments.abs().amax(-1) + 1e-15
     bad = (moments[..., 0] < -slack) | (moments[..., 0] + moments[..., 1] < moments[..., 2] - slack)
     if bool(bad.any()):

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
+from diffloom_geometry.rotations import unit_quaternions
+from diffloom_physics_articulated.kinematics import rotation_matrices
 from diffloom_physics_articulated.layout import Layout
 from diffloom_physics_articulated.link import Tree
-from diffloom_physics_articulated.rotations import rotation_matrices, unit_quaternions
 
 ROW = re.compile(r"(\w+)\[(.+)\]")
 

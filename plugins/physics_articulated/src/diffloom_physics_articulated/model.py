@@ -22,10 +22,9 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, NodeSet, Term, per_step
-from diffloom_mechanics.carried_bodies import Carries
-from diffloom_mechanics.contact import contact_law
-from diffloom_mechanics.contact.touching import TouchingLinks
+from diffloom_geometry.rotations import unit_quaternions
+from diffloom_mechanics import Carries, Mechanics, NodeSet, Term, per_step
+from diffloom_mechanics.contact import TouchingLinks, contact_law
 from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
@@ -42,7 +41,6 @@ from diffloom_physics_articulated.mass_properties import (
     to_log_cholesky,
 )
 from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
-from diffloom_physics_articulated.rotations import unit_quaternions
 from diffloom_physics_articulated.self_contact import Pairs, link_contacts, touching_links
 from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
 from diffloom_physics_articulated.tree_set import joint_forces, trees as tree_nodes

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_mechanics.contact.body_shapes import Solid
-from diffloom_mechanics.contact.touching import KINDS
+from diffloom_geometry.rotations import array_rotation_matrix
+from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
 from diffloom_physics_articulated.touch import touching_points
@@ -27,16 +27,6 @@ class Weight:
     moments: Vector
 
 
-def turn_matrix(quaternion: Vector) -> Vector:
-    """(3, 3) of a quaternion w, x, y, z of any length but 0."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
-
-
 def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
     """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
 
@@ -47,7 +37,7 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
         orientation = numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4)
-        turn = turn_matrix(orientation)
+        turn = array_rotation_matrix(orientation)
         touching, between, roundness = touching_points(shape, table)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
@@ -62,8 +52,8 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
 
     body = None
     if len(between):
-        kind = shape.kind if shape.kind in KINDS else "mesh"
-        solid = Solid(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
+        kind = shape.kind if shape.kind in SHAPE_KINDS else "mesh"
+        solid = BodyShape(kind, shape.dims if kind != "mesh" else (), shape.vertices, shape.faces, roundness)
         whole = rides or not along.any()
         body = PieceBody(solid, place, orientation / np.linalg.norm(orientation), between, middle if whole else None)
     piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points), body)

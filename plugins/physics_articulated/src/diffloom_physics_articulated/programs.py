@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from diffloom_kernels import Program
-from diffloom_mechanics.programs import sampled
+from diffloom_mechanics import sampled_program
 
 from .model import ArticulatedModel
 
 #: On sm_90, the second with numba-cuda-mlir. Approximate quotients may take fewer registers, but not be float32's.
 WHY = "one thread takes a tree's joints and contact back, with exact quotients"
-SPILLS = {"rate_back": WHY, "move_node_back": WHY}
+SPILLS = {"rate_adjoint": WHY, "move_node_adjoint": WHY}
 
 
 def programs() -> list[Program]:
@@ -18,5 +18,5 @@ def programs() -> list[Program]:
     arm = {"name": "arm", "parent": "body", "length": 0.3, "shapes": [{"shape": "capsule", "radius": 0.03}]}
     law = {"law": "hunt_crossley", "friction": "smooth"}
     model = ArticulatedModel([{"links": [body, arm]}], ground=True, contact=law)
-    found = [sampled(model, "articulated_contact", spills=SPILLS)]
+    found = [sampled_program(model, "articulated_contact", spills=SPILLS)]
     return [program for program in found if program is not None]

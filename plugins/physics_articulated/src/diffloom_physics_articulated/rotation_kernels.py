@@ -37,7 +37,7 @@ def quat_exp(t):
 
 
 @device
-def quat_exp_vjp(t, adj):
+def quat_exp_adjoint(t, adj):
     """Cotangent of t: with y = |t|^2 / 4, dc/dy = -s / 2 and ds/dy from half_angle."""
     half = constant(t[0], 0.5)
     _, s, d = half_angle(dot3(t, t) * half * half)

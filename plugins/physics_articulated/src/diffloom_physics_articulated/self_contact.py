@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_mechanics import NodeSet, NodeTerm
-from diffloom_mechanics.carried_bodies import carried_term
-from diffloom_mechanics.contact import ContactLaw, contact_rows
-from diffloom_mechanics.contact.point_clusters import offsets
-from diffloom_mechanics.contact.touching import TouchingBodies
+from diffloom_mechanics import NodeSet, NodeTerm, carried_term
+from diffloom_mechanics.contact import ContactLaw, TouchingBodies, contact_rows, running_offsets
 from diffloom_physics_articulated.layout import Index
 from diffloom_physics_articulated.link import Link, Tree
 
@@ -57,7 +54,9 @@ def partners(link: Index, pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32
     """Where the partners of each body begin, and these; link: (bodies,) the link of each."""
     both = pairs | {(b, a) for a, b in pairs}
     rows = [[j for j, other in enumerate(link.tolist()) if (own, other) in both] for own in link.tolist()]
-    return offsets([len(row) for row in rows]), np.array([j for row in rows for j in row] or [0], dtype=np.int32)
+    return running_offsets([len(row) for row in rows]), np.array(
+        [j for row in rows for j in row] or [0], dtype=np.int32
+    )
 
 
 def link_contacts(law: ContactLaw, bodies: NodeSet, link: Index, pairs: set[tuple[int, int]]) -> NodeTerm:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
-from diffloom_geometry.closed_mesh import read_closed_mesh
-from diffloom_geometry.volume_integrals import Solid, solid
+from diffloom_geometry import VolumeIntegrals, integrate_volume, read_closed_mesh
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Shape:
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
-    body: Solid
+    body: VolumeIntegrals
     kind: str = "mesh"
     dims: tuple[float, ...] = ()
 
@@ -39,7 +38,7 @@ def box(size: Any = (1.0, 1.0, 1.0)) -> Shape:
     edges = np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
     mesh = trimesh.creation.box(extents=edges)
     volume = float(np.prod(edges))
-    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
+    return Shape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
                  tuple(float(x) for x in 0.5 * edges))  # fmt: skip
 
 
@@ -49,7 +48,7 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
 
     volume = 4.0 / 3.0 * math.pi * radius**3
     mesh = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
-    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3)), "sphere",
+    return Shape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3)), "sphere",
                  (float(radius),))  # fmt: skip
 
 
@@ -60,7 +59,7 @@ def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> Sh
     volume = math.pi * radius**2 * height
     mesh = trimesh.creation.cylinder(radius, height, sections=segments, transform=UPRIGHT)
     moment = volume * np.diag([0.25 * radius**2, height**2 / 12.0, 0.25 * radius**2])
-    return Shape(*arrays(mesh), Solid(volume, np.zeros(3), moment), "cylinder")
+    return Shape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), moment), "cylinder")
 
 
 def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Shape:
@@ -73,7 +72,7 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Sh
     across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
     # The centre of half a ball is 3 r / 8 above its flat side, about which its second moment is that of a ball.
     along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
-    return Shape(*arrays(mesh), Solid(tube + ball, np.zeros(3), np.diag([across, along, across])), "capsule",
+    return Shape(*arrays(mesh), VolumeIntegrals(tube + ball, np.zeros(3), np.diag([across, along, across])), "capsule",
                  (float(radius), half))  # fmt: skip
 
 
@@ -119,4 +118,4 @@ def mesh_shape(path: Path, scale: Any, table: Mapping[str, Any]) -> Shape:
         raise InputError(f"scale: got {scale!r}; expected positive numbers")
     vertices, faces = read_closed_mesh(path)
     scaled = vertices * factors
-    return Shape(scaled, faces, solid(scaled, faces))
+    return Shape(scaled, faces, integrate_volume(scaled, faces))

@@ -10,8 +10,7 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
-from diffloom_geometry.spaced_points import spaced_points
-from diffloom_geometry.triangle_checks import Points
+from diffloom_geometry import Points, spaced_points
 from diffloom_physics_articulated.shapes import Shape
 
 ROUND = ("sphere", "capsule")

@@ -8,7 +8,7 @@ quaternions (1, 0, 0, 0) and by zeros, which stay what they are.
 import functools
 
 from diffloom_kernels import device, quat_mul, quat_mul_vjp, quat_normalize, quat_normalize_vjp
-from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_vjp
+from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_adjoint
 from diffloom_physics_articulated.row_kernels import picker, row_reader, row_writer
 from diffloom_physics_articulated.tree_adjoint_kernels import accelerations_adjoint
 from diffloom_physics_articulated.tree_kernels import HEAD, LINK, accelerations
@@ -101,7 +101,7 @@ def motion_functions(balls, scalars):
             a = (space[i, 4 * b], space[i, 4 * b + 1], space[i, 4 * b + 2], space[i, 4 * b + 3])
             e = quat_exp(w)
             a, c = quat_mul_vjp(r, e, quat_normalize_vjp(quat_mul(r, e), a))
-            t = quat_exp_vjp(w, c)
+            t = quat_exp_adjoint(w, c)
             for k in range(4):
                 space[i, 4 * b + k] = a[k]
             for k in range(3):

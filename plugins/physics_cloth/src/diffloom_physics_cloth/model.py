@@ -25,10 +25,9 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom_geometry.incidence import Indices, take
+from diffloom_geometry import Indices, take
 from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
-from diffloom_mechanics.contact import contact_law, ground
-from diffloom_mechanics.contact.touching import TouchingSkin
+from diffloom_mechanics.contact import TouchingSkin, contact_law, ground
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
 from diffloom_physics_cloth.plane import plane_normal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom_geometry.incidence import Indices, assemble, take
+from diffloom_geometry import Indices, assemble, take
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from torch import Tensor
 
 from diffloom.errors import InputError
 from diffloom.fixed_order import broadcast
-from diffloom_geometry.incidence import Indices
+from diffloom_geometry import Indices
 from diffloom_mechanics import NodeTerm, Stage
-from diffloom_mechanics.contact import ContactLaw
-from diffloom_mechanics.contact.corner_rows import corner_slots, power_of_two
+from diffloom_mechanics.contact import ContactLaw, corner_slots, power_of_two
 
 
 def self_collision_term(

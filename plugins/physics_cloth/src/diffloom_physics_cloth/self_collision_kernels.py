@@ -7,8 +7,13 @@ cell_kernels.
 import functools
 
 from diffloom_kernels import device
-from diffloom_mechanics.contact.cell_kernels import face_centres, sort_into_cells
-from diffloom_mechanics.contact.skin_kernels import gathered_cotangents, gathered_pushes, skin_contact
+from diffloom_mechanics.contact.kernels import (
+    face_centres,
+    gathered_cotangents,
+    gathered_pushes,
+    skin_contact,
+    sort_into_cells,
+)
 
 
 @device

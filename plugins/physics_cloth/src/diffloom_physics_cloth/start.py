@@ -9,7 +9,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
-from diffloom_geometry.incidence import assemble
+from diffloom_geometry import assemble
 
 
 def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.incidence import Indices, assemble
+from diffloom_geometry import Indices, assemble
 
 #: Least ratio of areas by which a stress is divided: a face that is crushed to a line has no finite one.
 LEAST = 1e-6

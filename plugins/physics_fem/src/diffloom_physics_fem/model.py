@@ -25,12 +25,9 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
-from diffloom_geometry.incidence import assemble
-from diffloom_geometry.tet_surface import extract_surface
-from diffloom_geometry.tetmesh import TetMesh
+from diffloom_geometry import TetMesh, assemble, extract_surface
 from diffloom_mechanics import Mechanics, frozen, particles
-from diffloom_mechanics.contact import contact_law, ground as ground_contact, unit_normal
-from diffloom_mechanics.contact.touching import TouchingSkin
+from diffloom_mechanics.contact import TouchingSkin, contact_law, ground as ground_contact, unit_normal
 from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
 from diffloom_physics_fem.materials import neo_hookean_moduli
 from diffloom_physics_fem.motion import moving, placed

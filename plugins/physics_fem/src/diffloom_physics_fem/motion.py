@@ -9,26 +9,12 @@ import torch
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast
-from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
-from diffloom_geometry.incidence import assemble
+from diffloom_geometry import assemble
+from diffloom_geometry.rotations import rotation_matrix
 
 #: The quaternion that turns nothing.
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
-
-
-def rotation_matrix(quaternion: Tensor) -> Tensor:
-    """(3, 3) rotation of a quaternion w, x, y, z of any length but 0."""
-    length = quaternion.norm()
-    if bool((concrete(length) == 0.0).any()):
-        raise InputError("orientation: got a quaternion of length 0; expected w x y z such as (1, 0, 0, 0)")
-    w, x, y, z = quaternion / length
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return torch.stack([torch.stack(row) for row in rows])
 
 
 def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:

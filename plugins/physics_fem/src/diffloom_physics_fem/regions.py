@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, nearest
-from diffloom_geometry.tetmesh import TetMesh
+from diffloom_geometry import TetMesh
 
 Mask = NDArray[np.bool_]
 

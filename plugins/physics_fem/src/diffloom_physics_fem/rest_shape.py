@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete
-from diffloom_geometry.incidence import take
+from diffloom_geometry import take
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,7 @@ from typing import Any
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_arguments
-from diffloom_geometry.tet_ball import ball
-from diffloom_geometry.tet_checks import check_tetmesh
-from diffloom_geometry.tet_files import read_solid
-from diffloom_geometry.tet_gear import gear
-from diffloom_geometry.tet_shapes import beam, box
-from diffloom_geometry.tetmesh import TetMesh
+from diffloom_geometry import TetMesh, ball, beam, box, check_tetmesh, gear, read_solid
 
 _LOG = logging.getLogger(__name__)
 _ARGUMENTS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_geometry.triangle_checks import Faces, Points
+from diffloom_geometry import Faces, Points
 from diffloom_physics_rigid.shapes import Shape
 
 Vector = NDArray[np.float64]

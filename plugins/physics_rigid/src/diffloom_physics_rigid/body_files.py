@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_geometry.closed_mesh import check_closed, read_closed_mesh
-from diffloom_geometry.volume_integrals import Solid
+from diffloom_geometry import VolumeIntegrals, check_closed, read_closed_mesh
 from diffloom_mechanics.contact import ContactLaw
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
@@ -162,6 +161,6 @@ def read_start(table: Mapping[str, Any], keys: Mapping[str, int], law: ContactLa
     return start
 
 
-def start_mass(start: Mapping[str, Any], body: Solid) -> dict[str, Any]:
+def start_mass(start: Mapping[str, Any], body: VolumeIntegrals) -> dict[str, Any]:
     """The mass that the table asks for; water's density when it says nothing."""
     return {"mass": float(start["mass"]) if "mass" in start else float(start.get("density", 1000.0)) * body.volume}

@@ -33,11 +33,10 @@ from diffloom_kernels import (
     tmatvec33,
     where3,
 )
+from diffloom_mechanics.kernels import quat_exp, quat_exp_adjoint
 from diffloom_physics_rigid.rotation_kernels import (
     add_to_sym,
     ld_sym,
-    quat_exp,
-    quat_exp_vjp,
     sym_add,
     sym_mul,
     sym_outer,
@@ -64,7 +63,7 @@ def turn_series(P, K):
 
 
 @device
-def turn_series_vjp(P, K, adj_s):
+def turn_series_adjoint(P, K, adj_s):
     """Cotangents of P and K: the series of turn_series from its end; c = p x q gives adj_p = q x adj_c and
     adj_q = adj_c x p."""
     s, a0, a1, a2, b1, b2, b3 = turn_series(P, K)
@@ -197,8 +196,8 @@ def body_kicked_drift_adjoint(
     a_J = sym_outer(a_O_next, P_next)
     a_back, a_P = quat_rotate_vjp(back, P, sym_mul(J, a_O_next))
     a_r, a_e = quat_mul_vjp(r, e, quat_normalize_vjp(turned, a_r))
-    a_s = quat_exp_vjp(s, quat_add(a_e, quat_conj(a_back)))
-    a_P_series, a_K = turn_series_vjp(P, K, a_s)
+    a_s = quat_exp_adjoint(s, quat_add(a_e, quat_conj(a_back)))
+    a_P_series, a_K = turn_series_adjoint(P, K, a_s)
     a_P = add3(a_P, a_P_series)
     add_to_sym(adj_inverse_inertia, i, where6(free, sym_add(a_J, sym_scale(a_K, drift)), none))
     add_to_sym(adj_inertia, i, where6(free, sym_outer(a_P, O), none))

@@ -13,23 +13,9 @@ from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete
 from diffloom.validation import check_real
+from diffloom_geometry.rotations import symmetric_entries, symmetric_matrices
 from diffloom_mechanics import Motion, NodeSet
 from diffloom_mechanics.contact import ContactPoints
-
-ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-"""Places of the six numbers of a symmetric matrix: xx, yy, zz, xy, xz, yz."""
-
-
-def six(matrix: Tensor) -> Tensor:
-    """The six numbers (..., 6) of symmetric matrices (..., 3, 3)."""
-    return torch.stack([matrix[..., a, b] for a, b in ORDER], dim=-1)
-
-
-def symmetric(numbers: Tensor) -> Tensor:
-    """Symmetric matrices (..., 3, 3) of six numbers (..., 6) each."""
-    xx, yy, zz, xy, xz, yz = numbers.unbind(-1)
-    rows = [torch.stack(row, dim=-1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
-    return torch.stack(rows, dim=-2)
 
 
 def bodies(
@@ -45,7 +31,7 @@ def bodies(
 
     count = int(mass.shape[0])
     check_real("inertia", inertia)
-    matrices = symmetric(inertia)
+    matrices = symmetric_matrices(inertia)
     check_positive(mass, matrices)
     some_fixed = bool(fixed.any())
 
@@ -76,7 +62,7 @@ def bodies(
             ("inverse_mass", unless_fixed(mass.reciprocal())),
             ("gravity", unless_fixed(broadcast(gravity, (count, 3)))),
             ("inertia", inertia),
-            ("inverse_inertia", unless_fixed(six(torch.linalg.inv(matrices)))),
+            ("inverse_inertia", unless_fixed(symmetric_entries(torch.linalg.inv(matrices)))),
         ),
         lanes=True,
         # What never moves need not be tested for contact.

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import State
-from diffloom_geometry.triangle_checks import Points
-from diffloom_mechanics.contact import ContactLaw, unit_normal
-from diffloom_mechanics.contact.laws import REFERENCE_SPEED, RESTITUTION
+from diffloom_geometry import Points
+from diffloom_mechanics.contact import DEFAULT_REFERENCE_SPEED, DEFAULT_RESTITUTION, ContactLaw, unit_normal
 
 Matrix = NDArray[np.float64]
 
@@ -40,13 +39,12 @@ def default_contact(
     if "static_sag" in given:
         stiffness = mass * STANDARD_GRAVITY / (side * float(given["static_sag"]))
     # What small bodies do is slow: their restitution holds for a fall from their own size unless it was given.
-    slow = (
-        REFERENCE_SPEED if "restitution" in given else min(REFERENCE_SPEED, math.sqrt(2.0 * STANDARD_GRAVITY * reach))
-    )
+    own = math.sqrt(2.0 * STANDARD_GRAVITY * reach)
+    slow = DEFAULT_REFERENCE_SPEED if "restitution" in given else min(DEFAULT_REFERENCE_SPEED, own)
     speed = float(given.get("reference_speed", slow))
     usual = {spec.name: float(spec.default) for spec in law.specs} | {
         "contact_stiffness": stiffness,
-        law.damping_name: law.damping(float(given.get("restitution", RESTITUTION)), speed, stiffness, mass),
+        law.damping_name: law.damping(float(given.get("restitution", DEFAULT_RESTITUTION)), speed, stiffness, mass),
         "friction_stiffness": math.sqrt(stiffness * mass),
     }
     return {name: float(given.get(name, usual[name])) for name in law.names}
@@ -78,7 +76,7 @@ def impact_speeds(start: State, params: Mapping[str, Tensor], reach: Sequence[fl
     height = (q[:, :3] @ normal - params["ground_height"].detach().double() - radius).clamp(min=0.0)
     pull = float(params["gravity"].detach().double().norm())
     speed = (u[:, :3].square().sum(dim=1) + 2.0 * pull * height).sqrt() + u[:, 3:].norm(dim=1) * radius
-    return [float(v) for v in speed.clamp(min=REFERENCE_SPEED)]
+    return [float(v) for v in speed.clamp(min=DEFAULT_REFERENCE_SPEED)]
 
 
 def largest_mobility(side: Points, mass: float, inertia: Matrix) -> float:

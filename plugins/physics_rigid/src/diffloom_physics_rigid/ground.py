@@ -11,8 +11,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.transforms import concrete
 from diffloom_mechanics import NodeTerm
-from diffloom_mechanics.contact import ContactLaw, contact_rows, unit_normal
-from diffloom_mechanics.contact.point_clusters import ContactPoints
+from diffloom_mechanics.contact import ContactLaw, ContactPoints, contact_rows, unit_normal
 
 
 def body_ground(

@@ -29,16 +29,15 @@ from diffloom_kernels import (
     where,
     where3,
 )
-from diffloom_mechanics.contact.kernels import WHERE, contact
-from diffloom_mechanics.contact.turning_kernels import turning_friction
+from diffloom_mechanics.contact.kernels import WHERE_ROW, point_contact, turning_friction
 
 
 @functools.cache
 def body_ground_contact(normal_law, friction_law):
     """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
-    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
-    where_normal, where_friction = WHERE[normal_law.width], WHERE[friction_law.width]
+    where_normal, where_friction = WHERE_ROW[normal_law.width], WHERE_ROW[friction_law.width]
 
     @device
     def body_ground_force(

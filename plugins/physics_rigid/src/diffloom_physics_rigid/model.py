@@ -27,16 +27,15 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.transforms import concrete
+from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, symmetric_matrices, unit_quaternions
 from diffloom_mechanics import Mechanics, NodeTerm, Term
-from diffloom_mechanics.contact import contact_law, contact_points
-from diffloom_mechanics.contact.touching import BodyShapes, TouchingBodies
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_law, contact_points
 from diffloom_physics_rigid.body_files import read_body
-from diffloom_physics_rigid.body_set import bodies as bodies_law, six, symmetric
+from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
 from diffloom_physics_rigid.ground import body_ground
 from diffloom_physics_rigid.pairs import body_pairs, collision_reach, point_share, shapes_of
 from diffloom_physics_rigid.parameters import specs_of
-from diffloom_physics_rigid.poses import rotation_matrices, unit_quaternions, world_vertices
 from diffloom_physics_rigid.pushes import body_pushes, push_times, read_push
 
 
@@ -99,11 +98,13 @@ class RigidModel(Model):
         roundness, reach = [body.roundness for body in self.bodies], [body.reach for body in self.bodies]
         self._points = contact_points([body.points for body in self.bodies], roundness)
         self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
-        self._shapes: dict[float, BodyShapes] = {}
+        self._shapes: dict[float, ShapeArrays] = {}
         self._specs = specs_of(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
         self._push_times = push_times(self.pushes, len(self.bodies))
-        self._inertia_by_volume = six(torch.tensor(np.array([body.inertia / body.volume for body in self.bodies])))
+        self._inertia_by_volume = symmetric_entries(
+            torch.tensor(np.array([body.inertia / body.volume for body in self.bodies]))
+        )
 
     @classmethod
     def example(cls) -> RigidModel:
@@ -193,7 +194,7 @@ class RigidModel(Model):
             terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), contact))
         return Mechanics(replace(law, touches=None if off_centre else self._touches), tuple(terms))
 
-    def _shapes_of(self, margin: float) -> BodyShapes:
+    def _shapes_of(self, margin: float) -> ShapeArrays:
         """The bodies' shapes, whose distances are known up to ``margin`` [m] outside; found once."""
         if margin not in self._shapes:
             self._shapes[margin] = shapes_of(self.bodies, margin)
@@ -222,14 +223,15 @@ class RigidModel(Model):
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         centre = broadcast(params.get("centre_of_mass", trajectory.q.new_zeros(3)), (len(self.bodies), 3))
         own = [torch.tensor(b.vertices, dtype=trajectory.q.dtype) - centre[i] for i, b in enumerate(self.bodies)]
-        vertices = world_vertices(trajectory.q, own)
+        q, turns = trajectory.q, rotation_matrices(trajectory.q[..., 3:])
+        moved = [q[:, i, None, :3] + v @ turns[:, i].transpose(-1, -2) for i, v in enumerate(own)]
         starts = np.concatenate([[0], np.cumsum([len(body.vertices) for body in self.bodies])])
         faces = np.concatenate([body.faces + start for body, start in zip(self.bodies, starts, strict=False)])
         colours = None
         if any(body.colour is not None for body in self.bodies):
             rows = [np.tile(body.colour or (0.5, 0.5, 0.5), (len(body.vertices), 1)) for body in self.bodies]
             colours = torch.tensor(np.concatenate(rows), dtype=trajectory.q.dtype)
-        return Surface(vertices, torch.tensor(faces, dtype=torch.int64), colours=colours)
+        return Surface(torch.cat(moved, dim=1), torch.tensor(faces, dtype=torch.int64), colours=colours)
 
     def copies(self, count: int) -> RigidModel:
         """``count`` copies of the model's one body that do not touch each other: many runs in one rollout."""
@@ -261,7 +263,7 @@ class RigidModel(Model):
         contact = self.contact.resolve(self._with_stiffness(given))
         columns = {name: broadcast(contact[name].detach().double(), (count,)).tolist() for name in self.contact.names}
         masses = self.masses(given).detach().double().tolist()
-        inertias = symmetric(self.inertias(given).detach().double()).numpy()
+        inertias = symmetric_matrices(self.inertias(given).detach().double()).numpy()
         speeds = impact_speeds(self.initial_state(given), given, [body.reach for body in self.bodies])
         steps = [
             stable_step(

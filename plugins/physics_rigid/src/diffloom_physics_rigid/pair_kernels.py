@@ -2,15 +2,15 @@
 
 import functools
 
-from diffloom_kernels import device, quat_matrix_vjp
-from diffloom_mechanics.contact.body_pair_kernels import pair_points
+from diffloom_kernels import device
+from diffloom_mechanics.contact.kernels import body_cotangents, pair_points
 from diffloom_physics_rigid.broad_phase_kernels import first_near, near_pair
 
 
 @functools.cache
 def pair_contact(normal_law, friction_law):
     """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
-    points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
+    _, _, both_forces, both_forces_adjoint = pair_points(normal_law, friction_law)
 
     @device
     def pair_force(
@@ -32,12 +32,7 @@ def pair_contact(normal_law, friction_law):
                 break
             j = order[at]
             if near_pair(i, j, q, movable, reach):
-                for part in range(2):
-                    a = i if part == 0 else j
-                    b = j if part == 0 else i
-                    force, torque = points_in_shape(
-                        a, b, part == 0, clock, side, side, own, shapes, (low, high), force, torque
-                    )
+                force, torque = both_forces(i, j, clock, side, own, shapes, (low, high), force, torque)
         return (force[0], force[1], force[2], torque[0], torque[1], torque[2])
 
     @device
@@ -62,17 +57,9 @@ def pair_contact(normal_law, friction_law):
                 break
             j = order[at]
             if near_pair(i, j, q, movable, reach):
-                for part in range(2):
-                    a = i if part == 0 else j
-                    b = j if part == 0 else i
-                    a_x, a_v, a_w, a_R = points_in_shape_adjoint(
-                        a, b, part == 0, clock, side, side, own, shapes, (low, high), adj_f, adj_f,
-                        (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R,
-                    )
-        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
-        return (
-            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-            (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
-        )
+                a_x, a_v, a_w, a_R = both_forces_adjoint(
+                    i, j, clock, side, own, shapes, (low, high), adj_f, (adj_k_n, adj_k_t), a_x, a_v, a_w, a_R
+                )
+        return body_cotangents(i, q, a_x, a_R, a_v, a_w)
 
     return pair_force, pair_force_adjoint

@@ -12,18 +12,15 @@ from torch import Tensor
 
 from diffloom.fixed_order import broadcast
 from diffloom_mechanics import NodeTerm, Stage
-from diffloom_mechanics.contact import ContactLaw, contact_rows
-from diffloom_mechanics.contact.body_shapes import Solid, body_shapes
-from diffloom_mechanics.contact.point_clusters import ContactPoints
-from diffloom_mechanics.contact.touching import BodyShapes
+from diffloom_mechanics.contact import BodyShape, ContactLaw, ContactPoints, ShapeArrays, contact_rows, shape_arrays
 from diffloom_physics_rigid.body import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 
 
-def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> BodyShapes:
+def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> ShapeArrays:
     """The shapes of ``bodies``, known up to ``margin`` [m] outside."""
-    solids = [Solid(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
-    return body_shapes(solids, margin)
+    solids = [BodyShape(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
+    return shape_arrays(solids, margin)
 
 
 def collision_reach(bodies: Sequence[Body]) -> NDArray[np.float64]:
@@ -38,7 +35,7 @@ def point_share(body: Body) -> float:
 
 
 def body_pairs(
-    law: ContactLaw, bodies: Sequence[Body], points: ContactPoints, shapes: BodyShapes, params: Mapping[str, Tensor]
+    law: ContactLaw, bodies: Sequence[Body], points: ContactPoints, shapes: ShapeArrays, params: Mapping[str, Tensor]
 ) -> NodeTerm:
     """Contact of every pair of bodies, of which at least one moves: points of each against the other's shape.
 

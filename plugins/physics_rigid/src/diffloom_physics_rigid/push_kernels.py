@@ -16,7 +16,7 @@ from diffloom_kernels import (
     st3,
     tmatvec33,
 )
-from diffloom_mechanics.push_kernels import window_share
+from diffloom_mechanics.kernels import window_share
 
 
 @device

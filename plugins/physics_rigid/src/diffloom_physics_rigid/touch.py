@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.spaced_points import spaced_points
-from diffloom_geometry.triangle_checks import Points
+from diffloom_geometry import Points, spaced_points
 from diffloom_physics_rigid.shapes import Shape
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_kernels.arena import Arena
+from diffloom_kernels import Arena
 
 from .records import Basis
 

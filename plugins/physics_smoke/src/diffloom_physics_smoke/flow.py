@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.fixed_order import ordered_sum
-from diffloom_kernels.arena import Arena, array_of
+from diffloom_kernels import Arena, array_of
 
 from .eigenvectors import basis
 from .programs import program

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from diffloom_kernels.recording import Noted, recording
+from diffloom_kernels import Noted, recording
 
 from .flow import Flow
 from .programs import program

@@ -15,9 +15,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.naming import check_name
-from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, per_step
-from diffloom_mechanics.carried_bodies import Carries
-from diffloom_mechanics.carried_elements import carried_elements
+from diffloom_mechanics import Carries, ElementTerm, Mechanics, NodeSet, NodeTerm, carried_elements, per_step
 from diffloom_physics_world.bodies import Body
 from diffloom_physics_world.contacts import is_particles, is_rigid
 

@@ -2,8 +2,8 @@
 
 import functools
 
-from diffloom_kernels import device, dot3, ld3, quat_matrix_vjp, sub3
-from diffloom_mechanics.contact.body_pair_kernels import pair_points
+from diffloom_kernels import device, dot3, ld3, sub3
+from diffloom_mechanics.contact.kernels import body_cotangents, pair_points
 
 
 @device
@@ -17,7 +17,7 @@ def balls_meet(i, j, q, q_o, reach, reach_o):
 @functools.cache
 def body_body(normal_law, friction_law):
     """The force on a body from all bodies of the other set, and its adjoint. Arrays of the other end in _o."""
-    points_in_shape, points_in_shape_adjoint = pair_points(normal_law, friction_law)
+    points_in_shape, points_in_shape_adjoint, _, _ = pair_points(normal_law, friction_law)
 
     @device
     def pair_force(
@@ -80,10 +80,6 @@ def body_body(normal_law, friction_law):
                     j, i, False, clock, side_o, side, other, shapes, (low, high), adj_o, adj_f, adj_k,
                     a_x, a_v, a_w, a_R,
                 )
-        a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
-        return (
-            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-            (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
-        )
+        return body_cotangents(i, q, a_x, a_R, a_v, a_w)
 
     return pair_force, pair_force_adjoint

@@ -26,15 +26,22 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
     sqrt,
     st3,
     sub3,
 )
-from diffloom_mechanics.contact.carried_kernels import handed_on
-from diffloom_mechanics.contact.kernels import ADD, LOAD
-from diffloom_mechanics.contact.skin_kernels import gathered_cotangents, gathered_pushes, near
-from diffloom_mechanics.contact.sliding_kernels import meet, meet_adjoint, sliding
+from diffloom_mechanics.contact.kernels import (
+    ADD_ROW,
+    LOAD_ROW,
+    body_cotangents,
+    gathered_cotangents,
+    gathered_pushes,
+    handed_on,
+    meet,
+    meet_adjoint,
+    near,
+    sliding,
+)
 
 
 @device
@@ -72,8 +79,8 @@ def body_triangle(normal_law, friction_law):
     """Stages and forces on particles and on bodies, and their adjoints, under a NormalFunctions and a
     FrictionFunctions (see diffloom_mechanics.contact.law)."""
     force_on, force_adjoint = sliding(normal_law, friction_law)
-    load, add = LOAD[normal_law.width], ADD[normal_law.width]
-    load_friction, add_friction = LOAD[friction_law.width], ADD[friction_law.width]
+    load, add = LOAD_ROW[normal_law.width], ADD_ROW[normal_law.width]
+    load_friction, add_friction = LOAD_ROW[friction_law.width], ADD_ROW[friction_law.width]
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
@@ -302,11 +309,7 @@ def body_triangle(normal_law, friction_law):
                             a_u = add3(a_u, a_v)
                             a_w = add3(a_w, a_turn)
                             a_R = add33(a_R, outer3(a_point, ld3(places, j)))
-        a_r = quat_matrix_vjp((q[b, 3], q[b, 4], q[b, 5], q[b, 6]), a_R)
-        return (
-            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-            (a_u[0], a_u[1], a_u[2], a_w[0], a_w[1], a_w[2]),
-        )
+        return body_cotangents(b, q, a_x, a_R, a_u, a_w)
 
     on_particles = (measure, push_corners, particle_force, push_corners_adjoint, particle_force_adjoint)
     return on_particles, (measure_other, body_force, body_force_adjoint)

@@ -13,8 +13,7 @@ import torch
 
 from diffloom.interfaces import Params, State
 from diffloom_mechanics import Clock, Mechanics, NodeSet
-from diffloom_mechanics.contact import ContactLaw
-from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
+from diffloom_mechanics.contact import ContactLaw, TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.contact_terms import edge_length
 from diffloom_physics_world.contacts import Contact, can_touch, is_particles, is_rigid, touching_nodes
 

@@ -11,13 +11,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_geometry.incidence import take
-from diffloom_mechanics import NodeSet, NodeTerm, Stage
-from diffloom_mechanics.carried_bodies import carried_term
-from diffloom_mechanics.contact import ContactLaw, contact_rows
-from diffloom_mechanics.contact.corner_rows import corner_slots, power_of_two
-from diffloom_mechanics.contact.touching import TouchingBodies, TouchingSkin
-from diffloom_mechanics.node_sets import Named
+from diffloom_geometry import take
+from diffloom_mechanics import Named, NodeSet, NodeTerm, Stage, carried_term
+from diffloom_mechanics.contact import (
+    ContactLaw,
+    TouchingBodies,
+    TouchingSkin,
+    contact_rows,
+    corner_slots,
+    power_of_two,
+)
 from diffloom_physics_world.contacts import has_skin, is_particles
 
 

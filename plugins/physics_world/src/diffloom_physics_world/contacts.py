@@ -16,10 +16,16 @@ from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.naming import check_name
 from diffloom.transforms import concrete
-from diffloom_geometry.incidence import assemble
+from diffloom_geometry import assemble
 from diffloom_mechanics import NodeSet, TermContext
-from diffloom_mechanics.contact import ContactLaw, contact_law, contact_values
-from diffloom_mechanics.contact.touching import TouchingBodies, TouchingLinks, TouchingSkin
+from diffloom_mechanics.contact import (
+    ContactLaw,
+    TouchingBodies,
+    TouchingLinks,
+    TouchingSkin,
+    contact_law,
+    contact_values,
+)
 from diffloom_physics_world.bodies import Body
 
 _SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")

@@ -20,13 +20,14 @@ from diffloom.interfaces import (
     Stress,
     Surface,
     Trajectory,
+    check_param_names,
     join,
     join_stresses,
+    make_params,
 )
-from diffloom.interfaces.params import check_names, make_params
 from diffloom.naming import below, spec_under
 from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
-from diffloom_mechanics.contact.touching import TouchingSkin
+from diffloom_mechanics.contact import TouchingSkin
 from diffloom_physics_world.attachments import read_attachments
 from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
 from diffloom_physics_world.contact_terms import (
@@ -106,7 +107,7 @@ class World(Model):
         if batch is not None:
             return super().params(dtype, batch=batch, **values)
         specs = {spec.name: spec for spec in self.specs}
-        check_names("World", specs, values)
+        check_param_names("World", specs, values)
         # Here already, so that what is wrong is told under the name it was given.
         checked = {
             name: specs[name].check(v, self.axes, dtype)

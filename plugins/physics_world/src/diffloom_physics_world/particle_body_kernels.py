@@ -24,13 +24,17 @@ from diffloom_kernels import (
     matvec33,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
     sub3,
     tmatvec33,
 )
-from diffloom_mechanics.contact.body_pair_kernels import near_box
-from diffloom_mechanics.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
-from diffloom_mechanics.contact.kernels import contact
+from diffloom_mechanics.contact.kernels import (
+    body_cotangents,
+    may_touch,
+    near_box,
+    point_contact,
+    shape_distance,
+    shape_distance_adjoint,
+)
 
 
 @device
@@ -56,7 +60,7 @@ def distance_at(i, b, points, bodies, shapes, bounds, thickness):
 @functools.cache
 def particle_body(normal_law, friction_law):
     """Forces on a particle and on a body, and their adjoints, under a NormalFunctions and a FrictionFunctions."""
-    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
@@ -201,10 +205,6 @@ def particle_body(normal_law, friction_law):
                 a_u = sub3(a_u, a_v)
                 a_w = sub3(a_w, cross3(arm, a_v))
                 a_R = add33(a_R, a_axes)
-        a_r = quat_matrix_vjp((q[b, 3], q[b, 4], q[b, 5], q[b, 6]), a_R)
-        return (
-            (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
-            (a_u[0], a_u[1], a_u[2], a_w[0], a_w[1], a_w[2]),
-        )
+        return body_cotangents(b, q, a_x, a_R, a_u, a_w)
 
     return (particle_force, particle_force_adjoint), (body_force, body_force_adjoint)

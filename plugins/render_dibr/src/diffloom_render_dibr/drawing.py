@@ -1,24 +1,99 @@
-"""Drawing: the runs of the program in order, and the arrays they leave behind."""
+"""Drawing and its adjoint: the plan, the runs of the program in order, and the arrays they leave behind."""
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from diffloom_kernels import array_of
-from diffloom_kernels.arena import kept_numbers
-from diffloom_raster import BehindNearError
-from diffloom_raster.bin_kernels import TILE
-from diffloom_raster.rasterise import new_coverage, new_triangles
-from diffloom_raster.records import Corners, Coverage, Mask, TileLists, Triangles
+from diffloom_kernels import Arena, Bound, array_of, kept_numbers
+from diffloom_raster import BehindNearError, Layout, count_texture_copies, light_columns, new_coverage, new_triangles
+from diffloom_raster.kernels import TILE
+from diffloom_raster.records import Cells, Corners, Coverage, Falloff, Mask, TileLists, Triangles
 
-from .plan import Plan
-from .records import Features, PixelCounts, Pixels, Planes, Scratch, Shaded, Source, Surfacing, Values
+from .pipeline_kernels import PROGRAMS
+from .records import (
+    Cotangents,
+    Drawn,
+    Features,
+    Guard,
+    PixelCounts,
+    Pixels,
+    PixelsAdjoint,
+    Planes,
+    PlanesAdjoint,
+    Rules,
+    Scratch,
+    Setup,
+    Shaded,
+    Slots,
+    Source,
+    Surfacing,
+    Values,
+    Wants,
+)
+
+#: Pixels of a triangle that one work item interpolates and passes back, at most: on a CPU, on CUDA.
+CHUNK = {"cpu": 1024, "cuda": 32}
+
+
+class Settings(NamedTuple):
+    """How pixels are decided.
+
+    kaolin: by Kaolin's rules on its plane [-1, 1]^2, else by ours on pixels. soft: whether the soft mask is wanted.
+    sharpness, reach: of the mask, in units of that plane or of pixels. most: triangles that count in it. cull: leave
+    out triangles seen from behind (ours only). multiplier, eps: see kaolin_kernels.py.
+    """
+
+    kaolin: bool
+    soft: bool
+    sharpness: float
+    reach: float
+    most: int
+    cull: bool = False
+    multiplier: float = 1000.0
+    eps: float = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """setup: what kernels are told besides arrays that depend on the scene."""
+
+    layout: Layout
+    settings: Settings
+    setup: Bound
+
+    @property
+    def arena(self) -> Arena:
+        """Where arrays are."""
+        return self.layout.arena
+
+    def run(self, pipeline: str, *args: Any) -> None:
+        """Run a pipeline, on threads if the whole image is worth it."""
+        self.layout.run(PROGRAMS[self.settings.kaolin], pipeline, *args)
+
+
+def find_plan(layout: Layout, settings: Settings) -> Plan:
+    """Return the plan of a layout; kept for layouts that are kept."""
+    return _make_plan(layout, settings) if layout.cut else _kept_plan(layout, settings)
+
+
+def _make_plan(layout: Layout, settings: Settings) -> Plan:
+    falloff = Falloff(settings.sharpness, settings.reach if settings.soft else 0.0, settings.most)
+    rules = Rules(settings.kaolin, Guard(settings.multiplier, settings.eps))
+    length = CHUNK["cuda" if layout.on_cuda else "cpu"]
+    return Plan(
+        layout, settings, Bound(Setup(rules, layout.bound.record, falloff, int(settings.cull), length, layout.lanes))
+    )
+
+
+_kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
 
 
 class Rasterised(NamedTuple):
-    """What pixels show, and what of it the adjoint needs; first_cell and cells: see raster.records.Bins."""
+    """What pixels show, and what of it the adjoint needs; first_cell and cells: see diffloom_raster.records.Bins."""
 
     triangles: Triangles
     lists: TileLists
@@ -123,3 +198,94 @@ def padded(plan: Plan, planes: Tensor | None) -> Any:
     full = plan.arena.floats(frames, height, width, int(planes.shape[3]), fill=0.0)
     full[:, : plan.layout.height, : plan.layout.width] = array_of(planes)
     return full.reshape(frames, -1)
+
+
+class Extras(NamedTuple):
+    """Cotangents that cost extra: of the camera, of the eye through highlights, of lights, of the texture."""
+
+    camera: bool = False
+    eye: bool = False
+    lights: bool = False
+    texture: bool = False
+
+
+class Found(NamedTuple):
+    """cotangents; and, if wanted: lights (columns,), eye (frames, 3), image."""
+
+    cotangents: Cotangents
+    lights: Any = None
+    eye: Any = None
+    image: Any = None
+
+
+def draw_adjoint(
+    plan: Plan, source: Source, drawn: Rasterised, shaded: Shaded, own_corners: Corners, extras: Extras,
+    adj_planes: Any, adj_depths: Any, soft: bool,
+) -> Found:  # fmt: skip
+    """Cotangents from those of the planes (frames, pixels x channels) and of the depths; either may be None.
+
+    soft: whether the last of the planes is the mask, and passes something.
+    """
+    arena, layout, surfacing, features = plan.arena, plan.layout, shaded.surfacing, shaded.features
+    size = layout.padded[1] * layout.padded[2]
+    stride = 0 if adj_planes is None else int(adj_planes.shape[1]) // size
+    coloured = stride > int(soft)
+    active, width = coloured or adj_depths is not None, int(features.by_point.shape[1]) + features.width
+    covered, chunks = (int(a.shape[0]) if active else 0 for a in (shaded.pixels.x, shaded.pixels.owner))
+    channels, stripes = 3 if surfacing.shades else width, (1 if plan.settings.kaolin else layout.stripes) * int(soft)
+    wants = Wants(
+        int(active), int(active and coloured) * surfacing.shades, channels if coloured else 0,
+        int(adj_depths is not None), stripes, int(extras.texture), int(extras.eye), int(extras.lights),
+    )  # fmt: skip
+    fill = None if coloured else 0.0
+    rgb = arena.floats(channels, covered, fill=fill)
+    adjoint = PixelsAdjoint(
+        rgb, arena.floats(width, covered, fill=fill) if surfacing.shades else rgb,
+        arena.floats(1, covered if wants.deep else 0), arena.floats(3, covered if extras.texture else 0),
+        arena.floats(3, covered if extras.eye else 0),
+        arena.floats(covered // layout.lanes if extras.lights else 0, light_columns(surfacing.lights), fill=0.0),
+    )  # fmt: skip
+    entries = int(drawn.lists.triangle.shape[0]) if soft else 0
+    slots = Slots(
+        arena.floats(entries * stripes, 6), arena.floats(chunks, 3, 3),
+        arena.floats(chunks, 3, features.by_point.shape[1]), arena.floats(3 * chunks * features.width),
+        arena.floats(*(layout.padded if soft else (0, 0, 0))),
+    )  # fmt: skip
+    places, world = int(source.screen.shape[0]), int(source.world.shape[0])
+    found = Cotangents(
+        arena.floats(layout.triangles, 3, 3), arena.floats(places, 3), arena.floats(*features.by_point.shape),
+        arena.floats(features.rows * features.width), arena.floats(world, 3, fill=0.0), arena.floats(world, 3),
+        arena.floats(layout.frames if extras.camera else 0, 16),
+    )  # fmt: skip
+    cells = Cells(drawn.first_cell, arena.ints(drawn.cells if soft else 0, fill=0))
+    near_open = arena.flags(layout.triangles if soft else 0, fill=False)
+    none = arena.floats(0, 0)
+    plan.run(
+        "draw_adjoint", plan.setup, wants, source,
+        Drawn(
+            drawn.triangles.box, drawn.triangles.sides, drawn.lists, drawn.coverage.open, drawn.mask, drawn.last, cells,
+            near_open,
+        ), shaded,
+        PlanesAdjoint(stride, none if adj_planes is None else adj_planes, none if adj_depths is None else adj_depths),
+        adjoint, slots, layout.corners, own_corners, found,
+    )  # fmt: skip
+    return Found(found, **_totals(plan, shaded, extras, adjoint) if active else {})
+
+
+def _totals(plan: Plan, shaded: Shaded, extras: Extras, adjoint: PixelsAdjoint) -> dict[str, Any]:
+    """Cotangents of lights, eye and image, as far as wanted, from the sums over runs and pixels."""
+    arena, frames, found = plan.arena, plan.layout.frames, {}
+    if extras.lights or extras.eye:
+        lights, eye = arena.floats(int(adjoint.table.shape[1])), arena.floats(frames, 3)
+        first = shaded.pixels.counts.first
+        plan.run(
+            "sum_lights", frames if extras.eye else 0, plan.layout.frame_start, first, adjoint.table, adjoint.eye,
+            lights, eye,
+        )  # fmt: skip
+        found = {"lights": lights if extras.lights else None, "eye": eye if extras.eye else None}
+    if extras.texture:
+        texels, value, d = shaded.surfacing.texels, shaded.values.value, 6 if shaded.surfacing.shading else 0
+        copies = arena.floats(count_texture_copies(texels.image), *texels.image.shape)
+        plan.run("sum_texture", texels, value[d], value[d + 1], shaded.surfacing.frame, adjoint.colour, copies)
+        found["image"] = copies[0]
+    return found

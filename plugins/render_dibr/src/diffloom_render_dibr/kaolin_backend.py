@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, InputError, Light, Surface
-from diffloom_raster import camera_points, project, sample_texture, shade, vertex_normals
-from diffloom_raster.appearance import GREY
+from diffloom_raster import GREY, camera_points, project, sample_texture, shade, vertex_normals
 
 if TYPE_CHECKING:
     from .renderer import DibrRenderer

@@ -1,32 +1,45 @@
-"""The native back end: from a surface, a camera and lights to images."""
+"""The native back end: from a surface, a camera and lights to images, and the autograd function around drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Light, Surface
 from diffloom_kernels import array_of
 from diffloom_raster import (
-    BehindNearError,
+    NO_LIMIT,
+    Layout,
+    SceneStyle,
+    SceneTensors,
     Split,
-    appearance,
+    camera_cotangents,
     camera_points,
-    camera_tensors,
-    clip_near,
-    cut_layout,
-    light_tables,
-    whole_layout,
+    draw_in_front,
+    find_faces,
+    light_cotangents,
+    read_scene,
 )
-from diffloom_raster.appearance import face_materials, frames_of_points, no_image, point_normals
-from diffloom_raster.light import no_lights, strongest_shading
-from diffloom_raster.soft_mask import ALL
 
-from .image import Draw, Style
-from .plan import Plan, Settings, plan_of
+from .drawing import (
+    Extras,
+    Found,
+    Plan,
+    Settings,
+    cropped,
+    draw_adjoint,
+    features_of,
+    find_plan,
+    padded,
+    rasterise,
+    shade,
+)
+from .records import Features, Source, Surfacing
 
 if TYPE_CHECKING:
     from .renderer import DibrRenderer
@@ -37,17 +50,25 @@ def render(
     frames: int,
 ) -> Image:  # fmt: skip
     """Draw ``frames`` images; everything was checked."""
-    vertices = frames_of_points(surface, frames)
-    settings = settings_for(renderer, camera, "rgba" in outputs or "silhouette" in outputs)
-    try:
-        layout = whole_layout(surface.faces, vertices, camera, renderer.target, settings.kaolin)
-        return draw(plan_of(layout, settings), renderer, surface, vertices, None, camera, lights, outputs)
-    except BehindNearError:
-        split = clip_near(vertices, surface.faces, camera)
-        assert split is not None
-        points = split.extend(vertices)
-        plan = plan_of.__wrapped__(cut_layout(split, points, camera, renderer.target), settings)
-        return draw(plan, renderer, surface, points, split, camera, lights, outputs)
+    colour, far = "rgba" in outputs, camera.far if "depth" in outputs else None
+    settings = settings_for(renderer, camera, colour or "silhouette" in outputs)
+
+    def draw(layout: Layout, points: Tensor, split: Split | None) -> Image:
+        """The outputs asked for."""
+        plan, valid, shown = find_plan(layout, settings), layout.arena.flags(0), "face_index" in outputs
+        scene, tensors = read_scene(surface, camera, lights, layout, points, split, colour=colour)
+        if not colour:
+            tensors = tensors._replace(values=tensors.values[:, :0])
+        if settings.kaolin and renderer.culls:
+            valid = array_of(_turned_to(points, surface.faces, camera))
+        style = Style(scene, colour, renderer.background, far, shown, valid)
+        planes, depth, index = Draw.apply(plan, style, *tensors)  # type: ignore[no-untyped-call]
+        return Image(
+            planes if colour else None, planes[..., -1] if "silhouette" in outputs else None, depth,
+            find_faces(index, int(surface.faces.shape[0]), split) if shown else None,
+        )  # fmt: skip
+
+    return draw_in_front(surface, camera, frames, renderer.target, draw, settings.kaolin)
 
 
 def settings_for(renderer: DibrRenderer, camera: Camera, soft: bool) -> Settings:
@@ -56,7 +77,7 @@ def settings_for(renderer: DibrRenderer, camera: Camera, soft: bool) -> Settings
     unit = 1.0 if kaolin else 0.5 * min(camera.height, camera.width)
     return Settings(
         kaolin, soft, renderer.sigmainv / unit**2, renderer.reach * unit,
-        ALL if renderer.knum is None else renderer.knum, renderer.culls and not kaolin,
+        NO_LIMIT if renderer.knum is None else renderer.knum, renderer.culls and not kaolin,
     )  # fmt: skip
 
 
@@ -68,40 +89,111 @@ def _turned_to(vertices: Tensor, faces: Tensor, camera: Camera) -> Tensor:
         return (z >= 0.0).reshape(-1)
 
 
-def draw(
-    plan: Plan, renderer: DibrRenderer, surface: Surface, points: Tensor, split: Split | None, camera: Camera,
-    lights: Sequence[Light], outputs: Sequence[str],
-) -> Image:  # fmt: skip
-    """The outputs asked for."""
-    colour, far = "rgba" in outputs, camera.far if "depth" in outputs else None
-    made = appearance(surface, split, plan.layout)
-    shading = strongest_shading(surface.materials) if colour else 0
-    tables, normals = no_lights(points.dtype, points.device), no_image(points.dtype, points.device)
-    if shading:
-        tables = light_tables(surface.materials, lights, points.dtype, points.device)
-        normals = point_normals(surface, split, plan.layout)
-    valid = plan.arena.flags(0)
-    if plan.settings.kaolin and renderer.culls:
-        valid = array_of(_turned_to(points, surface.faces, camera))
-    kinds, index = array_of(tables.kinds), "face_index" in outputs
-    numbers = array_of(face_materials(surface, split))
-    style = Style(colour, shading, made, kinds, numbers, renderer.background, far, index, valid)
-    planes, depth, shown = Draw.apply(  # type: ignore[no-untyped-call]
-        plan, style, points, *camera_tensors(camera), normals, made.values if colour else made.values[:, :0],
-        made.image, tables.ambient, tables.table, tables.harmonics, tables.shininess,
+class Style(NamedTuple):
+    """Properties of a draw that carry no gradients.
+
+    colour: whether colours are wanted; else only mask and depth are. background: rgb. far: depth where nothing is shown
+    [m], None if depth is not wanted. shown: whether triangles are wanted. valid: (triangles,) flags, or empty for all.
+    """
+
+    scene: SceneStyle
+    colour: bool
+    background: tuple[float, float, float]
+    far: float | None
+    shown: bool
+    valid: Any
+
+    @property
+    def textured(self) -> bool:
+        """Whether values are u, v."""
+        return self.scene.appearance.textured and self.colour
+
+
+class Draw(torch.autograd.Function):
+    """(plan, style, *SceneTensors) -> planes (frames, height, width, channels): rgb if wanted, then the mask if soft;
+    depth (frames, height, width) and triangles (frames, height, width) int32, -1 for none, or None where not wanted."""
+
+    @staticmethod
+    def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        source, features, surfacing = _read_tensors(plan, style, SceneTensors(*tensors))
+        drawn = rasterise(plan, source)
+        background = style.background if style.colour else ()
+        moving_eye = style.scene.shading == 2 and int(surfacing.eye.shape[0]) > 1
+        by_frame = moving_eye or (style.textured and surfacing.texels.stride > 0)
+        shaded, planes = shade(plan, source, drawn, features, surfacing, background, style.far, by_frame)
+        ctx.plan, ctx.style, ctx.source, ctx.drawn, ctx.shaded = plan, style, source, drawn, shaded
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+        depth = None if style.far is None else cropped(plan, planes.depth)[..., 0]
+        index = None
+        if style.shown:
+            index = plan.layout.cropped(drawn.coverage.face_index)
+            ctx.mark_non_differentiable(index)
+        return cropped(plan, planes.colour), depth, index
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_planes: Tensor | None, adj_depth: Tensor | None, _: Any) -> tuple[Any, ...]:
+        if adj_planes is None and adj_depth is None:
+            return (None,) * (2 + len(SceneTensors._fields))
+        plan, style = ctx.plan, ctx.style
+        needed = SceneTensors(*ctx.needs_input_grad[2:])
+        # the scene shares the memory of these; asking for them makes sure that nobody changed it meanwhile
+        given = SceneTensors(*ctx.saved_tensors)
+        found = draw_adjoint(
+            plan, ctx.source, ctx.drawn, ctx.shaded, style.scene.appearance.corners, _extras(style, needed),
+            padded(plan, adj_planes), padded(plan, None if adj_depth is None else adj_depth[..., None]),
+            soft=plan.settings.soft and adj_planes is not None,
+        )  # fmt: skip
+        named = _by_name(plan, style, given, found)
+        return None, None, *(named.get(name) if wanted else None for name, wanted in needed._asdict().items())
+
+
+def _read_tensors(plan: Plan, style: Style, given: SceneTensors) -> tuple[Source, Features, Surfacing]:
+    """The tensors as kernels take them."""
+    arena, scene, made = plan.arena, style.scene, style.scene.appearance
+    world, cameras, none = array_of(given.points).reshape(-1, 3), given.cameras(), arena.ints(0)
+    source = Source(1, cameras, world, arena.floats(*world.shape), style.valid)
+    normals = array_of(given.normals).reshape(-1, 3)
+    by_point = _joined(normals, world) if scene.shading else arena.floats(world.shape[0], 0)
+    surfacing = Surfacing(
+        int(scene.shading > 0 or style.textured), scene.shading, int(style.textured), given.texels(made), cameras.eye,
+        none, scene.material, none, given.lights(scene.kinds),
     )  # fmt: skip
-    return Image(
-        planes if "rgba" in outputs else None,
-        planes[..., -1] if "silhouette" in outputs else None,
-        depth if "depth" in outputs else None,
-        _faces(shown, int(surface.faces.shape[0]), split) if index else None,
+    return source, features_of(by_point, array_of(given.values), made.corners, made.stride), surfacing
+
+
+def _joined(a: Any, b: Any) -> Any:
+    """Columns of a and then of b."""
+    return np.concatenate((a, b), axis=1) if isinstance(a, np.ndarray) else torch.cat((a, b), dim=1)
+
+
+def _extras(style: Style, needed: SceneTensors) -> Extras:
+    return Extras(
+        camera=any(needed.camera),
+        eye=needed.eye and style.scene.shading == 2,
+        lights=style.scene.shading > 0 and any(needed.lighting),
+        texture=needed.image and style.textured,
     )
 
 
-def _faces(triangle: Tensor, faces: int, split: Split | None) -> Tensor:
-    """Faces of the surface, int64, from numbers of triangles; -1 stays."""
-    if split is None:
-        return torch.where(triangle >= 0, triangle % faces, -1).long()
-    if split.face.shape[0] == 0:
-        return torch.full_like(triangle, -1, dtype=torch.int64)
-    return torch.where(triangle >= 0, split.face[triangle.clamp_min(0).long()], -1).long()
+def _by_name(plan: Plan, style: Style, given: SceneTensors, found: Found) -> dict[str, Any]:
+    """Cotangents by the names of SceneTensors, in their shapes."""
+    tensor, made = plan.arena.tensor, found.cotangents
+    world = made.world
+    named: dict[str, Any] = {"values": tensor(made.own).reshape(given.values.shape)}
+    if style.scene.shading:
+        named["normals"] = tensor(made.by_point[:, :3].reshape(given.normals.shape))
+        world += made.by_point[:, 3:]
+    named["points"] = tensor(world.reshape(given.points.shape))
+    if made.camera.shape[0] > 0:
+        rows = tensor(made.camera)
+        if found.eye is not None:
+            rows[:, 9:12] += tensor(found.eye)
+        cotangents = camera_cotangents(rows, given.rotation, given.eye)
+        named.update(zip(("rotation", "eye", "focal", "centre"), cotangents, strict=True))
+    if found.image is not None:
+        named["image"] = tensor(found.image)
+    if found.lights is not None:
+        named.update(light_cotangents(tensor(found.lights), given.table))
+    return named

@@ -1,23 +1,107 @@
-"""The pipelines of DIB-R. Counts that are 0 or 1 (projects, soft, ...) switch passes off or on."""
+"""The pipelines of DIB-R, and sums from chunks of pixels and entries of tiles over triangles and vertices.
+
+Sums have a fixed order, without atomics: the result is the same for any number of threads. Counts that are 0 or 1
+(projects, soft, ...) switch passes off or on.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import launch, launch_runs, static, together
-from diffloom_raster.bin_kernels import TILE, count_tiles, fill_tiles
-from diffloom_raster.project_kernels import camera_adjoint, project_point, project_point_adjoint
-from diffloom_raster.rasterise_kernels import cover, name_faces
-from diffloom_raster.soft_mask_kernels import choose_nearest, miss_adjoint, note_touching, soften, soften_adjoint
-from diffloom_raster.texture_kernels import image_backward
-from diffloom_raster.triangle_kernels import set_up
+from diffloom_kernels import Program, constant, device, launch, launch_runs, static, together
+from diffloom_raster.kernels import (
+    TILE,
+    camera_adjoint,
+    choose_nearest,
+    count_tiles,
+    cover,
+    fill_tiles,
+    mask_sums,
+    miss_adjoint,
+    name_faces,
+    note_touching,
+    project_point,
+    project_point_adjoint,
+    sample_image_adjoint,
+    set_up,
+    soften,
+    soften_adjoint,
+)
 
-from .gather_kernels import gather_features, gather_own, gather_triangle
-from .interpolation_kernels import interpolate, interpolate_adjoint
-from .kaolin_coverage_kernels import from_plane, kaolin_cover, kaolin_set_up, to_plane
-from .kaolin_mask_kernels import kaolin_soften, kaolin_soften_adjoint
-from .listing_kernels import count_pixels, lay_ground, list_pixels, name_frames, put, running_sum, take
+from .kaolin_kernels import (
+    kaolin_cover,
+    kaolin_set_up,
+    kaolin_soften,
+    kaolin_soften_adjoint,
+    to_plane,
+    to_plane_adjoint,
+)
+from .pixel_kernels import (
+    count_pixels,
+    interpolate,
+    interpolate_adjoint,
+    lay_ground,
+    list_pixels,
+    name_frames,
+    put,
+    put_adjoint,
+    running_sum,
+)
 from .shading_kernels import name_materials, name_pixels, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
+
+
+@device
+def gather_triangle(n, wants, box, cells, near_open, touched, chunk, slots, adj_corner):
+    """adj_corner[n, corner, 0:3]: what the chunks and the soft mask of triangle n pass to its corners."""
+    o = constant(adj_corner[n, 0, 0], 0)
+    ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
+    place = slots.place
+    for c in range(chunk[n], chunk[n + 1] if wants.features else chunk[n]):
+        ax, ay, az = ax + place[c, 0, 0], ay + place[c, 0, 1], az + place[c, 0, 2]
+        bx, by, bz = bx + place[c, 1, 0], by + place[c, 1, 1], bz + place[c, 1, 2]
+        cx, cy, cz = cx + place[c, 2, 0], cy + place[c, 2, 1], cz + place[c, 2, 2]
+    if wants.stripes > 0:
+        g = mask_sums(n, wants.stripes, box, cells, near_open, touched, slots.mask)
+        ax, ay, bx, by, cx, cy = ax + g[0], ay + g[1], bx + g[2], by + g[3], cx + g[4], cy + g[5]
+    adj_corner[n, 0, 0], adj_corner[n, 0, 1], adj_corner[n, 0, 2] = ax, ay, az
+    adj_corner[n, 1, 0], adj_corner[n, 1, 1], adj_corner[n, 1, 2] = bx, by, bz
+    adj_corner[n, 2, 0], adj_corner[n, 2, 1], adj_corner[n, 2, 2] = cx, cy, cz
+
+
+@device
+def gather_features(r, features, mesh, corners, chunk, slot_point, found):
+    """Row r of the cotangents of places and of features by point: sums over the corners around it."""
+    adj_place, adj_feature = found.screen, found.by_point
+    t, v = r // mesh.points, r % mesh.points
+    zero = constant(adj_place[r, 0], 0)
+    x, y, z = zero, zero, zero
+    for d in range(adj_feature.shape[1]):
+        adj_feature[r, d] = zero
+    for k in range(corners.start[v], corners.start[v + 1]):
+        n, c = t * mesh.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
+        x, y, z = x + found.corners[n, c, 0], y + found.corners[n, c, 1], z + found.corners[n, c, 2]
+        for s in range(chunk[n], chunk[n + 1] if features else chunk[n]):
+            for d in range(adj_feature.shape[1]):
+                adj_feature[r, d] += slot_point[s, c, d]
+    adj_place[r, 0], adj_place[r, 1], adj_place[r, 2] = x, y, z
+
+
+@device
+def gather_own(i, active, triangles, width, stride, corners, chunk, slot_own, adj_own):
+    """Row i of the cotangent of features with rows of their own: sums over the corners of all frames that take it, or
+    of its own frame where frames have ``stride`` rows each. active: 0 where pixels pass nothing."""
+    for d in range(i * width, (i + 1) * width):
+        adj_own[d] = adj_own.dtype.type(0)
+    row, begin, end = i, 0, triangles
+    if stride > 0:
+        row, begin = i % stride, i // stride * corners.faces.shape[0]
+        end = begin + corners.faces.shape[0]
+    for k in range(corners.start[row], corners.start[row + 1] if active else corners.start[row]):
+        c = corners.corner[k] % 3
+        for n in range(begin + corners.corner[k] // 3, end, corners.faces.shape[0]):
+            for s in range(chunk[n], chunk[n + 1]):
+                for d in range(width):
+                    adj_own[i * width + d] += slot_own[(3 * s + c) * width + d]
 
 
 def prepare(setup, source, triangles, frame, bins):
@@ -78,19 +162,19 @@ def shade(setup, screen, inner, edges, face_index, pixels, features, values, sur
         launch(face_index.shape[0] * face_index.shape[1], lay_ground, face_index, miss, planes)
 
 
-def pixels_backward(setup, wants, source, pixels, features, values, surfacing, adj_planes, adjoint, slots):
+def pixels_adjoint(setup, wants, source, pixels, features, values, surfacing, adj_planes, adjoint, slots):
     """From planes and depths to the slots of chunks. adj_planes: records.PlanesAdjoint."""
     mesh, length, chunks = setup.frames.mesh, setup.length, pixels.owner.shape[0]
     with together:
-        launch(wants.features * chunks, take, wants.channels, adj_planes.stride, length, pixels, adj_planes.colour,
-               adjoint.rgb)
-        launch(wants.deep * chunks, take, 1, 1, length, pixels, adj_planes.depth, adjoint.depth)
+        launch(wants.features * chunks, put_adjoint, wants.channels, adj_planes.stride, length, pixels,
+               adj_planes.colour, adjoint.rgb)
+        launch(wants.deep * chunks, put_adjoint, 1, 1, length, pixels, adj_planes.depth, adjoint.depth)
     launch_runs(wants.shades * adjoint.rgb.shape[1], shade_pixels_adjoint, wants, surfacing, values.value, adjoint)
     launch_runs(wants.features * setup.lanes * chunks, interpolate_adjoint, setup.rules, length, mesh, pixels,
                 source.screen, features, values.weight, adjoint, slots)
 
 
-def mask_backward(setup, wants, screen, drawn, adj_planes, slots):
+def mask_adjoint(setup, wants, screen, drawn, adj_planes, slots):
     """From the mask to the slots of entries. drawn: records.Drawn."""
     grid, mesh, lists, mask, falloff = setup.frames.grid, setup.frames.mesh, drawn.lists, drawn.mask, setup.falloff
     open_tile = drawn.open
@@ -107,15 +191,15 @@ def mask_backward(setup, wants, screen, drawn, adj_planes, slots):
                     mesh.sibling, falloff, mask, slots.pull, slots.mask)
 
 
-def backward(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, corners, own_corners, found):
+def draw_adjoint(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, corners, own_corners, found):
     """From planes and depths to places and features, and on to the world and the camera.
 
     drawn, shaded: what forward left, records.Drawn and records.Shaded. found: records.Cotangents.
     """
     frames, chunk, features = setup.frames, shaded.pixels.counts.chunk, shaded.features
-    pixels_backward(setup, wants, source, shaded.pixels, features, shaded.values, shaded.surfacing,
+    pixels_adjoint(setup, wants, source, shaded.pixels, features, shaded.values, shaded.surfacing,
                     adj_planes, adjoint, slots)
-    mask_backward(setup, wants, source.screen, drawn, adj_planes, slots)
+    mask_adjoint(setup, wants, source.screen, drawn, adj_planes, slots)
     n = found.corners.shape[0]
     launch(n, gather_triangle, wants, drawn.box, drawn.cells, drawn.near_open, drawn.mask.touched, chunk,
            slots, found.corners)
@@ -124,7 +208,7 @@ def backward(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, co
         launch(features.rows, gather_own, wants.features, n, features.width, features.stride, own_corners, chunk,
                slots.own, found.own)
     if static(setup.rules.kaolin):
-        launch(source.projects * found.screen.shape[0], from_plane, frames.grid, found.screen)
+        launch(source.projects * found.screen.shape[0], to_plane_adjoint, frames.grid, found.screen)
     launch(source.projects * found.screen.shape[0], project_point_adjoint, frames.viewport, source.cameras,
            source.world, found.screen, found.world, found.seen)
     launch(found.camera.shape[0], camera_adjoint, frames.viewport, source.cameras, source.world, found.screen,
@@ -140,7 +224,10 @@ def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
 
 def sum_texture(texels, u, v, frame, adj_colour, adj_image):
     """The cotangent of the texture, in the first of the copies."""
-    image_backward(texels, u, v, frame, adj_colour, adj_image)
+    sample_image_adjoint(texels, u, v, frame, adj_colour, adj_image)
 
 
-PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, backward, sum_lights, sum_texture)
+PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, draw_adjoint, sum_lights, sum_texture)
+
+#: By whether Kaolin is followed. Samples are registered by programs.py, which the CUDA check imports.
+PROGRAMS = {False: Program("dibr", PIPELINES), True: Program("dibr_kaolin", PIPELINES)}

@@ -1,30 +1,33 @@
-"""The programs of DIB-R: the same pipelines by our rules and by Kaolin's."""
+"""Arguments of the pipelines, recorded while a tiny scene is drawn forward and backward: types for the CUDA check."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
-from diffloom_kernels import Program
+from diffloom_kernels import Noted, recording
+from diffloom_raster import sample_scene
 
-from .pipeline_kernels import PIPELINES
-
-
-def samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """Arguments of the pipelines for a tiny scene, by which compilers learn their types."""
-    from .samples import recorded_arguments
-
-    return recorded_arguments(dtype)
+from .pipeline_kernels import PROGRAMS
+from .renderer import DibrRenderer
 
 
-def kaolin_samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """The same by Kaolin's rules."""
-    from .samples import recorded_arguments
-
-    return recorded_arguments(dtype, "kaolin")
+def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    if pipeline == "prepare":
+        args[1].screen.fill(1.0)  # in front of the near plane
 
 
-program = Program("dibr", PIPELINES, samples)
-kaolin_program = Program("dibr_kaolin", PIPELINES, kaolin_samples)
+def recorded_arguments(dtype: Any, compat: Literal["kaolin"] | None = None) -> Noted:
+    """Return the arguments by pipeline, in float32 or float64, by our rules or Kaolin's."""
+    surface, camera, lights = sample_scene(dtype)
+    renderer = DibrRenderer(compat=compat, target="cuda")
+    with recording(PROGRAMS[compat is not None], _answer) as noted:
+        made = renderer.render(surface, camera, lights, ("rgba", "depth"))
+        assert made.rgba is not None
+        assert made.depth is not None
+        (made.rgba.sum() + made.depth.sum()).backward()
+    return noted
 
-#: By whether Kaolin is followed.
-PROGRAMS = {False: program, True: kaolin_program}
+
+PROGRAMS[False].samples = recorded_arguments
+PROGRAMS[True].samples = partial(recorded_arguments, compat="kaolin")

@@ -8,7 +8,7 @@ from diffloom_raster.records import Cameras, Cells, Falloff, Frames, Lights, Mas
 
 
 class Guard(NamedTuple):
-    """Scale and guard of Kaolin's weights: see kaolin_weight_kernels.py."""
+    """Scale and guard of Kaolin's weights: see kaolin_kernels.py."""
 
     multiplier: float
     eps: float
@@ -109,8 +109,8 @@ class Surfacing(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """nearest, which: (frames, rows, columns), see rasterise_kernels.py. near: (entries, TILE). last: (frames, rows,
-    columns) the last triangle that counted in Kaolin's mask."""
+    """nearest, which: (frames, rows, columns), see cover in diffloom_raster.kernels. near: (entries, TILE). last:
+    (frames, rows, columns) the last triangle that counted in Kaolin's mask."""
 
     nearest: Any
     which: Any

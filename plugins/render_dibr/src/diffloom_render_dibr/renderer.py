@@ -11,7 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.validation import check_choice, check_settings
-from diffloom_raster.scene import check_scene
+from diffloom_raster import check_scene
 
 #: Probability under which a face no longer counts in the soft mask.
 LEAST = 1e-4

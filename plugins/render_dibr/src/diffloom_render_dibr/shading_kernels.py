@@ -6,17 +6,16 @@ texture coordinates (2). surfacing: see records.py.
 
 from __future__ import annotations
 
-from diffloom_kernels import add3, device, dot3, had3, sub3
-from diffloom_raster.lane_kernels import first_of, width_of
-from diffloom_raster.light_kernels import (
-    ld_ambient,
-    light_sum_both,
+from diffloom_kernels import device, dot3, had3, sub3
+from diffloom_raster.kernels import (
+    first_of,
     light_table_adjoint,
     lit_colour,
+    lit_colour_adjoint,
+    sample,
     unit3,
-    unit3_adjoint,
+    width_of,
 )
-from diffloom_raster.texture_kernels import sample
 
 
 @device
@@ -96,21 +95,19 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
     if surfacing.shading > 0:
         d = 6
         position, n, view = place_and_normal(e, surfacing, value)
-        m, highlights, adj_diffuse = material_of(e, surfacing), surfacing.shading == 2, had3(adj, colour)
-        diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-            m, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj
+        m, highlights = material_of(e, surfacing), surfacing.shading == 2
+        lit, adj_own, adj_position, adj_normal, adj_eye = lit_colour_adjoint(
+            m, colour, n, view, position, surfacing.lights, highlights, adj
         )
-        adj_towards = unit3_adjoint(view[0], view[1], view[2], adj_view)
-        set_row3(adj_value, 0, e, unit3_adjoint(n[0], n[1], n[2], adj_n))
-        set_row3(adj_value, 3, e, sub3(adj_position, adj_towards))
+        set_row3(adj_value, 0, e, adj_normal)
+        set_row3(adj_value, 3, e, adj_position)
         if wants.eye:
-            set_row3(adjoint.eye, 0, e, adj_towards)
+            set_row3(adjoint.eye, 0, e, adj_eye)
         if wants.table:
             i = first_of(e) // width_of(e)
             light_table_adjoint(
-                m, i, n[0], view[0], position, surfacing.lights, highlights, adj_diffuse, adj, adjoint.table
+                m, i, n[0], view[0], position, surfacing.lights, highlights, had3(adj, colour), adj, adjoint.table
             )
-        adj_own = had3(adj, add3(diffuse, ld_ambient(m, surfacing.lights)))
     if surfacing.textured:
         adj_value[d, e], adj_value[d + 1, e] = dot3(by_u, adj_own), dot3(by_v, adj_own)
         if wants.texture:

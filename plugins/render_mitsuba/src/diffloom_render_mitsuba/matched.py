@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Surface
-from diffloom_raster import camera_points, vertex_normals
-from diffloom_raster.appearance import GREY
+from diffloom_raster import camera_points, read_appearance, vertex_normals
 
 from .library import load, use_threads
 from .shading import reader, shader
@@ -161,16 +160,9 @@ def _pull(job: Job, integrator: Any, adj_image: Any) -> None:
 
 def colour_rows(surface: Surface) -> tuple[Tensor, Tensor]:
     """Rows of colours or texture coordinates, (rows, 3 or 2) or with frames before, and those of the corners."""
-    faces, colours, texture = surface.faces, surface.colours, surface.texture
-    if texture is not None:
-        return texture.uv, faces if texture.uv_faces is None else texture.uv_faces
-    if colours is None:
-        colours = surface.vertices.new_full((3,), GREY)
-    if colours.dim() == 1:
-        return colours[None], torch.zeros_like(faces)
-    if surface.colour_per == "vertex":
-        return colours, faces
-    return colours, torch.arange(len(faces))[:, None].expand(-1, 3)
+    made = read_appearance(surface, None)
+    values = made.values.reshape(-1, made.stride, made.values.shape[-1]) if made.stride else made.values
+    return values, torch.as_tensor(made.corners.faces).long()
 
 
 def render(

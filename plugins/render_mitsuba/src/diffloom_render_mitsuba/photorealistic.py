@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, DirectionalLight, Image, InputError, Light, PointLight, Surface
-from diffloom_raster import vertex_normals
-from diffloom_raster.light import DEFAULT_LIGHTS, rgb, vector
+from diffloom_raster import DEFAULT_LIGHTS, as_rgb, as_vector, vertex_normals
 
 from . import matched
 from .library import load, use_threads
@@ -62,17 +61,17 @@ def _lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, e
     sky = torch.zeros(3)
     for number, light in enumerate(lights or DEFAULT_LIGHTS):
         if isinstance(light, AmbientLight):
-            sky = sky + rgb("AmbientLight.colour", light.colour, torch.float32)
+            sky = sky + as_rgb("AmbientLight.colour", light.colour, torch.float32)
             continue
         if isinstance(light, PointLight):
-            place, radius = vector("light", light.position, torch.float32), renderer.lamp_radius
+            place, radius = as_vector("light", light.position, torch.float32), renderer.lamp_radius
         elif isinstance(light, DirectionalLight):
-            way = vector("light", light.direction, torch.float32)
+            way = as_vector("light", light.direction, torch.float32)
             place, radius = centre + way * (SUN_EXTENTS * extent / float(way.norm())), SUN_EXTENTS * extent / SUN_RADII
         else:
             raise InputError(f'the renderer "mitsuba" has no equivalent of a {type(light).__name__}')
         near = float((place - centre).norm()) / radius
-        glow = rgb("light.diffuse", light.diffuse, torch.float32) * near**2
+        glow = as_rgb("light.diffuse", light.diffuse, torch.float32) * near**2
         emitter = {"type": "area", "radiance": {"type": "rgb", "value": glow.tolist()}}
         found[f"lamp{number}"] = {"type": "sphere", "center": place.tolist(), "radius": radius, "emitter": emitter}
     if float(sky.max()) > 0.0:

@@ -11,7 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.validation import check_choice
-from diffloom_raster.scene import check_scene
+from diffloom_raster import check_scene
 
 MODES = ("matched", "photorealistic")
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Light, Material, PointLight, Texture
-from diffloom_raster.light import DEFAULT_LIGHTS, rgb, vector
+from diffloom_raster import DEFAULT_LIGHTS, as_rgb, as_vector
 
 from .library import load
 
@@ -33,19 +33,21 @@ def shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Shader |
     lamps: list[tuple[bool, list[float], list[float], list[float]]] = []
     for light in lights or DEFAULT_LIGHTS:
         if isinstance(light, AmbientLight):
-            ambient = ambient + rgb("AmbientLight.colour", light.colour, kind)
+            ambient = ambient + as_rgb("AmbientLight.colour", light.colour, kind)
         elif isinstance(light, PointLight | DirectionalLight):
             near = isinstance(light, PointLight)
-            place = vector("light", light.position if isinstance(light, PointLight) else light.direction, kind)
-            glow = rgb("light.diffuse", light.diffuse, kind) * rgb("Material.diffuse", material.diffuse, kind)
-            gloss = rgb("light.specular", light.specular, kind) * rgb("Material.specular", material.specular, kind)
+            place = as_vector("light", light.position if isinstance(light, PointLight) else light.direction, kind)
+            glow = as_rgb("light.diffuse", light.diffuse, kind) * as_rgb("Material.diffuse", material.diffuse, kind)
+            gloss = as_rgb("light.specular", light.specular, kind) * as_rgb(
+                "Material.specular", material.specular, kind
+            )
             lamps.append((near, _numbers(place), _numbers(glow), _numbers(gloss)))
         else:
             raise InputError(
                 f'the renderer "mitsuba" has no equivalent of a {type(light).__name__}; give ambient, point or '
                 "directional lights"
             )
-    everywhere = _numbers(ambient * rgb("Material.ambient", material.ambient, kind))
+    everywhere = _numbers(ambient * as_rgb("Material.ambient", material.ambient, kind))
     viewer, shininess = _numbers(eye), float(torch.as_tensor(material.shininess))
 
     def unit(v: Any) -> Any:

@@ -1,26 +1,96 @@
-"""One draw: its arrays, and the runs of the program in order."""
+"""One draw: its plan, known before the first vertex is; its arrays; and the runs of the program in order."""
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
-from diffloom_kernels import array_of
-from diffloom_raster import BehindNearError
-from diffloom_raster.bin_kernels import TILE
-from diffloom_raster.project import camera_cotangents
+from diffloom_kernels import Bound, array_of, num_threads
+from diffloom_raster import BehindNearError, Layout, camera_cotangents
+from diffloom_raster.kernels import TILE
 from diffloom_raster.records import Bins, Cameras, Cells, TileLists
 
-from .plan import Plan
-from .records import Fragments, Limit, PointsAdjoint, Slots, SoftCoverage, SoftTriangles, Source
-from .triangle_kernels import OUTLINE
+from .coverage_kernels import NOTHING
+from .fragment_kernels import OUTLINE
+from .pipeline_kernels import program
+from .records import (
+    Blur,
+    Fade,
+    Fragments,
+    Limit,
+    PointsAdjoint,
+    Rules,
+    Setup,
+    Slots,
+    SoftCoverage,
+    SoftTriangles,
+    Source,
+)
+
+#: Twice the area under which a triangle is left out, where the image's short side spans 2.
+SMALLEST_AREA = 1e-8
+
+
+class Softness(NamedTuple):
+    """How faces blur, in pixels.
+
+    sharpness: 1 / sigma [1/px^2]. reach: how far a face acts outside its outline [px]. gamma: sharpness in depth,
+    relative to far - near. most: the number of nearest faces that count, 0 for all.
+    """
+
+    sharpness: float
+    reach: float
+    gamma: float
+    most: int
+    cull: bool
+    perspective: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """setup: what kernels are told besides arrays that depend on the scene. most: faces that count, 0 for all."""
+
+    layout: Layout
+    setup: Bound
+    far: float
+    most: int
+
+    def run(self, pipeline: str, *args: Any, small: bool = False) -> None:
+        """Run a pipeline: with threads wherever there are several, so that code is compiled once only; ``small``: on
+        one, whatever there are."""
+        target = self.layout.target
+        if target == "auto" and self.layout.arena.on_host:
+            target = "parallel" if num_threads() > 1 else "serial"
+        program.run(pipeline, *args, target="serial" if small and target == "parallel" else target)
+
+
+def find_plan(layout: Layout, soft: Softness, far: float) -> Plan:
+    """Return the plan of a layout; kept for layouts that are kept."""
+    return _make_plan(layout, soft, far) if layout.cut else _kept_plan(layout, soft, far)
+
+
+def _make_plan(layout: Layout, soft: Softness, far: float) -> Plan:
+    epsilon, span = float(torch.finfo(layout.arena.dtype).eps), far - layout.near
+    least_area = SMALLEST_AREA * (0.5 * min(layout.height, layout.width)) ** 2
+    rules = Rules(int(soft.cull), int(soft.perspective), soft.reach, least_area)
+    # A face is passed over when its weight is less than an eighth of a last bit of the nearest face's, whose
+    # probability is at least that at the edge of its reach.
+    cut = math.log(epsilon / 8.0) + min(-soft.sharpness * soft.reach**2, 0.0) - math.log(2.0)
+    blur = Blur(soft.sharpness, soft.reach**2, soft.most, 4.0 / epsilon)
+    fade = Fade(1.0 / (soft.gamma * span), cut, far, span, soft.gamma)
+    return Plan(layout, Bound(Setup(layout.bound.record, rules, blur, fade)), far, soft.most)
+
+
+_kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
+
 
 #: Triangles from which setting them up and sorting them pays for threads.
 MANY_TRIANGLES = 5000
-#: Deeper than any depth: no fragment.
-NOTHING = 1e30
 
 
 @dataclass
@@ -89,7 +159,7 @@ class Drawing:
     def camera_adjoint(self, camera: list[Tensor], adjoint: PointsAdjoint) -> list[Tensor]:
         """Cotangents of rotation, eye, focal and centre; camera: the first two."""
         rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
-        self.plan.run("cameras_backward", self.plan.setup, self.source, adjoint, rows)
+        self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)
         return camera_cotangents(self.plan.layout.arena.tensor(rows), *camera)
 
 

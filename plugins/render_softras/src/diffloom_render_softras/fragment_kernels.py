@@ -1,16 +1,85 @@
-"""What a triangle means to a run of pixels: distance, inside or not, weights of the corners, depth.
+"""Fragments: what a triangle means to a run of pixels: distance, inside or not, weights of the corners, depth.
 
-Edges are 01, 12, 20 and corners in such an order that their edge functions E are positive inside. The weights of the
-corners are q_i = t_i / (t_0 + t_1 + t_2) with t_i = max(E_i, 0) / z_i, E_i belonging to the edge opposite of corner i:
-perspective and clipping in one, without dividing by a sum that may vanish. Scaling all E_i changes nothing, so no
-area is needed either.
+Triangles are set up with corners in the image, boxes of the pixels in reach, and half planes for the tiles. Edges are
+01, 12, 20 and corners in such an order that their edge functions E are positive inside. The weights of the corners are
+q_i = t_i / (t_0 + t_1 + t_2) with t_i = max(E_i, 0) / z_i, E_i belonging to the edge opposite of corner i: perspective
+and clipping in one, without dividing by a sum that may vanish. Scaling all E_i changes nothing, so no area is needed
+either.
 """
 
 from __future__ import annotations
 
-from diffloom_kernels import clamp, device, maximum, notl, where
+from diffloom_kernels import absolute, clamp, device, maximum, minimum, notl, where
+from diffloom_raster.kernels import corner_rows, pixel_range, set_plane
 
-from .triangle_kernels import DEPTH, INVERSE, LENGTH
+#: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
+#: corners; what their weights are divided by (the depths, or 1 without perspective), inverted; the least depth.
+LENGTH, DEPTH, INVERSE, NEAREST, OUTLINE = 6, 9, 12, 15, 16
+
+
+@device
+def leave_out(t, box):
+    """Give triangle t an empty box."""
+    box[t, 0], box[t, 1], box[t, 2], box[t, 3] = 0, 0, -1, -1
+
+
+@device
+def fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
+    """Pixels whose centres lie in the triangle's box grown by reach; whether there are any in the image."""
+    left, right = pixel_range(
+        minimum(x0, minimum(x1, x2)) - reach, maximum(x0, maximum(x1, x2)) + reach, grid.width
+    )
+    top, bottom = pixel_range(
+        minimum(y0, minimum(y1, y2)) - reach, maximum(y0, maximum(y1, y2)) + reach, grid.height
+    )
+    if right < 0 or bottom < 0 or left >= grid.width or top >= grid.height:
+        leave_out(t, box)
+        return False
+    box[t, 0], box[t, 1], box[t, 2], box[t, 3] = left, top, right, bottom
+    return True
+
+
+@device
+def set_up(t, grid, mesh, rules, screen, triangles):
+    """Outline, box and half planes of triangle t. Corners 0 and 2 change places where that makes the area positive.
+
+    The edge between corners 2 and 0 may lie inside a face that was cut: an inverse length of 0 shrinks it to a corner
+    that other edges have too.
+    """
+    R = screen.dtype.type
+    outline, box, planes, swapped = triangles.outline, triangles.box, triangles.planes, triangles.swapped
+    reach = rules.reach
+    i, j, k = corner_rows(t, mesh.points, mesh.faces)
+    area = (screen[j, 0] - screen[i, 0]) * (screen[k, 1] - screen[i, 1]) - (screen[j, 1] - screen[i, 1]) * (
+        screen[k, 0] - screen[i, 0]
+    )
+    swapped[t] = area < R(0.0)
+    # y points down, so a face turned to the camera has a negative area.
+    if not absolute(area) > rules.least_area or (rules.cull and area > R(0.0)):
+        leave_out(t, box)
+        return
+    if swapped[t]:
+        i, k = k, i
+    x0, y0, x1, y1, x2, y2 = screen[i, 0], screen[i, 1], screen[j, 0], screen[j, 1], screen[k, 0], screen[k, 1]
+    if not fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
+        return
+    outline[t, 0], outline[t, 1], outline[t, 2], outline[t, 3], outline[t, 4], outline[t, 5] = x0, y0, x1, y1, x2, y2
+    outline[t, LENGTH] = R(1.0) / ((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0))
+    outline[t, LENGTH + 1] = R(1.0) / ((x2 - x1) * (x2 - x1) + (y2 - y1) * (y2 - y1))
+    outline[t, LENGTH + 2] = R(1.0) / ((x0 - x2) * (x0 - x2) + (y0 - y2) * (y0 - y2))
+    if mesh.sibling.shape[0] > 0 and mesh.sibling[t] >= 0:
+        outline[t, LENGTH + 2] = R(0.0)
+    z0, z1, z2 = screen[i, 2], screen[j, 2], screen[k, 2]
+    outline[t, DEPTH], outline[t, DEPTH + 1], outline[t, DEPTH + 2] = z0, z1, z2
+    flat = rules.perspective == 0
+    outline[t, INVERSE] = R(1.0) if flat else R(1.0) / z0
+    outline[t, INVERSE + 1] = R(1.0) if flat else R(1.0) / z1
+    outline[t, INVERSE + 2] = R(1.0) if flat else R(1.0) / z2
+    outline[t, NEAREST] = minimum(z0, minimum(z1, z2))
+    set_plane(t, 0, x0, y0, x1 - x0, y1 - y0, reach, planes)
+    set_plane(t, 1, x1, y1, x2 - x1, y2 - y1, reach, planes)
+    set_plane(t, 2, x2, y2, x0 - x2, y0 - y2, reach, planes)
+
 
 #: Sum of weights [px^2/m] under which they are only rounding.
 THINNEST = 1e-20

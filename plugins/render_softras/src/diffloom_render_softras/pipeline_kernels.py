@@ -1,28 +1,72 @@
-"""The pipelines of the soft rasterizer."""
+"""The pipelines of the soft rasterizer, and sums from the entries of tiles over triangles and points.
+
+Slots hold nine numbers for a triangle: three for each of its corners, in the order of its outline. Sums have a fixed
+order.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import launch, launch_runs
-from diffloom_raster.bin_kernels import TILE, count_tiles, dealings, fill_tiles, note_entry
-from diffloom_raster.project_kernels import camera_backward, project_backward, project_forward
-from diffloom_raster.rasterise_kernels import gather_point
+from diffloom_kernels import Program, device, launch, launch_runs
+from diffloom_raster.kernels import (
+    TILE,
+    cells_of,
+    count_tiles,
+    fill_tiles,
+    gather_point,
+    interleave_count,
+    note_entry,
+    project_cameras_adjoint,
+    project_points,
+    project_points_adjoint,
+)
 
-from .blend_adjoint_kernels import blend_adjoint
-from .blend_kernels import blend
-from .cover_kernels import cover, cover_adjoint
-from .gather_kernels import gather_triangle, gather_value
-from .hard_kernels import hard_index
-from .limit_kernels import limit_depths
-from .texture_adjoint_kernels import texture_adjoint
-from .triangle_kernels import set_up
+from .blend_kernels import blend, blend_adjoint, texture_adjoint
+from .coverage_kernels import cover, cover_adjoint, hard_index, limit_depths
+from .fragment_kernels import set_up
+
+
+@device
+def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
+    """adj_corners[t, corner]: sums over all entries of triangle t, corners in their given order."""
+    R = slots.dtype.type
+    o = R(0.0)
+    ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
+    for cell in range(cells.first[t], cells.first[t] + cells_of(t, box)):
+        entry = cells.entry[cell] - 1
+        if entry >= 0:
+            for i in range(entry * stripes, (entry + 1) * stripes):
+                ax, ay, az = ax + slots[i, part, 0], ay + slots[i, part, 1], az + slots[i, part, 2]
+                bx, by, bz = bx + slots[i, part, 3], by + slots[i, part, 4], bz + slots[i, part, 5]
+                cx, cy, cz = cx + slots[i, part, 6], cy + slots[i, part, 7], cz + slots[i, part, 8]
+    if swapped[t]:
+        ax, ay, az, cx, cy, cz = cx, cy, cz, ax, ay, az
+    adj_corners[t, 0, 0], adj_corners[t, 0, 1], adj_corners[t, 0, 2] = ax, ay, az
+    adj_corners[t, 1, 0], adj_corners[t, 1, 1], adj_corners[t, 1, 2] = bx, by, bz
+    adj_corners[t, 2, 0], adj_corners[t, 2, 1], adj_corners[t, 2, 2] = cx, cy, cz
+
+
+@device
+def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
+    """adj_values[i]: the sum over the corners of all frames that take row i, or of its own frame where frames have
+    ``stride`` rows each."""
+    R = adj_corners.dtype.type
+    x, y, z = R(0.0), R(0.0), R(0.0)
+    row, begin, end = i, 0, repeats
+    if stride > 0:
+        row, begin, end = i % stride, i // stride, i // stride + 1
+    for k in range(corners.start[row], corners.start[row + 1]):
+        for frame in range(begin, end):
+            t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
+            x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
+    adj_values[i, 0], adj_values[i, 1], adj_values[i, 2] = x, y, z
 
 
 def prepare(setup, source, screen, triangles, bins):
     """Project points, set triangles up, count them into tiles."""
     frames = setup.frames
-    project_forward(frames.viewport, source.cameras, source.points, screen)
+    project_points(frames.viewport, source.cameras, source.points, screen)
     launch(triangles.box.shape[0], set_up, frames.grid, frames.mesh, setup.rules, screen, triangles)
     count_tiles(frames, triangles.box, triangles.planes, bins)
 
@@ -72,7 +116,8 @@ def to_points(part, setup, triangles, slots, adj_points):
 def to_world(setup, source, triangles, slots, adjoint):
     """From the slots of places to the cotangents of the points and of their camera coordinates."""
     to_points(0, setup, triangles, slots, adjoint.screen)
-    project_backward(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.world, adjoint.seen)
+    project_points_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.world,
+                           adjoint.seen)
 
 
 def note_entries(setup, triangles, lists, cells):
@@ -80,45 +125,52 @@ def note_entries(setup, triangles, lists, cells):
     launch(lists.triangle.shape[0], note_entry, lists, triangles.box, setup.frames.grid, cells)
 
 
-def cover_backward(limited, setup, source, fragments, clear, adj_alpha, slots, adjoint):
+def cover_pixels_adjoint(limited, setup, source, fragments, clear, adj_alpha, slots, adjoint):
     """From the cotangent of alpha to that of the points."""
     frames, lists = setup.frames, fragments.lists
     note_entries(setup, fragments.triangles, lists, slots.cells)
-    launch_runs(dealings(lists.triangle.shape[0]) * TILE, cover_adjoint, limited, frames.grid, frames.mesh, fragments,
-                setup.blur, clear, adj_alpha, slots.sums)
+    launch_runs(interleave_count(lists.triangle.shape[0]) * TILE, cover_adjoint, limited, frames.grid, frames.mesh,
+                fragments, setup.blur, clear, adj_alpha, slots.sums)
     to_world(setup, source, fragments.triangles, slots, adjoint)
 
 
-def blend_backward(wants, setup, source, fragments, shading, coverage, images, adj_images, slots, adjoint):
+def blend_pixels_adjoint(wants, setup, source, fragments, shading, coverage, images, adj_images, slots, adjoint):
     """From the cotangents of colour, alpha and depth to that of the points; the slots are kept for the rest."""
     frames, lists = setup.frames, fragments.lists
     note_entries(setup, fragments.triangles, lists, slots.cells)
-    launch_runs(dealings(lists.triangle.shape[0]) * TILE, blend_adjoint, wants, frames.grid, frames.mesh, fragments,
-                setup.blur, setup.fade, shading.surfacing, shading.lighting, shading.background,
+    launch_runs(interleave_count(lists.triangle.shape[0]) * TILE, blend_adjoint, wants, frames.grid, frames.mesh,
+                fragments, setup.blur, setup.fade, shading.surfacing, shading.lighting, shading.background,
                 setup.rules.perspective, coverage, images, adj_images, slots.sums)
     to_world(setup, source, fragments.triangles, slots, adjoint)
 
 
-def values_backward(repeats, stride, corners, triangles, slots, adj_values):
+def values_adjoint(repeats, stride, corners, triangles, slots, adj_values):
     """Cotangents of colours or texture coordinates."""
     launch(triangles.box.shape[0], gather_triangle, 1, slots.stripes, triangles.box, triangles.swapped, slots.cells,
            slots.sums, slots.adj_corners)
     launch(adj_values.shape[0], gather_value, repeats, stride, corners, slots.adj_corners, adj_values)
 
 
-def texture_backward(chunks, wants, setup, fragments, shading, coverage, images, adj_planes, adj_image):
+def texture_image_adjoint(chunks, wants, setup, fragments, shading, coverage, images, adj_planes, adj_image):
     """Cotangent of the texture, in copies."""
     frames = setup.frames
     launch_runs(chunks * TILE, texture_adjoint, chunks, wants, frames.grid, frames.mesh, fragments, setup.blur,
                 setup.fade, shading.surfacing, shading.lighting, coverage, images, adj_planes, adj_image)
 
 
-def cameras_backward(setup, source, adjoint, adj_camera):
+def cameras_adjoint(setup, source, adjoint, adj_camera):
     """Cotangents of the cameras."""
-    camera_backward(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.seen, adj_camera)
+    project_cameras_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.seen,
+                            adj_camera)
 
 
 PIPELINES: tuple[Any, ...] = (
-    prepare, fill, cover_first, cover_pixels, find_limits, blend_pixels, index_pixels, to_points, cover_backward,
-    blend_backward, values_backward, texture_backward, cameras_backward,
+    prepare, fill, cover_first, cover_pixels, find_limits, blend_pixels, index_pixels, to_points, cover_pixels_adjoint,
+    blend_pixels_adjoint, values_adjoint, texture_image_adjoint, cameras_adjoint,
 )
+
+#: With numba-cuda-mlir; numba-cuda's kernel just fits.
+SPILLS = {"blend_adjoint": "36 sums over a triangle's corners stay beside all that lights and textures need"}
+
+#: Its samples are registered by programs.py, which the CUDA check imports.
+program = Program("softras", PIPELINES, spills=SPILLS)

@@ -13,3 +13,9 @@ def diffloom_register_renderers(register: Register) -> None:
         "diffloom_render_softras.renderer:SoftRasRenderer",
         summary="Soft rasterizer: every face touches every pixel a little",
     )
+
+
+@hookimpl
+def diffloom_register_diagnostics(register: Register) -> None:
+    """Register what the doctor says of PyTorch3D."""
+    register("softras-libraries", "diffloom_render_softras.doctor:libraries", summary="PyTorch3D")

@@ -1,22 +1,36 @@
-"""The program of the soft rasterizer."""
+"""Arguments of the pipelines, recorded while a tiny scene is drawn forward and backward: types for the CUDA check."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import Program
+import torch
 
-from .pipeline_kernels import PIPELINES
+from diffloom_kernels import Noted, recording
+from diffloom_raster import sample_scene
 
-
-def samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """Arguments of every pipeline, as when a tiny scene is drawn."""
-    from .samples import recorded_arguments
-
-    return recorded_arguments(dtype)
+from .pipeline_kernels import program
+from .renderer import SoftRasRenderer
 
 
-#: With numba-cuda-mlir; numba-cuda's kernel just fits.
-SPILLS = {"blend_adjoint": "36 sums over a triangle's corners stay beside all that lights and textures need"}
+def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    if pipeline == "prepare":
+        args[2].fill(1.0)  # in front of the near plane
+    elif pipeline == "cover_first":
+        args[-1].hits.fill(9.0)  # more fragments than count, so that the limits are looked for as well
 
-program = Program("softras", PIPELINES, samples, SPILLS)
+
+def recorded_arguments(dtype: Any) -> Noted:
+    """Return the arguments by pipeline, in float32 or float64."""
+    surface, camera, lights = sample_scene(dtype)
+    renderer = SoftRasRenderer(faces_per_pixel=1, target="cuda")
+    with recording(program, _answer) as noted:
+        for outputs in (("silhouette",), ("rgba", "depth"), ("face_index",)):
+            made = renderer.render(surface, camera, lights, outputs)
+            shown = [p.sum() for p in (made.rgba, made.silhouette, made.depth) if p is not None]
+            if shown:
+                torch.stack(shown).sum().backward()
+    return noted
+
+
+program.samples = recorded_arguments

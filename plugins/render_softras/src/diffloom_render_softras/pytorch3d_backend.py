@@ -18,8 +18,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Surface
-from diffloom_raster import sample_texture, shade, vertex_normals
-from diffloom_raster.appearance import GREY
+from diffloom_raster import GREY, sample_texture, shade, vertex_normals
 
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer

@@ -43,7 +43,7 @@ class Fade(NamedTuple):
 
 
 class SoftTriangles(NamedTuple):
-    """outline: (triangles, 16), see triangle_kernels.py. box: (triangles, 4). planes: (triangles, 9). swapped:
+    """outline: (triangles, 16), see fragment_kernels.py. box: (triangles, 4). planes: (triangles, 9). swapped:
     (triangles,) whether corners 0 and 2 changed places."""
 
     outline: Any
@@ -53,13 +53,13 @@ class SoftTriangles(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How deep the last of the faces that count at a pixel lies, (frames, height, width): see limit_kernels.py."""
+    """How deep the last of the faces that count at a pixel lies, (frames, height, width): see coverage_kernels.py."""
 
     depth: Any
 
 
 class SoftCoverage(NamedTuple):
-    """clear, nearest, front, hits: (frames, height, width): see cover_kernels.py."""
+    """clear, nearest, front, hits: (frames, height, width): see coverage_kernels.py."""
 
     clear: Any
     nearest: Any
@@ -140,7 +140,7 @@ class Wants(NamedTuple):
 
 
 class ImagesAdjoint(NamedTuple):
-    """planes, depth: cotangents of the images. table: (entries x stripes, columns), see light_kernels.py."""
+    """planes, depth: cotangents of the images. table: (entries x stripes, columns), see light_table_adjoint."""
 
     planes: Any
     depth: Any

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from diffloom_kernels import add3, device, dot3, had3, ld3, sub3
-from diffloom_raster.light_kernels import (
+from diffloom_raster.kernels import (
     EYE,
     add_total3,
-    ld_ambient,
+    corner_rows,
     light_sum,
-    light_sum_both,
     light_table_adjoint,
     lit_colour,
+    lit_colour_adjoint,
+    load_ambient,
+    sample,
     unit3,
-    unit3_adjoint,
 )
-from diffloom_raster.texture_kernels import sample
-from diffloom_raster.triangle_kernels import corner_rows
 
 
 @device
@@ -122,16 +121,11 @@ def shaded(t, colour, q, rows, frame, lighting):
 def shaded_adjoint(t, colour, q, rows, frame, lighting, adj):
     """Lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    m = material_of(t, lighting)
-    diffuse, specular, adj_n, adj_view, adj_position = light_sum_both(
-        m, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj
+    lit, adj_own, adj_position, adj_normal, adj_eye = lit_colour_adjoint(
+        material_of(t, lighting), colour, n, view, position, lighting.lights, lighting.shading == 2, adj
     )
-    factor = add3(diffuse, ld_ambient(m, lighting.lights))
-    adj_normal = unit3_adjoint(n[0], n[1], n[2], adj_n)
-    adj_eye = unit3_adjoint(view[0], view[1], view[2], adj_view)
-    adj_position = sub3(adj_position, adj_eye)
     adj_q = add3(mix_adjoint(rows, lighting.points, adj_position), mix_adjoint(rows, lighting.normals, adj_normal))
-    return add3(had3(colour, factor), specular), had3(adj, factor), adj_position, adj_normal, adj_eye, adj_q
+    return lit, adj_own, adj_position, adj_normal, adj_eye, adj_q
 
 
 @device
@@ -156,4 +150,4 @@ def lit_factor(t, q, rows, frame, lighting):
     position, n, view = place_and_normal(q, rows, frame, lighting)
     m = material_of(t, lighting)
     diffuse, specular = light_sum(m, n[0], view[0], position, lighting.lights, False)
-    return add3(diffuse, ld_ambient(m, lighting.lights))
+    return add3(diffuse, load_ambient(m, lighting.lights))

@@ -17,7 +17,6 @@ from numba.core.types.iterators import RangeType
 
 from .numba_internals import (
     CPUCallConv,
-    CPUContext,
     Lower,
     LoweringPass,
     LowerResult,
@@ -26,6 +25,7 @@ from .numba_internals import (
     register_pass,
     user_function,
 )
+from .quick_numba import QuickContext
 
 #: What numba says of a range whose step is zero.
 _NO_STEP = ("range() arg 3 must not be zero",)
@@ -77,7 +77,7 @@ class _Whole(_Direct):
         return func.args
 
 
-class _DirectContext(CPUContext):  # type: ignore[misc]
+class _DirectContext(QuickContext):  # type: ignore[misc]
     """What numba knows of the processor, with a convention of ours."""
 
     @property

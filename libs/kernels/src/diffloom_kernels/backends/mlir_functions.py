@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from numba.core import types as numba_types
+from numba.extending import is_jitted
 
 from ..language import OVERLOADS, PORTABLE
 from . import mlir_patches
-from .whole_program import DeviceFunction
 
 try:
     from numba_cuda_mlir import cuda, extending, types as mlir_types
@@ -39,7 +39,7 @@ def device_function(function: Callable[..., Any]) -> Any:
 
 def translated(value: Any) -> Any:
     """A global of device code as numba-cuda-mlir takes it."""
-    if isinstance(value, DeviceFunction):
+    if is_jitted(value):
         if value not in _functions:
             made = device_function(with_translated_names(value.py_func))
             _functions.setdefault(value, made)  # modules name each other: it may have been made on the way

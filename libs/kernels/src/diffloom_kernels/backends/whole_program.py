@@ -5,35 +5,47 @@ in each function that calls it. Device functions are hardly ever called from out
 until the program's entry gathers what it reaches, and has it optimised and translated once. What is not seen from
 outside is made private to the program: arguments that nobody reads are then not even passed.
 
-This stands on private parts of numba: on code libraries (``numba.core.codegen``) and on how a compiler pipeline finds
-its own. So do, in a line each, ``cpu.compiled`` (how results are taken apart) and ``compile/arguments.py`` (its types
-of arrays). ``libs/kernels/tests/test_whole_program.py`` says what to look at when they change.
+This stands on private parts of numba: on code libraries (``numba.core.codegen``), on how a compiler pipeline finds its
+own and on how results are taken apart. ``libs/kernels/tests/test_whole_program.py`` says what to look at when they
+change. ``plain_numba`` has the functions at the end of this module without any of it; ``numba_mode`` chooses.
 """
 
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Callable, Iterator
+from inspect import signature
+from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import binding as llvm, ir
 from numba import njit
 
+from ..compile.cache import locked
+from ..compile.notices import notice
+from ..compile.stored_code import read_code, write_code
 from .device_lowering import DeviceLowering
 from .entry_lowering import EntryLowering
 from .numba_internals import (
     Compiler,
+    CompileResult,
     CPUCodeLibrary,
     CPUDispatcher,
     JITCodeLibrary,
     NativeLowering,
     PassManager,
+    cpu_target,
+    dispatcher,
+    dumps,
+    global_compiler_lock,
     new_error_context,
+    normalize_signature,
 )
+from .plain_numba import SHARED
+from .quick_numba import QUICK_PASSES, make_flags_quick, make_quick
 
-#: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
-SHARED = "_dl_shared"
 #: Ends the names of what is private to a program. Its machine code takes other arguments than the device function's,
 #: and numba's linker, asked for a device function by name, would find it in any program that was loaded.
 OWN = ".own"
@@ -166,6 +178,11 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
     library: type[CPUCodeLibrary]
     lowering: type = NativeLowering
 
+    def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
+        flags.no_cfunc_wrapper = True
+        make_flags_quick(flags)
+        super().__init__(*make_quick(typing, target), library, args, return_type, flags, locals)
+
     def define_pipelines(self) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.type_annotation = None
@@ -206,7 +223,8 @@ def _changed(passes: PassManager, without: frozenset[str], lowering: type) -> Pa
     """The passes without some, and with this one that writes LLVM code."""
     kept = _Passes(passes.pipeline_name)
     left = [(each, why) for each, why in passes.passes if each._name not in without]
-    kept.passes = [(lowering if each is NativeLowering else each, why) for each, why in left]
+    others = {**QUICK_PASSES, NativeLowering: lowering}
+    kept.passes = [(others.get(each, each), why) for each, why in left]
     kept.finalize()
     return kept
 
@@ -218,7 +236,7 @@ class DeviceCompiler(_LibraryCompiler):
     lowering = DeviceLowering
 
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
-        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        flags.no_cpython_wrapper = True
         super().__init__(typing, target, library, args, return_type, flags, locals)
 
 
@@ -228,15 +246,19 @@ class EntryCompiler(_LibraryCompiler):
     library = EntryLibrary
     lowering = EntryLowering
 
-    def __init__(self, typing: Any, target: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
-        flags.no_cfunc_wrapper = True
-        super().__init__(typing, target, library, args, return_type, flags, locals)
-
 
 class DeviceFunction(CPUDispatcher):  # type: ignore[misc]
     """A function for compiled code. Called from Python it works too, compiled on its own for that."""
 
     _alone: Callable[..., Any] | None = None
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the function, without numba's stopwatches, which every function has told all events of all others."""
+        with global_compiler_lock, self._compiling_counter:
+            args, return_type = normalize_signature(sig)
+            if tuple(args) not in self.overloads:
+                self.add_overload(self._compiler.compile(args, return_type))
+            return self.overloads[tuple(args)].entry_point
 
     def __call__(self, *args: Any) -> Any:
         if self._alone is None:
@@ -245,11 +267,83 @@ class DeviceFunction(CPUDispatcher):  # type: ignore[misc]
         return self._alone(*args)
 
 
-def runnable(result: Any) -> Callable[..., Any]:
-    """What Python calls to run a compiled entry.
+#: Name of this way to compile, and compiler options of device functions that it has beside the public ones.
+#: _nrt=False: no reference counting, so taking an array out of a tuple is free (and allocating is a compile error).
+NAME = "whole program"
+OPTIONS: dict[str, Any] = {"_nrt": False, "pipeline_class": DeviceCompiler}
+#: Held while something is compiled.
+COMPILER_LOCK: Any = global_compiler_lock
+#: What of a value makes numba take it for another type.
+argument_key = dispatcher.compute_fingerprint
 
-    The machine code is taken out of its compile result, so that nothing of its making is kept.
+#: Where a compile result that was taken apart has its signature.
+_SIGNATURE = list(signature(CompileResult._rebuild).parameters).index("signature") - 1
+
+
+def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function for compiled code."""
+    plain = {name: value for name, value in options.items() if name != "pipeline_class"}
+    made = DeviceFunction(function, targetoptions={**plain, "nopython": True}, pipeline_class=DeviceCompiler)
+    return cast("Callable[..., Any]", made)
+
+
+def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return the entry of a program, to be compiled."""
+    return njit(**{**options, "pipeline_class": EntryCompiler})(function)
+
+
+def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) -> Callable[..., Any]:
+    """Compile the entry of a program for arguments of these types, or load it from disk.
+
+    Args:
+        entry: From ``make_entry``.
+        kinds: numba's types of the arguments.
+        path: File of the machine code.
+        title: Name of the program in messages.
     """
-    context = result.target_context
-    call: Callable[..., Any] = type(result)._rebuild(context, *result._reduce()).entry_point
-    return call
+    stored: Callable[..., Any] | None = _load(path, kinds)
+    if stored is not None:
+        return stored
+    with locked(path):
+        stored = _load(path, kinds)
+        if stored is not None:  # compiled by another process meanwhile
+            return stored
+        notice(f"compiling {title} (once; kept in {path.parent})")
+        entry.compile(kinds)
+        result = entry.overloads[kinds]
+        parts = result._reduce()
+        if not result.library.has_dynamic_globals:  # addresses of this process
+            write_code(path, dumps(parts))
+    # The machine code is taken out of its compile result, so that nothing of its making is kept.
+    return cast("Callable[..., Any]", CompileResult._rebuild(result.target_context, *parts).entry_point)
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]
+def _load(path: Path, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """Compiled code from disk, or None if there is none that can be used.
+
+    numba's own cache would first load all it knows about compiling, which takes longer than everything else here
+    together; finished code needs none of it.
+    """
+    payload = read_code(path)
+    if payload is None:
+        return None
+    try:
+        parts = pickle.loads(payload)
+        if parts[_SIGNATURE].args != kinds:  # code for other arguments would take ours for something else
+            return None
+        found = CompileResult._rebuild(cpu_target.target_context, *parts)
+    except Exception:  # whole, but not what this numba can use: compile anew
+        return None
+    return cast("Callable[..., Any]", found.entry_point)
+
+
+def get_assembly(entry: Any, kinds: tuple[Any, ...]) -> str:
+    """Return the machine code of an entry as text."""
+    entry.compile(kinds)
+    return str(entry.inspect_asm(kinds))
+
+
+def describe_processor() -> str:
+    """Return the processor that code is compiled for, as numba sees it."""
+    return repr(cpu_target.target_context.codegen().magic_tuple())

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.numba_internals import dispatcher
+from ..backends.numba_mode import compiler
 from ..language import Const
 from ..rowtypes import KNOWN
+
+_argument_key = compiler.argument_key
 
 Key = tuple[Any, ...]
 Arrays = list[NDArray[Any]]
@@ -48,7 +50,7 @@ class Bound:
             return
         self._real = next((a.dtype.type for a in arrays if a.dtype.kind == "f"), np.float64)
         self._host = with_real_scalars(plain, self._real) if float in statics else plain
-        self.key = (dispatcher.compute_fingerprint(self._host), *_columns(arrays), *statics)
+        self.key = (_argument_key(self._host), *_columns(arrays), *statics)
 
     @property
     def record(self) -> Any:
@@ -73,7 +75,7 @@ def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
         if type(value) is Bound:
             host[k] = value.host
             statics.append(value.key)
-    return host, (dispatcher.compute_fingerprint(loose), *_columns(arrays), *statics)
+    return host, (_argument_key(loose), *_columns(arrays), *statics)
 
 
 def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: bool = False) -> tuple[Any, ...]:

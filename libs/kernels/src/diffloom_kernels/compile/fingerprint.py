@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from ..backends.cuda_compilers import chosen
+from ..backends.numba_mode import compiler as cpu_compiler
 from ..language import DEVICE_OPTIONS
 
 _PACKAGE = "diffloom_kernels"
@@ -51,7 +52,7 @@ def environment(target: str) -> str:
             digest.update(path.read_bytes())
     # abiflags: without a global lock Python's objects lie in memory in another way, which compiled code reads.
     python = (*sys.version_info[:3], getattr(sys, "abiflags", ""))
-    digest.update(repr((python, sorted(DEVICE_OPTIONS.items(), key=str))).encode())
+    digest.update(repr((python, cpu_compiler.NAME, sorted(DEVICE_OPTIONS.items(), key=str))).encode())
     for name in _VERSIONED:
         try:
             digest.update(f"{name}={version(name)}".encode())

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from ..backends.numba_internals import global_compiler_lock
+from ..backends.numba_mode import compiler
 from .notices import compiling, counted
 
 Made = TypeVar("Made")
@@ -88,8 +88,13 @@ def _most_kept() -> float:
 
 
 def _may_fork() -> bool:
-    """Not under a debugger, which would stop in the child where nobody sees it."""
-    return sys.platform == "linux" and hasattr(os, "pidfd_open") and sys.gettrace() is None
+    """Not under a debugger, which would stop in the child where nobody sees it, nor without the compiler's lock."""
+    return (
+        compiler.COMPILER_LOCK is not None
+        and sys.platform == "linux"
+        and hasattr(os, "pidfd_open")
+        and sys.gettrace() is None
+    )
 
 
 def give_back() -> None:
@@ -113,7 +118,7 @@ def _in_child(work: Callable[[], object]) -> None:
     """Do ``work`` in a copy of this process, and wait for it."""
     try:
         # With the compiler's lock, which the child would wait for in vain if another thread had it.
-        with global_compiler_lock, warnings.catch_warnings():
+        with compiler.COMPILER_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other threads: the child asks for nothing else that they may hold
             child = os.fork()
     except OSError:  # no memory or no leave for another process

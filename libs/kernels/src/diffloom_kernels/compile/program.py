@@ -17,8 +17,7 @@ import numba
 from numba.core import types
 
 from ..backends import cpu, threads
-from ..backends.numba_internals import cpu_target
-from ..backends.quick_numba import short_cuts
+from ..backends.numba_mode import compiler, tell_reason
 from ..backends.thread_team import TEAM_OF_ONE, run_team
 from ..rowtypes import type_of
 from . import arguments
@@ -100,7 +99,7 @@ class Program:
             target = _choose(work, passes)
         entry = self.entries.get((pipeline, key))
         if entry is None:
-            with _BUILDING, short_cuts():
+            with _BUILDING:
                 entry = self.entries.get((pipeline, key)) or self._build(pipeline, args, host, label)
                 self.entries[pipeline, key] = entry
         function, real, floats = entry
@@ -125,12 +124,15 @@ class Program:
         given = arguments.with_real_scalars(given, real)
         if numba.config.DISABLE_JIT:
             return partial(_interpret, self._functions[pipeline], given), real, floats
+        tell_reason()
         kinds = tuple(map(type_of, given))
         text, names, stem = self.generated(pipeline, "cpu", given, kinds, label)
         title = f"{label or self.name}: {pipeline}, {real.__name__}"
         with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
-            made = partial(cpu.compiled, module, pipeline, (*TEAM_KINDS, *kinds), title)
-            return compiled_within_bounds(made, Path(str(module.__file__)).with_suffix(".code")), real, floats
+            path = Path(str(module.__file__)).with_suffix(".code")
+            # What is made unpacks its arguments as these types without looking: it is called with such alone.
+            made = partial(compiler.compile_entry, getattr(module, pipeline), (*TEAM_KINDS, *kinds), path, title)
+            return compiled_within_bounds(made, path), real, floats
 
     def assembly(self, pipeline: str, *args: Any) -> str:
         """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
@@ -140,7 +142,7 @@ class Program:
         )
         text, names, stem = self.generated(pipeline, "cpu", given, "assembly")
         with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
-            return cpu.assembly(module, pipeline, (*TEAM_KINDS, *map(type_of, given)))
+            return str(compiler.get_assembly(getattr(module, pipeline), (*TEAM_KINDS, *map(type_of, given))))
 
     def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
         """Argument names of a pipeline, checked against the number given."""
@@ -162,7 +164,13 @@ class Program:
         source = specialise(cast("FunctionType", self._functions[pipeline]), given)
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
         digest = hashlib.sha256()
-        for part in (text, fingerprint(source.names), environment(target), arguments.told(key), _machine()):
+        for part in (
+            text,
+            fingerprint(source.names),
+            environment(target),
+            arguments.told(key),
+            compiler.describe_processor(),
+        ):
             digest.update(part.encode() + b"\0")
         plain = re.sub(r"\W+", "_", f"{label or self.name}_{pipeline}_{target}")
         return text, source.names, f"{plain[:80]}_{digest.hexdigest()[:20]}"
@@ -195,8 +203,3 @@ def _choose(work: float | None, passes: int = 1) -> str:
         start = PARALLEL_FROM - PARALLEL_FROM_WHEN_RUNNING
         enough = PARALLEL_FROM_WHEN_RUNNING + start / max(passes, 1)
     return "parallel" if work >= enough else "serial"
-
-
-def _machine() -> str:
-    """Processor the code is compiled for, as numba sees it."""
-    return repr(cpu_target.target_context.codegen().magic_tuple())

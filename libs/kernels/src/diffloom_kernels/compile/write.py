@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..backends.cuda_compilers import is_mlir
-from ..backends.whole_program import SHARED
+from ..backends.plain_numba import SHARED
 from .prune import accessor, rebuilt_text
 from .read import Launch, Source, copied, launches_in, local_paths
 

@@ -25,11 +25,12 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
+    quat_matrix_vjp,
     sub3,
     tmatvec33,
 )
-from diffloom_mechanics.contact.body_shape_kernels import may_touch, shape_distance, shape_distance_adjoint
-from diffloom_mechanics.contact.kernels import contact
+from diffloom_mechanics.contact.point_kernels import point_contact
+from diffloom_mechanics.contact.shape_kernels import may_touch, shape_distance, shape_distance_adjoint
 
 
 @device
@@ -62,10 +63,20 @@ def contact_at(a, b, side_a, side_b, p, n, rho):
     return arm_a, arm_b, sub3(add3(va, cross3(wa, arm_a)), add3(vb, cross3(wb, arm_b)))
 
 
+@device
+def body_cotangents(i, q, a_x, a_R, a_v, a_w):
+    """Cotangents of q and u of body i for those of its centre, axes, velocity and angular velocity."""
+    a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
+    return (
+        (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]), (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
+    )
+
+
 @functools.cache
 def pair_points(normal_law, friction_law):
-    """points_in_shape and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
-    force_at, adjoint_at, load, add, load_friction, add_friction = contact(normal_law, friction_law)
+    """points_in_shape and its adjoint, and pair_force and its adjoint for bodies of one set, under a NormalFunctions
+    and a FrictionFunctions (see contact.law)."""
+    force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
@@ -161,4 +172,29 @@ def pair_points(normal_law, friction_law):
                                 a_R = add33(a_R, add33(outer3(b_n, way), outer3(from_b, b_inside)))
         return a_x, a_v, a_w, a_R
 
-    return points_in_shape, points_in_shape_adjoint
+    @device
+    def pair_force(i, j, clock, side, points, shapes, bounds, force, torque):
+        """Add the force and the torque on body i from body j of the same set, each with its points in the other."""
+        for part in range(2):
+            a = i if part == 0 else j
+            b = j if part == 0 else i
+            force, torque = points_in_shape(
+                a, b, part == 0, clock, side, side, points, shapes, bounds, force, torque
+            )
+        return force, torque
+
+    @device
+    def pair_force_adjoint(
+        i, j, clock, side, points, shapes, bounds, adj_f, adj_parameters, a_x, a_v, a_w, a_R
+    ):
+        """Add the cotangents of the state of body i, and of its contact parameters."""
+        for part in range(2):
+            a = i if part == 0 else j
+            b = j if part == 0 else i
+            a_x, a_v, a_w, a_R = points_in_shape_adjoint(
+                a, b, part == 0, clock, side, side, points, shapes, bounds, adj_f, adj_f, adj_parameters,
+                a_x, a_v, a_w, a_R,
+            )
+        return a_x, a_v, a_w, a_R
+
+    return points_in_shape, points_in_shape_adjoint, pair_force, pair_force_adjoint

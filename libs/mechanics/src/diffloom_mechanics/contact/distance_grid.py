@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_geometry.triangle_checks import Faces, Points
+from diffloom_geometry import Faces, Points
 
 MOST_NODES = 400_000
 """A grid with more nodes than this is made coarser."""

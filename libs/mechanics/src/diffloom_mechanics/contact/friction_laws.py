@@ -76,7 +76,7 @@ class SmoothCoulomb(FrictionLaw):
         )
 
     def functions(self) -> FrictionFunctions:
-        from diffloom_mechanics.contact import smooth_friction_kernels as kernels
+        from diffloom_mechanics.contact import friction_kernels as kernels
 
         return FrictionFunctions(
             3, kernels.smooth_slope, kernels.smooth_adjoint, kernels.smooth_pair, kernels.smooth_pair_adjoint,
@@ -135,12 +135,11 @@ class Anisotropic(FrictionLaw):
         return (_stiffness(), friction_spec(), *along, *_radii(self.turning))
 
     def functions(self) -> FrictionFunctions:
-        from diffloom_mechanics.contact import anisotropic_kernels as kernels
-        from diffloom_mechanics.contact.friction_kernels import coulomb_slope
+        from diffloom_mechanics.contact import friction_kernels as kernels
 
         return FrictionFunctions(
-            5, coulomb_slope, kernels.anisotropic_adjoint, kernels.anisotropic_pair, kernels.anisotropic_pair_adjoint,
-            anisotropic=True, turning=self.turning, lanes=True,
+            5, kernels.coulomb_slope, kernels.anisotropic_adjoint, kernels.anisotropic_pair,
+            kernels.anisotropic_pair_adjoint, anisotropic=True, turning=self.turning, lanes=True,
         )  # fmt: skip
 
 

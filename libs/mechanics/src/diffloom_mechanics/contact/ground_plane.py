@@ -70,7 +70,7 @@ def ground(
 
     Each parameter is one for all or one per particle. The ground is where n.x < ground_height.
     """
-    from diffloom_mechanics.contact.kernels import ground_contact
+    from diffloom_mechanics.contact.point_kernels import ground_contact
 
     law = contact_law(contact)
     force, adjoint = ground_contact(law.normal(), law.friction.functions())

@@ -1,4 +1,4 @@
-"""The contact laws of the core."""
+"""Contact laws of this package: Hunt and Crossley's, the linear one of the gradSim paper, and hysteresis."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OTHER_DISSIPATION = (
     "belongs to the contact law 'hunt_crossley'; with 'linear' give contact_damping [N s/m], or choose "
     "contact = 'hunt_crossley' for the model"
 )
-#: Restitution of the default dissipation, at REFERENCE_SPEED [m/s].
-RESTITUTION, REFERENCE_SPEED = 0.6, 1.0
+#: Restitution of the default dissipation, at DEFAULT_REFERENCE_SPEED [m/s].
+DEFAULT_RESTITUTION, DEFAULT_REFERENCE_SPEED = 0.6, 1.0
 
 
 @final
@@ -50,7 +50,7 @@ class HuntCrossley(ContactLaw):
 
     @cached_property
     def normal_specs(self) -> tuple[ParamSpec, ...]:
-        default = dissipation(RESTITUTION, REFERENCE_SPEED)
+        default = dissipation(DEFAULT_RESTITUTION, DEFAULT_REFERENCE_SPEED)
         doc = "damping relative to the elastic force, per closing speed (a)"
         specs = (
             stiffness_spec(),
@@ -66,7 +66,7 @@ class HuntCrossley(ContactLaw):
     @property
     def extra_specs(self) -> tuple[ParamSpec, ...]:
         doc = "instead of contact_dissipation: speed after a bounce over speed before"
-        speed = f"speed at which the restitution holds; {REFERENCE_SPEED:g} m/s if not given"
+        speed = f"speed at which the restitution holds; {DEFAULT_REFERENCE_SPEED:g} m/s if not given"
         return (
             ParamSpec("restitution", None, "", doc, bounds=(1e-2, 1.0), replaces="contact_dissipation"),
             ParamSpec("reference_speed", None, "m/s", speed, bounds=(1e-6, None)),
@@ -77,7 +77,7 @@ class HuntCrossley(ContactLaw):
         if restitution is None:
             return params
         speed = params.get("reference_speed")
-        found = dissipation_of(restitution, restitution.new_tensor(REFERENCE_SPEED) if speed is None else speed)
+        found = dissipation_of(restitution, restitution.new_tensor(DEFAULT_REFERENCE_SPEED) if speed is None else speed)
         return {**params, "contact_dissipation": found}
 
     def normal(self) -> NormalFunctions:
@@ -144,3 +144,63 @@ class Linear(ContactLaw):
 
     def per_point(self, name: str) -> bool:
         return name == "contact_damping" or super().per_point(name)
+
+
+@final
+@dataclass(frozen=True)
+class Hysteresis(ContactLaw):
+    """f_n = k_e phi(d) (1 - c w) for the depth d and normal velocity v_n, with w = v_n / sqrt(v_n^2 + s^2).
+
+    The share c is lost to the material whatever the speed is, as in foam and rubber: restitution is
+    sqrt((1 - c) / (1 + c)) for impacts fast beside s, and can be given instead of c. phi is d^2 / (2 toe) up to
+    the toe and d - toe / 2 beyond: force and slope are continuous at touch, so gradients survive impacts.
+    """
+
+    friction: FrictionLaw = field(default_factory=Coulomb)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "friction", friction_law(self.friction))
+
+    @cached_property
+    def normal_specs(self) -> tuple[ParamSpec, ...]:
+        lost = "share of the force that changes its sign with the velocity (c)"
+        turning = "speed below which the share fades (s)"
+        return (
+            stiffness_spec(),
+            ParamSpec("contact_hysteresis", share_of(DEFAULT_RESTITUTION), "", lost, bounds=(0.0, 1.0)),
+            ParamSpec("contact_toe", 1e-3, "m", "depth up to which stiffness sets in", bounds=(1e-9, None)),
+            ParamSpec("hysteresis_speed", 0.05, "m/s", turning, bounds=(1e-6, None)),
+        )
+
+    @property
+    def extra_specs(self) -> tuple[ParamSpec, ...]:
+        doc = "instead of contact_hysteresis: speed after a bounce over speed before, at any speed"
+        return (ParamSpec("restitution", None, "", doc, bounds=(1e-2, 1.0), replaces="contact_hysteresis"),)
+
+    def resolve(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        restitution = params.get("restitution")
+        if restitution is None:
+            return params
+        return {**params, "contact_hysteresis": (1.0 - restitution**2) / (1.0 + restitution**2)}
+
+    def normal(self) -> NormalFunctions:
+        from diffloom_mechanics.contact import normal_kernels as kernels
+
+        return NormalFunctions(
+            4, kernels.hysteresis_force, kernels.hysteresis_adjoint, kernels.hysteresis_pair,
+            kernels.hysteresis_pair_adjoint,
+        )  # fmt: skip
+
+    def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
+        """The share c, at any speed."""
+        return share_of(restitution)
+
+    def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
+        """That of the way in, sqrt(k_e (1 + c) mobility)."""
+        return math.sqrt(values["contact_stiffness"] * (1.0 + values["contact_hysteresis"]) * mobility)
+
+
+def share_of(restitution: float) -> float:
+    """c of a restitution: what is stored on the way in, (1 + c) k d^2 / 2, leaves as (1 - c) k d^2 / 2."""
+    check_restitution(restitution)
+    return (1.0 - restitution**2) / (1.0 + restitution**2)

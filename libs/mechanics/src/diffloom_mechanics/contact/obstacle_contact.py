@@ -16,7 +16,7 @@ from diffloom.interfaces import InputError, ParamSpec
 from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.ground_plane import contact_rows
 from diffloom_mechanics.contact.law import DEFAULT_LAW, contact_law
-from diffloom_mechanics.contact.touching import TouchingLinks
+from diffloom_mechanics.node_sets import TouchingLinks
 from diffloom_mechanics.terms import NodeTerm
 
 if TYPE_CHECKING:

@@ -1,27 +1,126 @@
-"""Obstacles with exact distances: sphere, box, capsule and plane."""
+"""Obstacles as registered terms: what they share, and those with exact distances (sphere, box, capsule, plane)."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
-from diffloom_mechanics import TermContext
+from diffloom_geometry.rotations import rotation_matrix
+from diffloom_mechanics import ForceTerm, TermContext
 from diffloom_mechanics.contact.ground_plane import unit_normal
-from diffloom_mechanics.contact.obstacle_contact import Shape
-from diffloom_mechanics.contact.obstacle_term import (
-    UPRIGHT,
-    Obstacle,
-    Quaternion,
-    Vector,
-    orientation_spec,
-    rotation,
-    touching,
+from diffloom_mechanics.contact.law import DEFAULT_LAW
+from diffloom_mechanics.contact.obstacle_contact import (
+    Pose,
+    Shape,
+    contact_values,
+    obstacle,
+    obstacle_specs,
+    refuses_obstacles,
 )
+from diffloom_mechanics.terms import NodeTerm
+
+if TYPE_CHECKING:
+    from diffloom_mechanics.node_sets import NodeSet
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+_FIELDS = ("contact_stiffness", "contact_dissipation", "contact_damping", "friction_stiffness", "friction")
+UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle(ForceTerm):
+    """Something that stands still and is touched: a place, a shape, and contact parameters.
+
+    All fields but ``contact``, the contact law, are where the parameters of the same names start. contact_stiffness
+    [N/m], contact_dissipation [s/m] (contact_damping [N s/m] with the law "linear"), friction_stiffness [N s/m] and
+    friction: the model's own when not given.
+    """
+
+    position: Vector = (0.0, 0.0, 0.0)
+    contact_stiffness: float | None = None
+    contact_dissipation: float | None = None
+    contact_damping: float | None = None
+    friction_stiffness: float | None = None
+    friction: float | None = None
+    contact: Any = DEFAULT_LAW
+
+    #: What the conformance suite holds it to, and values that show parameters it does not show otherwise.
+    claims: ClassVar[tuple[str, ...]] = ("conservative", "dissipative")
+    variants: ClassVar[tuple[Mapping[str, object], ...]] = (
+        {"friction": 0.01},
+        {"restitution": 0.5, "reference_speed": 2.0},
+    )
+
+    @property
+    def specs(self) -> tuple[ParamSpec, ...]:
+        given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
+        contact = obstacle_specs(self.contact, **given)
+        return (ParamSpec("position", self.position, "m", "where it stands", (3,)), *self.own_specs, *contact)
+
+    @classmethod
+    def refuses(cls, nodes: NodeSet) -> str | None:
+        return refuses_obstacles(nodes)
+
+    def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
+        pose = Pose(params["position"], rotation_matrix(params["orientation"]) if "orientation" in params else None)
+        return obstacle(name, self.shape(params, context), pose, self.sizes(params), params, context, self.contact)
+
+    @property
+    @abstractmethod
+    def own_specs(self) -> tuple[ParamSpec, ...]:
+        """The parameters of its shape."""
+
+    @abstractmethod
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+        """Its device functions."""
+
+    @abstractmethod
+    def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
+        """What these read: (sizes,)."""
+
+
+def orientation_spec(value: Quaternion) -> ParamSpec:
+    """The spec of an obstacle's orientation."""
+    return ParamSpec("orientation", value, "", "its axes: quaternion w x y z of any length", (4,))
+
+
+@dataclass(frozen=True)
+class Touching:
+    """A place for an example: ``point`` is the lowest that touches, ``extent`` [m] the size of what touches, ``depth``
+    [m] how deep an obstacle may reach over the point, and ``contact`` the values that the model would have used."""
+
+    point: Tensor
+    extent: float
+    depth: float
+    contact: dict[str, float]
+
+
+def touching(context: TermContext) -> Touching:
+    """Where an obstacle in this context is touched at the start."""
+    q = context.start.q.detach()
+    points, found = q[:, :3], context.nodes.contact_points
+    lowest = points[:, 1]
+    if found is not None:
+        turns = torch.stack([rotation_matrix(r) for r in q[:, 3:]])
+        firsts = found.point_starts[found.cluster_starts]
+        body = torch.repeat_interleave(torch.arange(len(q)), torch.tensor(firsts[1:] - firsts[:-1]))
+        own = torch.as_tensor(found.points, dtype=q.dtype)
+        points = q[body, :3] + (turns[body] @ own[:, :, None])[:, :, 0]
+        lowest = points[:, 1] - torch.as_tensor(found.roundness, dtype=q.dtype)[body]
+    at = int(lowest.argmin())
+    extent = max(float((points - points.mean(dim=0)).norm(dim=1).max()), 1e-3)
+    point = torch.stack([points[at, 0], lowest[at], points[at, 2]])
+    with torch.no_grad():
+        contact = {name: float(value.max()) for name, value in contact_values({}, context).items()}
+    return Touching(point, extent, 0.04 * extent, contact)
+
 
 _POSITIVE = (0.0, None)
 
@@ -45,7 +144,7 @@ class Sphere(Obstacle):
         return (ParamSpec("radius", self.radius, "m", "of the ball", (), _POSITIVE),)
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
-        from diffloom_mechanics.contact.obstacle_shape_kernels import sphere_distance, sphere_distance_adjoint
+        from diffloom_mechanics.contact.obstacle_kernels import sphere_distance, sphere_distance_adjoint
 
         return Shape(sphere_distance, sphere_distance_adjoint)
 
@@ -66,7 +165,7 @@ class Box(Obstacle):
         """A tilted box whose top is just above the lowest point."""
         at = touching(context)
         turn: Quaternion = (1.0, 0.05, 0.1, -0.03)
-        up = rotation(torch.tensor(turn))[:, 1]
+        up = rotation_matrix(torch.tensor(turn))[:, 1]
         centre = at.point + torch.tensor([0.1, 0.0, 0.05]) * at.extent + (at.depth - at.extent) * up
         return cls(
             position=_vector(centre), size=(2.5 * at.extent, 2.0 * at.extent, 3.0 * at.extent), orientation=turn,
@@ -79,7 +178,7 @@ class Box(Obstacle):
         return (size, orientation_spec(self.orientation))
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
-        from diffloom_mechanics.contact.obstacle_shape_kernels import box_distance, box_distance_adjoint
+        from diffloom_mechanics.contact.obstacle_kernels import box_distance, box_distance_adjoint
 
         return Shape(box_distance, box_distance_adjoint)
 
@@ -104,7 +203,7 @@ class Capsule(Obstacle):
         turn: Quaternion = (1.0, 0.15, 0.05, -0.1)
         radius, length = 0.8 * at.extent, 0.5 * at.extent
         end = at.point + torch.tensor([0.05 * at.extent, at.depth - radius, 0.02 * at.extent])
-        centre = end - 0.5 * length * rotation(torch.tensor(turn))[:, 1]
+        centre = end - 0.5 * length * rotation_matrix(torch.tensor(turn))[:, 1]
         return cls(position=_vector(centre), radius=radius, length=length, orientation=turn, **at.contact)
 
     @property
@@ -116,7 +215,7 @@ class Capsule(Obstacle):
         )
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
-        from diffloom_mechanics.contact.obstacle_shape_kernels import capsule_distance, capsule_distance_adjoint
+        from diffloom_mechanics.contact.obstacle_kernels import capsule_distance, capsule_distance_adjoint
 
         return Shape(capsule_distance, capsule_distance_adjoint)
 
@@ -145,7 +244,7 @@ class Plane(Obstacle):
         return (ParamSpec("normal", self.normal, "", "away from the solid side, of any length", (3,)),)
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
-        from diffloom_mechanics.contact.obstacle_shape_kernels import plane_distance, plane_distance_adjoint
+        from diffloom_mechanics.contact.obstacle_kernels import plane_distance, plane_distance_adjoint
 
         return Shape(plane_distance, plane_distance_adjoint)
 

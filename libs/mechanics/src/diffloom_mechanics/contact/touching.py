@@ -1,88 +1,135 @@
-"""How the nodes of a set touch other bodies: what a model tells, and what contact between bodies is made from."""
+"""How bodies touch, as arrays for the kernels: contact points in clusters, signed distances of shapes, and the rows in
+which triangles leave what their corners gather."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_mechanics.contact.point_clusters import ContactPoints
+from diffloom_geometry import Faces, Points
+from diffloom_mechanics.contact.distance_grid import DistanceGrid, distance_grid
+from diffloom_mechanics.node_sets import SHAPE_KINDS, ContactPoints, ShapeArrays
 
-if TYPE_CHECKING:
-    from torch import Tensor
+CLUSTER = 8
+"""Most points in a cluster."""
 
-    from diffloom_mechanics.carried_bodies import CarriedBodies
-    from diffloom_mechanics.node_sets import NodeSet
 
-#: Kinds of shapes, as body_shape_kernels numbers them.
-KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
+def contact_points(
+    points: Sequence[Points], roundness: Sequence[float], reach: Sequence[float] | None = None
+) -> ContactPoints:
+    """``points`` (n, 3) [m] of each body in its own frame, with the radius [m] of the ball around each of them.
+
+    reach: the farthest touching point of each body from its centre [m]; that of ``points`` when not given. Clusters are
+    found by halving along the longest side.
+    """
+    clusters = [split(own) for own in points]
+    flat = [cluster for group in clusters for cluster in group]
+    centre = np.array([0.5 * (c.min(axis=0) + c.max(axis=0)) for c in flat])
+    radius = np.array([np.linalg.norm(c - m, axis=1).max() for c, m in zip(flat, centre, strict=True)])
+    if reach is None:
+        reach = [float(np.linalg.norm(p, axis=1).max()) + rho for p, rho in zip(points, roundness, strict=True)]
+    return ContactPoints(
+        reach=np.array(reach),
+        roundness=np.array(roundness, dtype=np.float64),
+        cluster_starts=running_offsets([len(group) for group in clusters]),
+        cluster_centre=centre,
+        # A little wider than the exact ball, so that rounding in float32 leaves no point out.
+        cluster_radius=radius * (1.0 + 1e-6) + 1e-6 * np.repeat(reach, [len(g) for g in clusters]),
+        point_starts=running_offsets([len(cluster) for cluster in flat]),
+        points=np.concatenate(flat),
+    )
+
+
+def split(points: Points) -> list[Points]:
+    """Clusters of at most CLUSTER points; always the same for the same points."""
+    if len(points) <= CLUSTER:
+        return [points]
+    axis = int(np.ptp(points, axis=0).argmax())
+    order = np.argsort(points[:, axis], kind="stable")
+    half = -(-len(points) // (2 * CLUSTER)) * CLUSTER
+    return split(points[order[:half]]) + split(points[order[half:]])
+
+
+def running_offsets(counts: Sequence[int]) -> NDArray[np.int32]:
+    """0 and the running sums of ``counts``."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
 @dataclass(frozen=True)
-class BodyShapes:
-    """The shapes of all bodies of a node set as arrays for the kernels.
+class BodyShape:
+    """A body's shape in its own frame.
 
-    kind: (bodies,) of KINDS. dims: (bodies, 3) sizes of exact shapes [m]. low, high: (bodies, 3) bounding boxes [m].
-    grid_start: (bodies,) where a mesh's distances begin in grid_values; grid_size, grid_origin, grid_cell: its grid.
+    kind, dims: "box" with half edges (3,), "sphere" with (radius,), "capsule" with (radius, half length of its axis
+    along y) [m]; "mesh" with () for all others, which are known by vertices (V, 3) and faces (F, 3), closed and looking
+    outwards. roundness: of the balls around its touching points [m]; grid: cells along a mesh's longest side.
     """
 
-    kind: NDArray[np.int32]
-    dims: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    grid_start: NDArray[np.int32]
-    grid_size: NDArray[np.int32]
-    grid_origin: NDArray[np.float64]
-    grid_cell: NDArray[np.float64]
-    grid_values: NDArray[np.float64]
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """In the order in which the kernels take them."""
-        return (
-            self.kind, self.dims, self.low, self.high, self.grid_start, self.grid_size, self.grid_origin,
-            self.grid_cell, self.grid_values,
-        )  # fmt: skip
+    kind: str
+    dims: tuple[float, ...]
+    vertices: Points
+    faces: Faces
+    roundness: float = 0.0
+    grid: int = 32
 
 
-@dataclass(frozen=True)
-class TouchingBodies:
-    """Rigid bodies (q: place and unit quaternion, u: velocity and angular velocity) that touch others.
+def shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> ShapeArrays:
+    """As the kernels take them. Bodies with the same mesh share one grid of distances, which reaches out as far as
+    their balls do, and at least by ``margin`` [m]."""
+    roundest = max(margin, *(solid.roundness for solid in solids))
+    grids: dict[tuple[bytes, int], tuple[int, DistanceGrid]] = {}
+    rows: list[tuple[int, DistanceGrid] | None] = []
+    total = 0
+    for solid in solids:
+        if solid.kind != "mesh":
+            rows.append(None)
+            continue
+        key = (solid.vertices.tobytes() + solid.faces.tobytes(), solid.grid)
+        if key not in grids:
+            grids[key] = (total, distance_grid(solid.vertices, solid.faces, solid.grid, roundest))
+            total += len(grids[key][1].values)
+        rows.append(grids[key])
+    dims = np.zeros((len(solids), 3))
+    for i, solid in enumerate(solids):
+        dims[i, : len(solid.dims)] = solid.dims
+    boxes = [bounds(solid) for solid in solids]
+    return ShapeArrays(
+        kind=np.array([SHAPE_KINDS[solid.kind] for solid in solids], dtype=np.int32),
+        dims=dims,
+        low=np.array([low for low, _ in boxes]),
+        high=np.array([high for _, high in boxes]),
+        grid_start=np.array([0 if row is None else row[0] for row in rows], dtype=np.int32),
+        grid_size=np.array([(0, 0, 0) if row is None else row[1].size for row in rows], dtype=np.int32),
+        grid_origin=np.array([(0.0, 0.0, 0.0) if row is None else row[1].origin for row in rows]),
+        grid_cell=np.array([1.0 if row is None else row[1].cell for row in rows]),
+        grid_values=np.concatenate([grid.values for _, grid in grids.values()]) if grids else np.zeros(1),
+    )
 
-    points: where they do; reach is -inf for a body that touches nothing. shapes(margin): their signed distances, known
-    up to ``margin`` [m] outside. share(): (bodies,) what part of a parameter that counts for one point each of these
-    points takes. Both are found when they are asked for: a body alone needs neither.
-    carried: how nodes of another kind carry them, None where they are nodes themselves. values: contact parameters
-    (bodies,) that are not the model's own by name.
-    """
 
-    points: ContactPoints
-    shapes: Callable[[float], BodyShapes]
-    share: Callable[[], NDArray[np.float64]]
-    carried: CarriedBodies | None = None
-    values: Mapping[str, Tensor] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class TouchingLinks:
-    """Nodes that carry several bodies each, such as trees of links, and bring contact with a surface themselves.
-
-    term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (`contact.obstacle`), with
-    the contact parameters that are ``given``. roundest: the largest radius [m] of a ball around a touching point.
-    bodies(): a node set that stands for what they carry, with TouchingBodies: terms between bodies are made for it, and
-    carried_term puts them on the nodes themselves.
-    """
-
-    term: Callable[..., Any]
-    roundest: float
-    bodies: Callable[[], NodeSet]
+def bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The box around a shape, a millionth wider so that rounding leaves nothing out."""
+    low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
+    if solid.kind == "sphere":
+        high = np.full(3, solid.dims[0])
+        low = -high
+    elif solid.kind == "capsule":
+        radius, half = solid.dims
+        high = np.array([radius, half + radius, radius])
+        low = -high
+    extra = 1e-6 * float((high - low).max())
+    return low - extra, high + extra
 
 
-@dataclass(frozen=True)
-class TouchingSkin:
-    """Particles whose triangles ``faces`` (faces, 3) touch others, and with their corners."""
+def power_of_two(n: int) -> int:
+    """The smallest power of two that is not below n."""
+    return 1 << max(n - 1, 1).bit_length()
 
-    faces: NDArray[np.int32]
+
+def corner_slots(faces: NDArray[np.integer[Any]], particles: int) -> NDArray[np.int32]:
+    """For each vertex i the rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]]."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(faces.ravel(), minlength=particles))])
+    rows = np.argsort(faces.ravel(), kind="stable")
+    return np.concatenate([starts + particles + 1, rows]).astype(np.int32)

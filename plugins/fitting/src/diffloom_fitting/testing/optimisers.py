@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 import io
 import math
+from collections.abc import Generator, Sequence
+from dataclasses import fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from diffloom_fitting.driver import run_search
+from diffloom_fitting.driver import pose, run_search, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
+from diffloom_fitting.problem import Question, Search
 from diffloom_fitting.state_data import from_data, to_data
 from diffloom_fitting.testing.subjects import OptimiserSubject, optimiser_subject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
@@ -23,9 +27,22 @@ SEED = 3
 STEPS = 12
 
 
+class Unanswering(Objective):
+    """An objective that cannot be evaluated but by the driver."""
+
+    def evaluate_batch(self, questions: Sequence[Question]) -> list[list[Any] | Exception]:
+        raise Failure("it evaluates the problem itself; expected a request: answers = yield Evaluate(points, want)")
+
+
+def driven(objective: Objective, search: Search[Progress]) -> Progress:
+    """What a search for a Progress finds."""
+    require(isinstance(search, Generator), f"got {type(search).__name__}; expected a generator that yields Evaluate")
+    return run_search(objective, search)
+
+
 def begun(subject: OptimiserSubject, objective: Objective) -> Progress:
     """The optimiser at the start."""
-    return run_search(objective, subject.optimiser.begin(objective, start(objective), SEED))
+    return driven(objective, subject.optimiser.begin(objective, start(objective), SEED))
 
 
 def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, steps: int) -> Progress:
@@ -33,7 +50,7 @@ def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, st
     for _ in range(steps):
         if here.done is not None:
             break
-        here = run_search(objective, subject.optimiser.step(objective, here, 1.0))
+        here = driven(objective, subject.optimiser.step(objective, here, 1.0))
     return here
 
 
@@ -57,13 +74,24 @@ def begin(subject: OptimiserSubject) -> None:
     objective = valley()
     z = start(objective)
     kept = z.clone()
-    here = run_search(objective, subject.optimiser.begin(objective, z, SEED))
+    here = driven(objective, subject.optimiser.begin(objective, z, SEED))
     require(isinstance(here, Progress), f"begin returns {type(here).__name__}; expected Progress")
     same_bits("the place where it begins", here.z, kept)
     same_bits("the vector given, before and after", z, kept)
     wanted = objective.value(kept).value
     require(math.isclose(here.value, wanted, rel_tol=1e-9), f"the first loss is {here.value:g}; expected {wanted:g}")
     require(here.evaluations >= 1, f"it has evaluated the start and counts {here.evaluations} evaluations")
+
+
+@check("interface")
+def asks(subject: OptimiserSubject) -> None:
+    """``begin``, ``step`` and ``renew`` are generators that yield what they want evaluated, and evaluate nothing."""
+    objective, optimiser = valley(), subject.optimiser
+    told = Unanswering(**{each.name: getattr(objective, each.name) for each in fields(objective)})
+    here = driven(objective, optimiser.begin(told, start(objective), SEED))
+    here = driven(objective, optimiser.step(told, here, 1.0))
+    require(isinstance(here, Progress), f"step returns {type(here).__name__}; expected Progress")
+    driven(objective, optimiser.renew(told, here))
 
 
 @check("descent")
@@ -99,7 +127,7 @@ def schedule(subject: OptimiserSubject) -> None:
     objective = valley()
     here = advanced(subject, objective, begun(subject, objective), 2)
     changed = shorter(objective)
-    renewed = run_search(changed, subject.optimiser.renew(changed, here))
+    renewed = driven(changed, subject.optimiser.renew(changed, here))
     same_bits("the place before and after", renewed.z, here.z)
     wanted = changed.value(here.z).value
     require(math.isclose(renewed.value, wanted, rel_tol=1e-9), f"it reports {renewed.value:g}; expected {wanted:g}")
@@ -130,6 +158,18 @@ def repeats(subject: OptimiserSubject) -> None:
     first = advanced(subject, objective, begun(subject, objective), 4)
     advanced(subject, shorter(objective), begun(subject, shorter(objective)), 2)
     same_progress("of two searches", first, advanced(subject, objective, begun(subject, objective), 4))
+
+
+@check("determinism")
+def together(subject: OptimiserSubject) -> None:
+    """Searches that take turns find what each finds alone."""
+    optimiser, objectives = subject.optimiser, (valley(), shorter(valley()))
+    firsts = [advanced(subject, one, begun(subject, one), steps) for one, steps in zip(objectives, (0, 2), strict=True)]
+    both = run_searches(
+        [pose(one, optimiser.step(one, here, 1.0)) for one, here in zip(objectives, firsts, strict=True)]
+    )
+    for one, here, found in zip(objectives, firsts, both, strict=True):
+        same_progress("alone and beside another search", advanced(subject, one, here, 1), found)
 
 
 @check("determinism")
@@ -190,11 +230,13 @@ def pickles_and_copies(subject: OptimiserSubject) -> None:
 CHECKS: tuple[Check, ...] = (
     settings,
     begin,
+    asks,
     lower,
     honest,
     schedule,
     checkpoint,
     repeats,
+    together,
     leaves_progress_alone,
     single,
     cliff,

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffloom.errors import InputError
 from diffloom.validation import nearest
-from diffloom_geometry.triangle_checks import check_triangles
-from diffloom_geometry.triangle_edges import Edges, find_edges
+from diffloom_geometry import Edges, check_triangles, find_edges
 
 Indices = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.errors import InputError
-from diffloom_geometry.mesh_files import read_triangles
+from diffloom_geometry import read_triangles
 from diffloom_physics_cloth.meshes.sheet import Indices, Sheet
 
 if TYPE_CHECKING:

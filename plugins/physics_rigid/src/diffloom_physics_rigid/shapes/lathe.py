@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_geometry.triangle_checks import Points
+from diffloom_geometry import Points
 from diffloom_physics_rigid.shapes.shape import Shape, outwards
 
 

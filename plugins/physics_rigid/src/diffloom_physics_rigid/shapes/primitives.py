@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffloom_geometry.volume_integrals import Solid
+from diffloom_geometry import VolumeIntegrals
 from diffloom_physics_rigid.shapes.lathe import lathe
 from diffloom_physics_rigid.shapes.shape import Shape, outwards
 
@@ -29,7 +29,7 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
     ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
     vertices, faces = np.array(ball.vertices), np.array(ball.faces, dtype=np.int64)
     volume = 4.0 / 3.0 * math.pi * radius**3
-    exact = Solid(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
+    exact = VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
     return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), exact)
 
 
@@ -54,13 +54,13 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings
     return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), capsule_solid(radius, h))
 
 
-def capsule_solid(radius: float, half: float) -> Solid:
+def capsule_solid(radius: float, half: float) -> VolumeIntegrals:
     """Integrals of the exact capsule: a cylinder of height 2 half and two half balls at its ends."""
     tube, ball = 2.0 * math.pi * radius**2 * half, 4.0 / 3.0 * math.pi * radius**3
     across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
     # A half ball has its centre 3 r / 8 above its flat side; about that side its second moment is that of a ball.
     along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
-    return Solid(tube + ball, np.zeros(3), np.diag([across, along, across]))
+    return VolumeIntegrals(tube + ball, np.zeros(3), np.diag([across, along, across]))
 
 
 def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> Shape:

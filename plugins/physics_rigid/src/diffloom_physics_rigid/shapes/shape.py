@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_geometry.triangle_checks import Faces, Points
-from diffloom_geometry.volume_integrals import Solid, signed_volumes, solid
+from diffloom_geometry import Faces, Points, VolumeIntegrals, integrate_volume, signed_volumes
 
 Kind = Literal["mesh", "box", "sphere", "capsule"]
 
@@ -28,12 +27,12 @@ class Shape:
     faces: Faces
     kind: Kind = "mesh"
     dims: tuple[float, ...] = ()
-    smooth: Solid | None = None
+    smooth: VolumeIntegrals | None = None
 
     @property
-    def solid(self) -> Solid:
+    def solid(self) -> VolumeIntegrals:
         """Volume, centre and second moments of the mesh."""
-        return solid(self.vertices, self.faces)
+        return integrate_volume(self.vertices, self.faces)
 
     def scaled(self, scale: NDArray[np.float64]) -> Shape:
         """Stretched by (3,) positive factors. A stretched ball is a mesh: no exact shape stands behind it."""

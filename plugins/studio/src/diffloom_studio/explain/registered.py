@@ -4,8 +4,7 @@ import inspect
 import re
 from typing import Any
 
-from diffloom.plugins import PluginError
-from diffloom.plugins.entry import Entry
+from diffloom.plugins import Entry, PluginError
 from diffloom_studio.explain.page import Page
 
 #: How an experiment file names a thing of a kind.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from diffloom.interfaces.notebook import html_table, told
+from diffloom.notebook import format_tensor, html_table
 from diffloom_fitting.numbers import pretty_unit
 from diffloom_studio.report.page_data import embedded
 from diffloom_studio.report.strips import enlarged
@@ -36,7 +36,7 @@ def target_html(target: Target) -> str:
         rows.append(("size [px]", f"{size[1]} × {size[0]}"))
     if target.source:
         rows.append(("source", Path(target.source).name))
-    rows += [(f"true {name}", told(value)) for name, value in target.truth.items()]
+    rows += [(f"true {name}", format_tensor(value)) for name, value in target.truth.items()]
     return html_table(("target", ""), rows) + _video(target)
 
 
@@ -75,7 +75,7 @@ def scene_html(scene: Scene) -> str:
     ]
     specs = {spec.name: spec for spec in scene.model.specs}
     units = {name: pretty_unit(spec.unit) for name, spec in specs.items()}
-    known = [(name, told(value), units[name], specs[name].doc) for name, value in scene.params.items()]
+    known = [(name, format_tensor(value), units[name], specs[name].doc) for name, value in scene.params.items()]
     return html_table(("scene", ""), rows) + html_table(("parameter", "value", "unit", "meaning"), known)
 
 

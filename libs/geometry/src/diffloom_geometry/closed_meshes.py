@@ -1,0 +1,165 @@
+"""Triangle meshes that enclose a volume: reading and checking them, winding numbers, and integrals over the inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from diffloom.errors import InputError
+from diffloom_geometry.mesh_files import read_triangles
+from diffloom_geometry.triangle_meshes import Edges, Faces, Points, check_triangles, find_edges, named
+
+
+def winding_numbers(points: Points, vertices: Points, faces: Faces) -> NDArray[np.float64]:
+    """(P,) generalised winding numbers: the solid angles under which ``points`` see the faces, over 4 pi.
+
+    A triangle a, b, c around the point has solid angle 2 atan2(a.(b x c), |a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|).
+    """
+    numbers = np.empty(len(points))
+    block = max(1, 200_000 // max(1, len(faces)))
+    for start in range(0, len(points), block):
+        part = points[start : start + block]
+        a, b, c = (vertices[faces[:, k]][None] - part[:, None] for k in range(3))
+        la, lb, lc = (np.linalg.norm(v, axis=2) for v in (a, b, c))
+        above = np.einsum("pfi,pfi->pf", a, np.cross(b, c))
+        ab, bc, ca = (np.einsum("pfi,pfi->pf", x, y) for x, y in ((a, b), (b, c), (c, a)))
+        angles = 2.0 * np.arctan2(above, la * lb * lc + ab * lc + bc * la + ca * lb)
+        numbers[start : start + block] = angles.sum(axis=1) / (4.0 * np.pi)
+    return numbers
+
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class VolumeIntegrals:
+    """Integrals over the inside of a closed mesh, on which the motion of a solid of density 1 depends.
+
+    volume [m^3]. centre: (3,) centre of mass [m]. moment: (3, 3) second moments, the integral of x x^T over the
+    volume with x from the centre [m^5].
+    """
+
+    volume: float
+    centre: NDArray[np.float64]
+    moment: Matrix
+
+    @property
+    def inertia(self) -> Matrix:
+        """(3, 3) inertia about the centre at density 1 [m^5]: tr(moment) 1 - moment."""
+        return np.asarray(np.trace(self.moment) * np.eye(3) - self.moment)
+
+    def mapped(self, linear: Matrix) -> VolumeIntegrals:
+        """The solid after x -> linear x: volumes grow by |det|, second moments become |det| A moment A^T."""
+        size = abs(float(np.linalg.det(linear)))
+        return VolumeIntegrals(size * self.volume, linear @ self.centre, size * linear @ self.moment @ linear.T)
+
+
+def signed_volumes(vertices: Points, faces: Faces) -> NDArray[np.float64]:
+    """(F,) volume of the tetrahedron from each face to the mean vertex, negative where the face looks inwards."""
+    a, b, c = np.moveaxis((vertices - vertices.mean(axis=0))[faces], 1, 0)
+    return np.asarray(np.einsum("fi,fi->f", a, np.cross(b, c)) / 6.0)
+
+
+def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
+    """Integrals over the inside of a closed mesh whose faces look outwards.
+
+    Each face spans a tetrahedron with a common apex; with edges a, b, c from it, the integral of x x^T over the
+    tetrahedron is det(a b c)/120 (s s^T + a a^T + b b^T + c c^T), s = a + b + c. The apex is the mean vertex, so that
+    a mesh far from the origin loses no digits.
+    """
+    apex = vertices.mean(axis=0)
+    corners = (vertices - apex)[faces]
+    volumes = signed_volumes(vertices, faces)
+    volume = float(volumes.sum())
+    total = corners.sum(axis=1)
+    centre = np.einsum("f,fi->i", volumes, total) / (4.0 * volume)
+    second = np.einsum("f,fi,fj->ij", volumes, total, total) + np.einsum("f,fai,faj->ij", volumes, corners, corners)
+    moment = second / 20.0 - volume * np.outer(centre, centre)
+    return VolumeIntegrals(volume, apex + centre, 0.5 * (moment + moment.T))
+
+
+THINNEST = 1e-9
+"""A mesh whose volume is below this fraction of its bounding box's diagonal cubed counts as flat."""
+
+
+def check_closed(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Points, Faces]:
+    """Clean arrays of a mesh that encloses a volume with its faces looking outwards, or InputError with advice.
+
+    A mesh may have several parts; a part that looks inwards is allowed inside another one, where it is a hollow.
+    """
+    points, corners = check_triangles(what, vertices, faces)
+    edges = find_edges(what, corners)
+    if len(edges.boundary):
+        shown = "; ".join(f"{a}-{b}" for a, b in edges.boundary[:5])
+        more = f" and {len(edges.boundary) - 5} more" if len(edges.boundary) > 5 else ""
+        raise InputError(
+            f"{what}: the mesh is open: edges {shown}{more} have only one face; a body needs a closed surface: close "
+            "the holes (trimesh: mesh.fill_holes()), or give the sheet a thickness"
+        )
+    if len(edges.flipped):
+        pairs = edges.hinge_faces[edges.flipped]
+        shown = "; ".join(f"{a} and {b}" for a, b in pairs[:5])
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        raise InputError(
+            f"{what}: neighbouring faces {shown}{more} look to opposite sides; make the winding consistent "
+            "(trimesh: mesh.fix_normals())"
+        )
+    check_outwards(what, points, corners, edges)
+    return points, corners
+
+
+def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> None:
+    """InputError unless the mesh, and each part that is not a hollow of another, has its faces looking outwards."""
+    volumes = signed_volumes(vertices, faces)
+    total = float(volumes.sum())
+    size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    if abs(total) <= THINNEST * size**3:
+        raise InputError(
+            f"{what}: the mesh encloses no volume ({total:.3g} m^3 at a size of {size:.3g} m); expected a solid: "
+            "check its scale and that its parts do not cancel each other"
+        )
+    if total < 0.0:
+        raise InputError(
+            f"{what}: the mesh is inside out, its faces look inwards (volume {total:.3g} m^3); turn them round: "
+            "faces[:, ::-1] (trimesh: mesh.invert())"
+        )
+    label = face_parts(len(faces), edges)
+    for part in range(1 + int(label.max())):
+        own = label == part
+        if volumes[own].sum() >= 0.0:
+            continue
+        probe = vertices[faces[own][0]][:1]
+        if winding_numbers(probe, vertices, faces[~own])[0] < 0.5:
+            raise InputError(
+                f"{what}: part {part} of the mesh (faces {named(np.flatnonzero(own))}) is inside out and lies in no "
+                "other part, so it is no hollow; turn its faces round"
+            )
+
+
+def face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
+    """(count,) number of the connected part each face belongs to, counted from 0 in the order of first faces."""
+    label = np.arange(count)
+    a, b = edges.hinge_faces.T
+    while True:
+        low = label.copy()
+        np.minimum.at(low, a, label[b])
+        np.minimum.at(low, b, label[a])
+        low = low[low]
+        if np.array_equal(low, label):
+            break
+        label = low
+    return np.unique(label, return_inverse=True)[1].reshape(-1)
+
+
+def read_closed_mesh(path: str | Path) -> tuple[Points, Faces]:
+    """Vertices (V, 3) and faces (F, 3) of a closed mesh in an OBJ, PLY, STL, OFF, GLB or glTF file.
+
+    Vertices at the same place are merged first: STL knows no shared vertices, and texture seams split them.
+    """
+    mesh = read_triangles(Path(path))
+    mesh.merge_vertices(merge_tex=True, merge_norm=True)
+    mesh.remove_unreferenced_vertices()
+    return check_closed(f"mesh {str(path)!r}", mesh.vertices, mesh.faces)

@@ -1,0 +1,137 @@
+"""Rotations on the host: quaternions (w, x, y, z), rotation vectors and matrices, as tensors with gradients.
+
+Symmetric matrices, such as inertias that rotate along, are written as six numbers xx, yy, zz, xy, xz, yz.
+
+Device functions of the same kind are in ``diffloom_kernels`` (``quat_mul``, ``quat_rotate``, ``quat_matrix``) and
+``diffloom_mechanics.kernels`` (``quat_exp``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom.errors import InputError
+from diffloom.transforms import concrete
+
+__all__ = [
+    "array_rotation_matrix",
+    "invert_quaternions",
+    "multiply_quaternions",
+    "quaternions_of_vectors",
+    "rotate_vectors",
+    "rotation_matrices",
+    "rotation_matrix",
+    "rotation_vectors",
+    "symmetric_entries",
+    "symmetric_matrices",
+    "unit_quaternions",
+    "vectors_between",
+]
+
+#: Added in quadrature to the length of rotation vectors, so that gradients exist at no rotation.
+SMALL = 1e-12
+
+
+def unit_quaternions(quaternions: Tensor) -> Tensor:
+    """Return quaternions (..., 4) scaled to length 1."""
+    return torch.nn.functional.normalize(quaternions, dim=-1)
+
+
+def multiply_quaternions(a: Tensor, b: Tensor) -> Tensor:
+    """Return the products (..., 4), which rotate by b first and then by a."""
+    w, x, y, z = a.unbind(-1)
+    s, i, j, k = b.unbind(-1)
+    parts = (
+        w * s - x * i - y * j - z * k,
+        w * i + x * s + y * k - z * j,
+        w * j - x * k + y * s + z * i,
+        w * k + x * j - y * i + z * s,
+    )
+    return torch.stack(parts, dim=-1)
+
+
+def invert_quaternions(quaternions: Tensor) -> Tensor:
+    """Return the inverses (..., 4) of unit quaternions."""
+    return quaternions * quaternions.new_tensor([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate_vectors(quaternions: Tensor, vectors: Tensor) -> Tensor:
+    """Return vectors (..., 3) rotated by unit quaternions (..., 4)."""
+    axis, w = quaternions[..., 1:], quaternions[..., :1]
+    axis, vectors = torch.broadcast_tensors(axis, vectors)
+    once = torch.linalg.cross(axis, vectors)
+    rotated: Tensor = vectors + 2.0 * (w * once + torch.linalg.cross(axis, once))
+    return rotated
+
+
+def quaternions_of_vectors(vectors: Tensor) -> Tensor:
+    """Return unit quaternions (..., 4) of rotation vectors (..., 3): axis times angle [rad]."""
+    half = 0.5 * (vectors.square().sum(dim=-1, keepdim=True) + SMALL**2).sqrt()
+    return torch.cat([half.cos(), 0.5 * vectors * torch.sinc(half / torch.pi)], dim=-1)
+
+
+def rotation_vectors(quaternions: Tensor) -> Tensor:
+    """Return rotation vectors (..., 3) [rad], at most pi long, of unit quaternions (..., 4). q and -q give the same."""
+    quaternions = torch.where(quaternions[..., :1] < 0.0, -quaternions, quaternions)
+    axis, w = quaternions[..., 1:], quaternions[..., :1]
+    sine = (axis.square().sum(dim=-1, keepdim=True) + SMALL**2).sqrt()
+    return axis * (2.0 * torch.atan2(sine, w) / sine)
+
+
+def vectors_between(found: Tensor, wanted: Tensor) -> Tensor:
+    """Return rotation vectors (..., 3) [rad], in world axes, from the orientations ``wanted`` to ``found``."""
+    return rotation_vectors(multiply_quaternions(found, invert_quaternions(wanted)))
+
+
+def rotation_matrices(quaternions: Tensor) -> Tensor:
+    """Return matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    w, x, y, z = quaternions.unbind(-1)
+    rows = (
+        (w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z),
+    )
+    return torch.stack([torch.stack(row, dim=-1) for row in rows], dim=-2)
+
+
+def rotation_matrix(quaternion: Tensor) -> Tensor:
+    """Return the matrix (3, 3) of one quaternion of any length but 0.
+
+    Raises:
+        InputError: It has the length 0.
+    """
+    length = quaternion.norm()
+    if bool((concrete(length) == 0.0).any()):
+        raise InputError("orientation: got a quaternion of length 0; expected w x y z such as (1, 0, 0, 0)")
+    return torch.stack([torch.stack(row) for row in _matrix_rows(*(quaternion / length))])
+
+
+def array_rotation_matrix(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix (3, 3) of one quaternion of any length but 0, as arrays."""
+    return np.array(_matrix_rows(*(quaternion / np.linalg.norm(quaternion))))
+
+
+def symmetric_entries(matrices: Tensor) -> Tensor:
+    """Return the six numbers (..., 6) of symmetric matrices (..., 3, 3)."""
+    order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+    return torch.stack([matrices[..., a, b] for a, b in order], dim=-1)
+
+
+def symmetric_matrices(entries: Tensor) -> Tensor:
+    """Return symmetric matrices (..., 3, 3) of six numbers (..., 6) each."""
+    xx, yy, zz, xy, xz, yz = entries.unbind(-1)
+    rows = [torch.stack(row, dim=-1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
+    return torch.stack(rows, dim=-2)
+
+
+def _matrix_rows(w: Any, x: Any, y: Any, z: Any) -> tuple[tuple[Any, Any, Any], ...]:
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )

@@ -1,1 +1,0 @@
-"""Air: drag, lift and spin decay of whatever moves in it."""

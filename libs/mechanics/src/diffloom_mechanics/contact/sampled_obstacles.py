@@ -1,0 +1,175 @@
+"""Obstacles whose distances are read from a grid: ground of given heights, and closed meshes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError, ParamSpec
+from diffloom_geometry import Faces, Points, check_closed, read_closed_mesh
+from diffloom_mechanics import TermContext
+from diffloom_mechanics.contact.distance_grid import distance_grid
+from diffloom_mechanics.contact.obstacle_contact import Shape
+from diffloom_mechanics.contact.obstacles import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching
+from diffloom_mechanics.node_sets import TouchingLinks
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HeightField(Obstacle):
+    """Ground whose height is given on a grid and smoothed by quadratic B-splines between.
+
+    heights: rows along x of columns along z [m], 3 by 3 or more; the middle of the grid is at ``position``. spacing: of
+    the grid along x and z [m]. scale: factor on all heights. orientation: quaternion w x y z. There is nothing to touch
+    half a cell from the outermost heights and beyond. Differentiable: position, orientation, scale and contact; not the
+    heights and the spacing.
+    """
+
+    heights: Sequence[Sequence[float]] = ((0.0,) * 3,) * 3
+    spacing: float | tuple[float, float] = 1.0
+    scale: float = 1.0
+    orientation: Quaternion = UPRIGHT
+
+    #: The distance is measured to the tangent below a point, so its force has no exact energy.
+    claims: ClassVar[tuple[str, ...]] = ("dissipative",)
+
+    def __post_init__(self) -> None:
+        try:
+            found = np.array(self.heights, dtype=np.float64)
+        except ValueError:
+            found = np.zeros(0)
+        if found.ndim != 2 or min(found.shape) < 3 or not np.isfinite(found).all():
+            raise InputError(f"heights: got shape {found.shape}; expected finite numbers, 3 or more rows and columns")
+        if not min(self._cells) > 0.0:
+            raise InputError(f"spacing: got {self.spacing!r}; expected lengths above 0, one or two")
+        object.__setattr__(self, "heights", tuple(tuple(row) for row in found.tolist()))
+
+    @classmethod
+    def example(cls, context: TermContext) -> HeightField:
+        """Hills, one of which reaches over the lowest point."""
+        at = touching(context)
+        x, z = np.meshgrid(np.arange(9.0), np.arange(9.0), indexing="ij")
+        hills = 0.2 * at.extent * (np.sin(0.9 * x + 0.3) + np.cos(0.7 * z - 0.4 * x))
+        middle = np.array([0.125, 0.75, 0.125])
+        top = float(middle @ hills[3:6, 3:6] @ middle)
+        place = (at.point + torch.tensor([0.0, at.depth - 1.1 * top, 0.0])).tolist()
+        turn: Quaternion = (1.0, 0.02, 0.05, -0.01)
+        return cls(
+            position=(place[0], place[1], place[2]), heights=hills.tolist(), spacing=(0.6 * at.extent, 0.5 * at.extent),
+            scale=1.1, orientation=turn, **at.contact,
+        )  # fmt: skip
+
+    @property
+    def _cells(self) -> tuple[float, float]:
+        x, z = (self.spacing, self.spacing) if isinstance(self.spacing, (int, float)) else self.spacing
+        return float(x), float(z)
+
+    @property
+    def own_specs(self) -> tuple[ParamSpec, ...]:
+        scale = ParamSpec("scale", self.scale, "", "factor on all heights")
+        return (scale, orientation_spec(self.orientation))
+
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+        from diffloom_mechanics.contact.obstacle_kernels import height_distance, height_distance_adjoint
+
+        heights = np.array(self.heights)
+        table = np.concatenate([self._cells, heights.reshape(-1)])
+        layout = np.array(heights.shape, dtype=np.int32)
+        return Shape(height_distance, height_distance_adjoint, layout, table, slope=np.inf)
+
+    def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
+        return params["scale"].reshape(1)
+
+
+#: A spline over nodes whose values change by 1 a metre changes by at most this along its steepest direction.
+STEEPEST = math.sqrt(3.0)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Mesh(Obstacle):
+    """A closed triangle mesh.
+
+    mesh: a file that trimesh reads, a trimesh object, or vertices (V, 3) [m] and faces (F, 3). cells: of the grid of
+    distances along the longest side; edges are rounded over one cell. scale: factor on all lengths. orientation:
+    quaternion w x y z about the mesh's origin. Differentiable: position, orientation, scale and contact; not the
+    vertices.
+    """
+
+    mesh: Any
+    cells: int = 32
+    scale: float = 1.0
+    orientation: Quaternion = UPRIGHT
+
+    #: A spline of distances has no slope of exactly 1, so the force has no exact energy.
+    claims: ClassVar[tuple[str, ...]] = ("dissipative",)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cells, int) or not 4 <= self.cells <= 256:
+            raise InputError(f"cells: got {self.cells!r}; expected a whole number from 4 to 256")
+        if isinstance(self.mesh, (str, Path)):
+            object.__setattr__(self, "mesh", str(self.mesh))
+            return
+        pair = (self.mesh.vertices, self.mesh.faces) if hasattr(self.mesh, "faces") else self.mesh
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"mesh: got {self.mesh!r}; expected a file, a trimesh object, or (vertices, faces)")
+        vertices, faces = check_closed("mesh", *pair)
+        # Tuples, so that two obstacles of the same mesh are equal.
+        object.__setattr__(self, "mesh", (tuple(map(tuple, vertices.tolist())), tuple(map(tuple, faces.tolist()))))
+
+    @classmethod
+    def example(cls, context: TermContext) -> Mesh:
+        """A ball of triangles that reaches over the lowest point."""
+        import trimesh
+
+        at = touching(context)
+        ball = trimesh.creation.icosphere(subdivisions=2, radius=1.0)
+        place = (at.point + torch.tensor([0.05 * at.extent, 1.5 * at.depth - at.extent, 0.03 * at.extent])).tolist()
+        return cls(
+            mesh=ball, cells=12, position=(place[0], place[1], place[2]), scale=at.extent,
+            orientation=(1.0, 0.1, 0.2, -0.1), **at.contact,
+        )  # fmt: skip
+
+    @cached_property
+    def solid(self) -> tuple[Points, Faces]:
+        """Vertices and faces."""
+        if isinstance(self.mesh, str):
+            return read_closed_mesh(self.mesh)
+        return np.array(self.mesh[0]), np.array(self.mesh[1])
+
+    @cached_property
+    def _shapes(self) -> dict[float, Shape]:
+        return {}
+
+    @property
+    def own_specs(self) -> tuple[ParamSpec, ...]:
+        scale = ParamSpec("scale", self.scale, "", "factor on all lengths of the mesh", (), (1e-9, None))
+        return (scale, orientation_spec(self.orientation))
+
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+        from diffloom_mechanics.contact.obstacle_kernels import mesh_distance, mesh_distance_adjoint
+
+        points, touches = context.nodes.contact_points, context.nodes.touches
+        radius = 0.0 if points is None else float(points.roundness.max())
+        if isinstance(touches, TouchingLinks):
+            radius = touches.roundest
+        roundest = radius / float(params["scale"].detach())
+        # Balls around contact points need distances outside the mesh, as far as the largest of them. In powers of 2,
+        # so that a scale that is sought does not make a new grid at each value.
+        margin = 0.0 if roundest == 0.0 else 2.0 ** math.ceil(math.log2(roundest))
+        if margin not in self._shapes:
+            grid = distance_grid(*self.solid, self.cells, margin)
+            table = np.concatenate([grid.origin, [grid.cell, margin], grid.values])
+            self._shapes[margin] = Shape(mesh_distance, mesh_distance_adjoint, grid.size, table, slope=STEEPEST)
+        return self._shapes[margin]
+
+    def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
+        return params["scale"].reshape(1)

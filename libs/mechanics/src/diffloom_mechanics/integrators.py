@@ -1,0 +1,215 @@
+"""Time-stepping schemes: explicit ones, implicit ones, and the one that runs a step of the model's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.utils.checkpoint
+from torch import Tensor
+
+from diffloom.interfaces import (
+    Checkpointed,
+    CustomStep,
+    Dynamics,
+    Gradient,
+    InputError,
+    Integrator,
+    NoGradient,
+    SimulationError,
+    State,
+    Trajectory,
+)
+from diffloom_mechanics.explicit import Target
+from diffloom_mechanics.implicit import ImplicitScheme
+from diffloom_mechanics.rollout import segment_length
+from diffloom_mechanics.schemes import moves, tableau
+from diffloom_mechanics.trajectories import (
+    check_schedule,
+    checked_step,
+    explicit_rollout,
+    implicit_rollout,
+    refuses_all_but_mechanics,
+)
+
+SEMI_IMPLICIT = moves((1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class SemiImplicitEuler(Integrator):
+    """u+ = u + dt M^-1 f(q, u, t), then q+ = q (+) dt u+: one kick, one drift.
+
+    Symplectic and fast; of first order; stable while dt is small against the stiffest oscillation. Systems of compiled
+    terms run compiled over the whole rollout. target: "auto", "serial", "parallel" or "cuda".
+    """
+
+    target: Target = "auto"
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        return refuses_all_but_mechanics("semi_implicit", dynamics)
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        return explicit_rollout(
+            SEMI_IMPLICIT, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
+        )
+
+
+LEAPFROG = moves((0.5, 1.0), (0.5, 0.0))
+
+
+@dataclass(frozen=True)
+class Leapfrog(Integrator):
+    """u' = u + dt/2 M^-1 f(q, u), q+ = q (+) dt u', u+ = u' + dt/2 M^-1 f(q+, u').
+
+    Of second order, symplectic and reversible where forces do not depend on velocities; of first order in those that
+    do, such as damping. Two evaluations of the forces a step. target: as for semi_implicit.
+    """
+
+    target: Target = "auto"
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        return refuses_all_but_mechanics("leapfrog", dynamics)
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        return explicit_rollout(
+            LEAPFROG, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
+        )
+
+
+RK4 = tableau([[0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
+
+
+@dataclass(frozen=True)
+class RungeKutta4(Integrator):
+    """Four evaluations of the forces a step, for smooth motion to high accuracy, damping included.
+
+    Of fourth order, not symplectic; contact that sets in within a step lowers the order. target: as for semi_implicit.
+    """
+
+    target: Target = "auto"
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        return refuses_all_but_mechanics("rk4", dynamics, rates=True)
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        return explicit_rollout(
+            RK4, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
+        )
+
+
+BACKWARD_EULER = moves((1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class BackwardEuler(Integrator):
+    """u+ = u + dt M^-1 f(q+, u+, t+), q+ = q (+) dt u+, solved by Newton's method with an exact sparse Jacobian and a
+    line search; the gradient takes one transposed solve a step, by the implicit function theorem.
+
+    Of first order, stable at any dt, and damps motion the more the larger dt is. It computes in float64 inside,
+    whatever the model's precision. tolerance: accepted velocity mismatch relative to the fastest node (or 1 m/s).
+    iterations: Newton steps before it gives up with SimulationError.
+    """
+
+    tolerance: float = 1e-11
+    iterations: int = 60
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        return refuses_all_but_mechanics("backward_euler", dynamics)
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        scheme = ImplicitScheme("backward Euler", BACKWARD_EULER, BACKWARD_EULER, self.tolerance, self.iterations, dt)
+        return implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
+
+
+TO_MIDDLE = moves((0.5, 0.5))
+TO_END = moves((0.5, 1.0), (0.5, 0.0))
+
+
+@dataclass(frozen=True)
+class ImplicitMidpoint(Integrator):
+    """u+ = u + dt M^-1 f(q~, u~), q+ = q (+) dt u~ with the state q~, u~ halfway, solved as in backward_euler.
+
+    Of second order, stable at any dt for linear forces, and without damping of its own: oscillation too fast for dt
+    goes on instead of dying out. tolerance, iterations: as for backward_euler.
+    """
+
+    tolerance: float = 1e-11
+    iterations: int = 60
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        return refuses_all_but_mechanics("implicit_midpoint", dynamics)
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        scheme = ImplicitScheme("implicit midpoint", TO_MIDDLE, TO_END, self.tolerance, self.iterations, dt)
+        return implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
+
+
+@dataclass(frozen=True)
+class CustomStepping(Integrator):
+    """Calls the model's own step. Gradients go through autograd, checkpointed by segments when asked."""
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        if isinstance(dynamics, CustomStep):
+            return None
+        return f"custom_step runs models that bring a step of their own; this one brings {dynamics.kind!r}"
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        reason = self.refuses(dynamics)
+        if reason is not None or not isinstance(dynamics, CustomStep):
+            raise InputError(str(reason))
+        dt = checked_step(dt)
+        check_schedule(dt, steps, save)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(gradient, NoGradient)):
+            q, u = _run_segments(dynamics, state, dt, save[-1] if save else 0, save, gradient)
+        times = state.time + dt * torch.tensor(save, dtype=torch.float64)
+        for frame in range(len(save)):
+            if not all(bool(torch.isfinite(t[frame].detach()).all()) for t in (q, u)):
+                raise SimulationError(
+                    f"the state saved at step {save[frame]} is not finite; try a smaller dt than {dt:g} s"
+                )
+        return Trajectory(q, u, times)
+
+
+def _run_segments(
+    dynamics: CustomStep, state: State, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+) -> tuple[Tensor, Tensor]:
+    size = (state.q.numel() + state.u.numel()) * state.q.element_size()
+    length = segment_length(gradient, steps, size)
+    kept: dict[int, tuple[Tensor, Tensor]] = {0: (state.q, state.u)}
+    q, u = state.q, state.u
+    for k0 in range(0, steps, length):
+        count = min(length, steps - k0)
+        wanted = [k for k in save if k0 < k <= k0 + count]
+
+        def segment(
+            q: Tensor, u: Tensor, *inputs: Tensor, k0: int = k0, count: int = count, wanted: Sequence[int] = wanted
+        ) -> tuple[Tensor, ...]:
+            out: list[Tensor] = []
+            at = State(q, u, state.time + k0 * dt)
+            for k in range(k0, k0 + count):
+                at = dynamics.step(k, dt, at)
+                if k + 1 in wanted:
+                    out += [at.q, at.u]
+            return (at.q, at.u, *out)
+
+        if isinstance(gradient, Checkpointed) and torch.is_grad_enabled():
+            found = torch.utils.checkpoint.checkpoint(segment, q, u, *dynamics.inputs, use_reentrant=False)
+        else:
+            found = segment(q, u)
+        q, u = found[0], found[1]
+        for number, k in enumerate(wanted):
+            kept[k] = (found[2 + 2 * number], found[3 + 2 * number])
+    return torch.stack([kept[k][0] for k in save]), torch.stack([kept[k][1] for k in save])

@@ -1,0 +1,60 @@
+"""Compiled pipelines of mechanical systems, and memory for what they work on."""
+
+from __future__ import annotations
+
+import torch
+
+from diffloom_kernels import Program
+from diffloom_mechanics.binding import Compiled
+from diffloom_mechanics.force_kernels import force, force_adjoint
+from diffloom_mechanics.lane_kernels import lanes_rollout, lanes_rollout_adjoint
+from diffloom_mechanics.records import Cotangents, States
+from diffloom_mechanics.split_kernels import (
+    joined_rollout_adjoint,
+    make_move_under,
+    make_move_under_adjoint,
+    split_rollout,
+    split_rollout_adjoint,
+)
+from diffloom_mechanics.tableau_kernels import (
+    projection,
+    projection_adjoint,
+    rates_under,
+    rates_under_adjoint,
+    tableau_rollout,
+    tableau_rollout_adjoint,
+)
+
+_ROLLOUTS = (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint)
+_EVALUATIONS = (
+    force, force_adjoint, make_move_under, make_move_under_adjoint, rates_under, rates_under_adjoint, projection, projection_adjoint,
+)  # fmt: skip
+
+ROLLOUTS = Program("rollouts", (*_ROLLOUTS, lanes_rollout, lanes_rollout_adjoint))
+EVALUATIONS = Program("evaluations", _EVALUATIONS)
+
+#: What runs on a GPU: lanes are the CPU's.
+SAMPLED = (*_ROLLOUTS, *_EVALUATIONS)
+
+
+def widened(width: int) -> int:
+    """Columns of a row that is worked on in registers: three numbers take four."""
+    return 4 if width == 3 else width
+
+
+def cotangents(system: Compiled, like: torch.Tensor) -> Cotangents:
+    """Zeros for the cotangents of one state and of its forces."""
+
+    def made(width: str) -> tuple[torch.Tensor, ...]:
+        return tuple(like.new_zeros((nodes.count, widened(getattr(nodes, width)))) for _, nodes in system.sets)
+
+    return Cotangents(made("dq"), made("du"), made("du"))
+
+
+def states(system: Compiled, like: torch.Tensor, count: int | None = None) -> States:
+    """Memory for one state, or for several of them."""
+    lead = () if count is None else (count,)
+    return States(
+        tuple(like.new_zeros((*lead, nodes.count, nodes.dq)) for _, nodes in system.sets),
+        tuple(like.new_zeros((*lead, nodes.count, nodes.du)) for _, nodes in system.sets),
+    )

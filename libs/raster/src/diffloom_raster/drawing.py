@@ -1,0 +1,177 @@
+"""Plumbing that renderers with fused pipelines share: near plane, tensors of a scene, faces of triangles.
+
+Such a renderer is an autograd function of ``SceneTensors``: ``draw_in_front`` calls it with a layout and points, and
+``read_scene`` makes the tensors from a surface, a camera and lights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import (
+    AmbientLight,
+    Camera,
+    HarmonicLight,
+    Image,
+    Light,
+    Material,
+    PointLight,
+    Surface,
+    Texture,
+)
+from diffloom_kernels import array_of
+
+from .layout import BehindNearError, Layout, cut_layout, whole_layout
+from .lighting import light_tables, no_lights, strongest_shading
+from .projection import Split, camera_tensors, clip_near
+from .records import Cameras, Lights, Texels
+from .surfaces import Appearance, face_materials, no_image, point_normals, read_appearance
+
+
+class SceneTensors(NamedTuple):
+    """Tensors that may carry gradients, in the order in which autograd functions of renderers take them.
+
+    points: (frames, count, 3) [m]. rotation, eye, focal, centre: see ``camera_tensors``. normals: of the points, one
+    zero where nothing is lit. values, image: see ``Appearance``. The others: see ``records.Lights``. Also holds flags
+    or cotangents by the same names.
+    """
+
+    points: Any
+    rotation: Any
+    eye: Any
+    focal: Any
+    centre: Any
+    normals: Any
+    values: Any
+    image: Any
+    ambient: Any
+    table: Any
+    harmonics: Any
+    shininess: Any
+
+    @property
+    def camera(self) -> tuple[Any, ...]:
+        """Rotation, eye, focal and centre."""
+        return self[1:5]
+
+    @property
+    def lighting(self) -> tuple[Any, ...]:
+        """Ambient light, table, harmonics and shininess."""
+        return self[8:]
+
+    def cameras(self) -> Cameras:
+        """Return the camera as kernels read it."""
+        return Cameras(*map(array_of, self.camera))
+
+    def lights(self, kinds: Any) -> Lights:
+        """Return the lights as kernels read them; kinds: see ``records.Lights``."""
+        ambient, *others = map(array_of, self.lighting)
+        return Lights(ambient, kinds, *others)
+
+    def texels(self, appearance: Appearance) -> Texels:
+        """Return the texture as kernels read it."""
+        return Texels(*appearance.mode, array_of(self.image))
+
+
+class SceneStyle(NamedTuple):
+    """Properties of a scene that carry no gradients.
+
+    shading: 0 unlit, 1 lambert, 2 phong. kinds: of the lights, see ``records.Lights``. material: (faces,) numbers of
+    materials, empty where there is one.
+    """
+
+    appearance: Appearance
+    shading: int
+    kinds: Any
+    material: Any
+
+
+def read_scene(
+    surface: Surface, camera: Camera, lights: Sequence[Light], layout: Layout, points: Tensor, split: Split | None, *,
+    colour: bool = True,
+) -> tuple[SceneStyle, SceneTensors]:  # fmt: skip
+    """Return a scene as renderers with fused pipelines take it.
+
+    Args:
+        surface: Surface to draw.
+        camera: Camera that sees it.
+        lights: Lights, none for ``DEFAULT_LIGHTS``.
+        layout: Layout of the images.
+        points: Points of the layout, (frames, count, 3) [m].
+        split: Cut that the near plane made, or None.
+        colour: Whether colours are wanted; without, nothing is lit.
+    """
+    made, kind, device = read_appearance(surface, split, layout), points.dtype, points.device
+    shading = strongest_shading(surface.materials) if colour else 0
+    tables, normals = no_lights(kind, device), no_image(kind, device)
+    if shading:
+        tables = light_tables(surface.materials, lights, kind, device)
+        normals = point_normals(surface, split, layout)
+    style = SceneStyle(made, shading, array_of(tables.kinds), array_of(face_materials(surface, split)))
+    light = tables.ambient, tables.table, tables.harmonics, tables.shininess
+    return style, SceneTensors(points, *camera_tensors(camera), normals, made.values, made.image, *light)
+
+
+def draw_in_front(
+    surface: Surface, camera: Camera, frames: int, target: str,
+    draw: Callable[[Layout, Tensor, Split | None], Image], unit_plane: bool = False,
+) -> Image:  # fmt: skip
+    """Return what ``draw`` makes of a surface, its faces cut at the near plane where some point is nearer.
+
+    Args:
+        surface: Surface to draw.
+        camera: Camera that sees it.
+        frames: Number of images.
+        target: Where kernels run.
+        draw: Called with a layout, its points (frames, count, 3) [m] and the cut, None at first. Raises
+            BehindNearError where a point of an uncut layout is nearer than the camera's near; it is then called again.
+        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``Layout``.
+    """
+    vertices = surface.vertices
+    vertices = vertices if vertices.shape[0] == frames else vertices.expand(frames, -1, -1)
+    try:
+        return draw(whole_layout(surface.faces, vertices, camera, target, unit_plane), vertices, None)
+    except BehindNearError:
+        split = clip_near(vertices, surface.faces, camera)
+        assert split is not None
+        points = split.extend(vertices)
+        return draw(cut_layout(split, points, camera, target), points, split)
+
+
+def find_faces(triangle: Tensor, faces: int, split: Split | None) -> Tensor:
+    """Return faces of a surface, int64, from numbers of triangles through all frames; -1 stays.
+
+    Args:
+        triangle: Numbers of triangles, whole numbers of any shape.
+        faces: Number of faces of the surface.
+        split: Cut that the near plane made, or None.
+    """
+    if split is None:
+        return torch.where(triangle >= 0, triangle % faces, -1).long()
+    if split.face.shape[0] == 0:
+        return torch.full_like(triangle, -1, dtype=torch.int64)
+    return torch.where(triangle >= 0, split.face[triangle.clamp_min(0).long()], -1).long()
+
+
+def sample_scene(dtype: Any) -> tuple[Surface, Camera, tuple[Light, ...]]:
+    """Return a tiny scene that needs every pipeline of a renderer, two frames of one triangle, all with gradients.
+
+    Renderers record their pipelines' arguments while they draw it: types for the CUDA check.
+
+    Args:
+        dtype: float32 or float64, as numpy names them.
+    """
+    kind = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
+    vertices = torch.zeros((2, 3, 3), dtype=kind, requires_grad=True)
+    camera = Camera.look_at(torch.tensor([[0.0, 0.0, 3.0], [0.0, 0.0, 3.0]], dtype=kind), size=(8, 8), dtype=kind)
+    camera = replace(camera, eye=camera.eye.clone().requires_grad_())
+    image = torch.zeros((2, 2, 3), dtype=kind, requires_grad=True)
+    texture = Texture(image, torch.zeros((3, 2), dtype=kind, requires_grad=True))
+    surface = Surface(vertices, torch.tensor([[0, 1, 2]]), texture=texture, material=Material("phong"))
+    return surface, camera, (AmbientLight(), PointLight(), HarmonicLight(torch.zeros(9, dtype=kind).requires_grad_()))

@@ -1,0 +1,274 @@
+"""Light on a surface: normals of a moving mesh, and the colour that lights make of its own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.errors import InputError
+from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
+from diffloom.validation import as_float_tensor, check_magnitude, check_shape
+from diffloom_kernels import Arena, array_of
+
+from .layout import find_topology
+from .lighting_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
+from .pipelines import program
+from .records import Corners, Lights
+
+#: What lights a scene when no lights are given: some from everywhere, a lamp above and before the origin.
+DEFAULT_LIGHTS: tuple[Light, ...] = (AmbientLight(0.5), PointLight((0.0, 3.0, 3.0), 0.5, 0.2))
+
+#: How a material answers light, as kernels know it.
+SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
+
+
+def shade(
+    colour: Tensor, position: Tensor, normal: Tensor, eye: Tensor, material: Material, lights: Sequence[Light]
+) -> Tensor:
+    """Lit colours (..., 3).
+
+    colour: (..., 3), the surface's own. position: (..., 3) [m] and normal: (..., 3), world; the normal need not have
+    length one. eye: (..., 3) [m], the camera's place, broadcast over positions.
+
+    With m the material and l, v, r the unit vectors to the light, to the eye and of the mirrored light, the result is
+    colour (m.ambient I_ambient + m.diffuse sum I_diffuse max(n.l, 0)) + m.specular sum I_specular max(v.r, 0)^s,
+    s being the shininess; a light behind the surface makes no highlight.
+    """
+    if material.shading == "unlit":
+        return colour
+    kind = colour.dtype
+    n = unit(normal)
+    view = unit(eye - position) if material.shading == "phong" else None
+    ambient, diffuse = torch.zeros(3, dtype=kind), torch.zeros_like(position)
+    specular = torch.zeros_like(position)
+    for light in lights or DEFAULT_LIGHTS:
+        if isinstance(light, AmbientLight):
+            ambient = ambient + as_rgb("AmbientLight.colour", light.colour, kind)
+        elif isinstance(light, HarmonicLight):
+            diffuse = diffuse + irradiance(light, n)
+        else:
+            towards = unit(_towards(light, position))
+            cosine = (n * towards).sum(-1, keepdim=True)
+            diffuse = diffuse + as_rgb("light.diffuse", light.diffuse, kind) * cosine.clamp_min(0.0)
+            if view is not None:
+                peak = _highlight(n, towards, view, cosine, material.shininess)
+                specular = specular + as_rgb("light.specular", light.specular, kind) * peak
+    reflect = as_rgb("Material.ambient", material.ambient, kind) * ambient
+    reflect = reflect + as_rgb("Material.diffuse", material.diffuse, kind) * diffuse
+    return colour * reflect + as_rgb("Material.specular", material.specular, kind) * specular
+
+
+def _towards(light: PointLight | DirectionalLight, position: Tensor) -> Tensor:
+    if isinstance(light, PointLight):
+        return as_vector("PointLight.position", light.position, position.dtype) - position
+    return as_vector("DirectionalLight.direction", light.direction, position.dtype).expand_as(position)
+
+
+def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shininess: Tensor | float) -> Tensor:
+    mirrored = 2.0 * cosine * n - towards
+    aligned = (view * mirrored).sum(-1, keepdim=True)
+    lit = (aligned > 0.0) & (cosine > 0.0)
+    return torch.where(lit, torch.where(lit, aligned, 1.0) ** shininess, 0.0)
+
+
+def irradiance(light: HarmonicLight, normal: Tensor) -> Tensor:
+    """Light from all around on a surface with the unit normal (..., 3): (..., 3)."""
+    return harmonics(normal) @ _coefficients(light, normal.dtype)
+
+
+def harmonics(normal: Tensor) -> Tensor:
+    """The nine real spherical harmonics of degree 0 to 2 at unit vectors, (..., 9)."""
+    x, y, z = normal.unbind(-1)
+    terms = [
+        torch.full_like(x, 0.28209479177387814),
+        0.4886025119029199 * y,
+        0.4886025119029199 * z,
+        0.4886025119029199 * x,
+        1.0925484305920792 * x * y,
+        1.0925484305920792 * y * z,
+        0.31539156525252005 * (3.0 * z * z - 1.0),
+        1.0925484305920792 * x * z,
+        0.5462742152960396 * (x * x - y * y),
+    ]
+    return torch.stack(terms, dim=-1)
+
+
+def unit(vector: Tensor) -> Tensor:
+    """Scaled to length one, unless shorter than SHORTEST."""
+    length: Tensor = torch.linalg.vector_norm(vector, dim=-1, keepdim=True)
+    return vector / length.clamp_min(SHORTEST)
+
+
+def as_rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
+    """A grey or coloured factor as (3,)."""
+    tensor = check_magnitude(what, as_float_tensor(what, value, dtype))
+    return check_shape(what, tensor, (), (3,)).expand(3)
+
+
+def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
+    """A place or direction as (3,)."""
+    tensor = as_float_tensor(what, value, dtype)
+    if tensor.shape != (3,):
+        raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected three numbers")
+    return check_magnitude(what, tensor)
+
+
+def light_tables(
+    materials: Sequence[Material], lights: Sequence[Light], dtype: torch.dtype, device: torch.device
+) -> Lights:
+    """Tables of ``lights`` on each material, or of DEFAULT_LIGHTS when there are none; kept where all is plain
+    numbers."""
+    make = _kept_tables if all(_of_numbers(thing) for thing in (*materials, *lights)) else _tables
+    return make(tuple(materials), tuple(lights), dtype, device)
+
+
+def strongest_shading(materials: Sequence[Material]) -> int:
+    """The shading by which all of them can be drawn: the others are it without highlights, or without lights."""
+    return max(SHADINGS[material.shading] for material in materials)
+
+
+def _of_numbers(thing: object) -> bool:
+    """Whether no tensor can change what this says."""
+    return hasattr(thing, "__dict__") and all(_is_number(value) for value in vars(thing).values())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
+
+
+def _tables(
+    materials: tuple[Material, ...], lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device
+) -> Lights:
+    """Rows of each material, one after the other."""
+    mixed = len({material.shading for material in materials}) > 1
+    each = [_table(material, lights, dtype, mixed) for material in materials]
+    kinds = each[0].kinds.to(device)
+    ambient, table, harmonics, shininess = (
+        torch.stack([getattr(one, name) for one in each]).to(device)
+        for name in ("ambient", "table", "harmonics", "shininess")
+    )
+    return Lights(ambient, kinds, table, harmonics, shininess)
+
+
+def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mixed: bool) -> Lights:
+    """Of one material. mixed: whether others that are drawn with it have another shading; it is then told by factors:
+    no highlight is a specular factor of 0, and no light an ambient one of 1 alone."""
+    if mixed and material.shading == "unlit":
+        return _unlit(_table(Material("lambert"), lights, dtype, False))
+    ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
+    diffuse = as_rgb("Material.diffuse", material.diffuse, dtype)
+    specular = as_rgb("Material.specular", material.specular, dtype)
+    if mixed and material.shading != "phong":
+        specular = torch.zeros_like(specular)
+    rows, kinds = [], []
+    for light in lights or DEFAULT_LIGHTS:
+        if isinstance(light, AmbientLight):
+            ambient = ambient + as_rgb("AmbientLight.colour", light.colour, dtype)
+        elif isinstance(light, HarmonicLight):
+            added = _coefficients(light, dtype) * diffuse
+            harmonics = harmonics + added if len(harmonics) else added
+        elif isinstance(light, PointLight | DirectionalLight):
+            place = light.position if isinstance(light, PointLight) else light.direction
+            kinds.append(POINT if isinstance(light, PointLight) else DIRECTIONAL)
+            glow = as_rgb("light.diffuse", light.diffuse, dtype) * diffuse
+            gloss = as_rgb("light.specular", light.specular, dtype) * specular
+            rows.append(torch.cat([as_vector("place or direction of a light", place, dtype), glow, gloss]))
+        else:
+            raise InputError(f"lights: got {light!r}; expected an ambient, point, directional or harmonic light")
+    ambient = ambient * as_rgb("Material.ambient", material.ambient, dtype)
+    table = torch.stack(rows) if rows else torch.zeros((0, 9), dtype=dtype)
+    shininess = as_float_tensor("Material.shininess", material.shininess, dtype)
+    shininess = check_magnitude("Material.shininess", check_shape("Material.shininess", shininess, (), (1,))).reshape(1)
+    return Lights(ambient, torch.tensor(kinds, dtype=torch.int32), table, harmonics, shininess)
+
+
+def _unlit(lit: Lights) -> Lights:
+    """The own colour as it is, in tables of the shape of ``lit``."""
+    ambient, table = torch.ones_like(lit.ambient), torch.cat([lit.table[:, :3], torch.zeros_like(lit.table[:, 3:])], 1)
+    return Lights(ambient, lit.kinds, table, torch.zeros_like(lit.harmonics), lit.shininess)
+
+
+_kept_tables = functools.lru_cache(maxsize=32)(_tables)
+
+
+def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
+    given = as_float_tensor("HarmonicLight.coefficients", light.coefficients, dtype)
+    check_magnitude("HarmonicLight.coefficients", check_shape("HarmonicLight.coefficients", given, (9,), (9, 3)))
+    return given if given.dim() == 2 else given[:, None].expand(9, 3)
+
+
+@functools.lru_cache(maxsize=8)
+def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
+    """What stands in for lights where nothing is lit."""
+    zeros = functools.partial(torch.zeros, dtype=dtype, device=device)
+    kinds = torch.zeros(0, dtype=torch.int32, device=device)
+    return Lights(zeros((1, 3)), kinds, zeros((1, 0, 9)), zeros((1, 0, 3)), zeros((1, 1)))
+
+
+def light_columns(lights: Lights) -> int:
+    """Columns of the table that cotangents of lights are summed in."""
+    materials, count, harmonics = (
+        int(n) for n in (lights.table.shape[0], lights.table.shape[1], lights.harmonics.shape[1])
+    )
+    return materials * (LIGHTS + 9 * count + 3 * harmonics)
+
+
+def light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
+    """Cotangents by the names of ``Lights``, whose ``table`` this is, from a table's sums over its rows."""
+    materials, count = (int(n) for n in table.shape[:2])
+    of = sums.reshape(materials, -1)
+    return {
+        "ambient": of[:, AMBIENT : AMBIENT + 3],
+        "shininess": of[:, SHININESS : SHININESS + 1],
+        "table": of[:, LIGHTS : LIGHTS + 9 * count].reshape(materials, count, 9),
+        "harmonics": of[:, LIGHTS + 9 * count :].reshape(materials, -1, 3),
+    }
+
+
+#: Nanoseconds for the normal of one vertex, roughly.
+PER_VERTEX = 60.0
+
+
+def vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
+    """Unit normals (frames, vertices, 3): sums over the faces around a vertex, each weighted with its area.
+
+    vertices: (frames, vertices, 3). faces: (faces, 3), counter-clockwise seen from outside. Vertices without a proper
+    face get zero. Differentiable, and the same bits for any number of threads.
+    """
+    return normals_of(vertices, find_topology(faces, int(vertices.shape[1])).corners)
+
+
+def normals_of(vertices: Tensor, corners: Corners) -> Tensor:
+    """The same, of faces that were looked up."""
+    normals: Tensor = _Normals.apply(corners, vertices)  # type: ignore[no-untyped-call]
+    return normals
+
+
+class _Normals(torch.autograd.Function):
+    """(corners, vertices) -> normals."""
+
+    @staticmethod
+    def forward(ctx: Any, corners: Corners, vertices: Tensor) -> Tensor:
+        points = array_of(vertices).reshape(-1, 3)
+        normals = Arena.of(vertices).floats(*points.shape)
+        program.run("find_normals", vertices.shape[1], corners, points, normals, work=len(points) * PER_VERTEX)
+        ctx.corners = corners
+        ctx.save_for_backward(vertices)
+        return Arena.of(vertices).tensor(normals).reshape(vertices.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_normals: Tensor) -> tuple[Any, ...]:
+        (vertices,) = ctx.saved_tensors
+        arena, points = Arena.of(vertices), array_of(vertices).reshape(-1, 3)
+        adj, adj_points = array_of(adj_normals).reshape(-1, 3), arena.floats(*points.shape)
+        program.run(
+            "find_normals_adjoint", vertices.shape[1], ctx.corners, points, adj, arena.floats(*points.shape),
+            adj_points, work=len(points) * PER_VERTEX,
+        )  # fmt: skip
+        return None, arena.tensor(adj_points).reshape(vertices.shape)

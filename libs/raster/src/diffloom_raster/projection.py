@@ -1,0 +1,248 @@
+"""Projection: where points of the world lie in a camera's image, how deep, and what lies before the near plane.
+
+A face with one corner in front of the near plane keeps a triangle, one with two keeps a quadrilateral, drawn as two
+triangles whose common edge is marked hidden: it bounds nothing. All is differentiable: a cut slides along its edge as
+the vertices or the camera move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.interfaces import Camera, InputError
+from diffloom_kernels import Arena, array_of
+
+from .pipelines import program
+from .records import Cameras, Viewport
+
+#: Nanoseconds to project one point, roughly.
+PER_POINT = 8.0
+
+
+def project(vertices: Tensor, camera: Camera) -> Tensor:
+    """Places in the image, (frames, vertices, 3): x, y [px] and depth [m].
+
+    vertices: (frames, vertices, 3) [m], world. x runs to the right and y down, both from the middle of the image:
+    x = column - width / 2, y = row - height / 2, so that float32 is finest where things usually are. Pixel (i, j) has
+    its centre at x = j + 0.5 - width / 2, y = i + 0.5 - height / 2. depth is the distance along the viewing axis.
+    Points nearer than half of ``camera.near`` have no place: they get x = y = 0 and no gradient but their depth's;
+    faces that use them must be cut first (``clip_near``). Differentiable in the vertices and in the
+    camera's rotation, eye, focal and centre.
+    """
+    vertices = vertices.expand(count_frames(vertices, camera), -1, -1)
+    viewport = Viewport(int(vertices.shape[1]), camera.near, camera.height, camera.width)
+    screen: Tensor = _Projection.apply(viewport, vertices, *camera_tensors(camera))  # type: ignore[no-untyped-call]
+    return screen
+
+
+def camera_tensors(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Rotation and eye with a leading axis (1 where one serves all frames), focal and centre."""
+    rotation, eye = camera.rotation, camera.eye
+    return (
+        rotation if rotation.dim() == 3 else rotation[None], eye if eye.dim() == 2 else eye[None],
+        camera.focal, camera.centre,
+    )  # fmt: skip
+
+
+def camera_points(vertices: Tensor, camera: Camera) -> Tensor:
+    """Camera coordinates (right, up, back) [m] of world points, (frames, vertices, 3)."""
+    return (vertices - camera.eye.unsqueeze(-2)) @ camera.rotation.transpose(-1, -2)
+
+
+def count_frames(vertices: Tensor, camera: Camera, appearance: Mapping[str, int] | None = None) -> int:
+    """How many images surface and camera make together; each may have one frame or all of them.
+
+    appearance: frames of colours and textures, by name.
+    """
+    counts = {"Surface.vertices": int(vertices.shape[0]), **(appearance or {})}
+    if camera.rotation.dim() == 3:
+        counts["Camera.rotation"] = int(camera.rotation.shape[0])
+    if camera.eye.dim() == 2:
+        counts["Camera.eye"] = int(camera.eye.shape[0])
+    frames = max(counts.values())
+    if any(n not in (1, frames) for n in counts.values()):
+        said = ", ".join(f"{what} has {n} frames" for what, n in counts.items())
+        raise InputError(f"{said}; expected the same number, or 1 for what does not change")
+    return frames
+
+
+def camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list[Tensor]:
+    """Cotangents of rotation, eye, focal and centre from a frame's row of 16 each, summed where one serves all."""
+    turns, places = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:12]
+    return [
+        turns if rotation.shape[0] == len(rows) else turns.sum(0, keepdim=True),
+        places if eye.shape[0] == len(rows) else places.sum(0, keepdim=True),
+        rows[:, 12:14].sum(0), rows[:, 14:16].sum(0),
+    ]  # fmt: skip
+
+
+class _Projection(torch.autograd.Function):
+    """(viewport, vertices, rotation, eye, focal, centre) -> screen."""
+
+    @staticmethod
+    def forward(ctx: Any, viewport: Viewport, vertices: Tensor, *camera: Tensor) -> Tensor:
+        points = array_of(vertices).reshape(-1, 3)
+        screen = Arena.of(vertices).floats(*points.shape)
+        cameras = Cameras(*map(array_of, camera))
+        program.run("project_points", viewport, cameras, points, screen, work=len(points) * PER_POINT)
+        ctx.viewport = viewport
+        ctx.save_for_backward(vertices, *camera)
+        return Arena.of(vertices).tensor(screen).reshape(vertices.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_screen: Tensor) -> tuple[Any, ...]:
+        vertices, *camera = ctx.saved_tensors
+        arena, points, adj = Arena.of(vertices), array_of(vertices).reshape(-1, 3), array_of(adj_screen).reshape(-1, 3)
+        adj_points, adj_c = arena.floats(*points.shape, fill=0.0), arena.floats(*points.shape)
+        given, work = (ctx.viewport, Cameras(*map(array_of, camera)), points, adj), len(points) * PER_POINT
+        program.run("project_points_adjoint", *given, adj_points, adj_c, work=work)
+        grads: list[Any] = [None] * 4
+        if any(ctx.needs_input_grad[2:]):
+            rows = arena.floats(vertices.shape[0], 16)
+            program.run("project_cameras_adjoint", *given, adj_c, rows, work=work)
+            grads = camera_cotangents(arena.tensor(rows), camera[0], camera[1])
+        return None, arena.tensor(adj_points).reshape(vertices.shape), *grads
+
+
+@dataclass(frozen=True)
+class Split:
+    """Triangles in front of the near plane, of all frames.
+
+    parents: (frames, cuts, 2) vertices between which a cut lies; fraction: (frames, cuts), 0 at the first parent.
+    corners: (triangles, 3) int32, rows of the (frames * (vertices + cuts), 3) points, frame by frame.
+    face: (triangles,) int32, the face each is a part of. frame_start: (frames + 1,) int32, first triangle of a frame.
+    hidden: (triangles,) bool, whether the edge from the last corner to the first lies inside a face.
+    local: (triangles, 3, 2) corners of the face (0..2) between which a corner lies, and cut: (triangles, 3) the row
+    of ``fraction`` flattened, -1 for an uncut corner.
+    """
+
+    parents: Tensor
+    fraction: Tensor
+    corners: Tensor
+    face: Tensor
+    frame_start: Tensor
+    hidden: Tensor
+    local: Tensor
+    cut: Tensor
+
+    def sibling(self) -> Tensor:
+        """(triangles,) int32: the other half of a quadrilateral, -1 for triangles that are all that is left."""
+        halves = self.hidden.nonzero()[:, 0]
+        other = torch.full_like(self.face, -1)
+        other[halves[0::2]], other[halves[1::2]] = halves[1::2].to(other), halves[0::2].to(other)
+        return other
+
+    def frame(self) -> Tensor:
+        """(triangles,) int64: the frame that a triangle belongs to."""
+        counts = self.frame_start.long().diff()
+        return torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+
+    def extend(self, values: Tensor) -> Tensor:
+        """Values of vertices and then cuts: (frames or 1, vertices, n) -> (frames, vertices + cuts, n)."""
+        frames, cuts = self.fraction.shape
+        values = values.expand(frames, -1, -1)
+        ends = values.gather(1, self.parents.reshape(frames, 2 * cuts, 1).expand(-1, -1, values.shape[2]))
+        first, second = ends.reshape(frames, cuts, 2, values.shape[2]).unbind(2)
+        return torch.cat([values, torch.lerp(first, second, self.fraction[..., None])], dim=1)
+
+    def corner_values(self, values: Tensor) -> Tensor:
+        """Values at the corners of faces, (faces, 3, n) or (frames, faces, 3, n), to those of the triangles,
+        (triangles, 3, n)."""
+        face = self.face.long()
+        part = values[face] if values.dim() == 3 else values[self.frame(), face]
+        width = part.shape[2]
+        first, second = (part.gather(1, self.local[..., k, None].expand(-1, -1, width)) for k in (0, 1))
+        flat = torch.cat([self.fraction.reshape(-1), self.fraction.new_zeros(1)])
+        return torch.lerp(first, second, flat[self.cut][..., None])
+
+
+def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | None = None) -> Split | None:
+    """The triangles in front of ``camera.near``, or None when no vertex is nearer and nothing needs cutting.
+
+    vertices: (frames, vertices, 3) [m]. faces: (faces, 3). depth: (frames, vertices) [m] where already known; its
+    values only decide what is cut.
+    """
+    if depth is None:
+        depth = -camera_points(vertices, camera)[..., 2].detach()
+    front = depth.detach() >= camera.near
+    if bool(front.all()):
+        return None
+    # Fractions need gradients, and those only of the vertices and the camera, whatever ``depth`` came from.
+    exact = -camera_points(vertices, camera)[..., 2]
+    pieces = _pieces(front, faces)
+    parents, fraction, cut = _cuts(pieces, exact, camera.near)
+    frames, count = exact.shape
+    stride = count + parents.shape[1]
+    row = torch.where(cut >= 0, count + cut, pieces.vertex[..., 0]) + pieces.frame[:, None] * stride
+    start = torch.searchsorted(pieces.frame, torch.arange(frames + 1, device=faces.device))
+    flat = torch.where(cut >= 0, cut + pieces.frame[:, None] * parents.shape[1], -1)
+    return Split(
+        parents, fraction, row.to(torch.int32), pieces.face.to(torch.int32), start.to(torch.int32), pieces.hidden,
+        pieces.local, flat,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Triangles with corners that lie between two vertices of their face (the same one twice where uncut)."""
+
+    frame: Tensor
+    face: Tensor
+    local: Tensor
+    vertex: Tensor
+    hidden: Tensor
+
+
+#: Corners of the triangles left of a face whose corners were turned so that the odd one out comes first, as pairs of
+#: local corners; by how many corners are in front.
+_WHOLE = (((0, 0), (1, 1), (2, 2)),)
+_ONE = (((0, 0), (0, 1), (0, 2)),)
+_TWO = (((1, 1), (2, 2), (2, 0)), ((2, 0), (1, 0), (1, 1)))
+
+
+def _pieces(front: Tensor, faces: Tensor) -> _Pieces:
+    inside = front[:, faces]
+    number = inside.sum(-1)
+    odd = torch.where(number[..., None] == 1, inside, ~inside)
+    turn = torch.where((number == 1) | (number == 2), odd.to(torch.int64).argmax(-1), 0)
+    found = []
+    for count, shapes in ((3, _WHOLE), (1, _ONE), (2, _TWO)):
+        frame, face = (number == count).nonzero(as_tuple=True)
+        for part, shape in enumerate(shapes):
+            pattern = torch.tensor(shape, device=faces.device).expand(len(face), 3, 2)
+            local = (pattern + turn[frame, face][:, None, None]) % 3
+            key = (frame * faces.shape[0] + face) * 2 + part
+            hidden = torch.full_like(key, count == 2, dtype=torch.bool)
+            found.append((key, frame, face, local, hidden))
+    key, frame, face, local, hidden = (torch.cat(column) for column in zip(*found, strict=True))
+    order = key.argsort()
+    face, local = face[order], local[order]
+    vertex = faces[face].gather(1, local.reshape(-1, 6)).reshape(-1, 3, 2)
+    return _Pieces(frame[order], face, local, vertex, hidden[order])
+
+
+def _cuts(pieces: _Pieces, depth: Tensor, near: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Parents and fractions, padded to the same number in each frame, and each corner's cut (-1 for none)."""
+    frames = depth.shape[0]
+    is_cut = pieces.local[..., 0] != pieces.local[..., 1]
+    frame = pieces.frame[:, None].expand(-1, 3)[is_cut]
+    first = torch.searchsorted(frame, torch.arange(frames, device=frame.device))
+    rank = torch.arange(len(frame), device=frame.device) - first[frame]
+    width = int(rank.max()) + 1 if len(rank) else 0
+    parents = torch.zeros((frames, width, 2), dtype=torch.int64, device=frame.device)
+    parents[frame, rank] = pieces.vertex[is_cut]
+    real = torch.zeros((frames, width), dtype=torch.bool, device=frame.device)
+    real[frame, rank] = True
+    ends = depth.gather(1, parents.reshape(frames, -1)).reshape(frames, width, 2)
+    span = ends[..., 0] - ends[..., 1]
+    fraction = torch.where(real, (ends[..., 0] - near) / torch.where(real, span, 1.0), 0.0)
+    cut = torch.full(is_cut.shape, -1, dtype=torch.int64, device=frame.device)
+    cut[is_cut] = rank
+    return parents, fraction, cut

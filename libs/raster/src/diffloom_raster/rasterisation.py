@@ -1,0 +1,237 @@
+"""Rasterising: which face each pixel shows, what its corners carry there, and the soft mask around the faces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.errors import InputError
+from diffloom.validation import check_shape
+from diffloom_kernels import Arena, array_of
+
+from .binning_kernels import TILE
+from .layout import Layout, find_layout, find_topology
+from .pipelines import program
+from .records import Bins, Cells, Coverage, Falloff, Mask, MaskAdjoint, PixelLists, TileLists, Triangles
+from .triangle_kernels import EDGES, SIDES
+
+
+@dataclass(frozen=True)
+class Raster:
+    """What pixels show.
+
+    face_index: (frames, height, width) int64, -1 for none. weights: (frames, height, width, 3) of the face's corners at
+    the pixel's centre, perspective-correct, 0 where nothing is shown. depth: (frames, height, width) [m], 0 there.
+    weights and depth are differentiable in the points on the screen.
+    """
+
+    face_index: Tensor
+    weights: Tensor
+    depth: Tensor
+
+
+def rasterise(screen: Tensor, faces: Tensor, size: tuple[int, int], *, cull_backfaces: bool = False) -> Raster:
+    """The nearest face that holds a pixel's centre.
+
+    screen: (frames, points, 3) x, y [px] from the middle of the image and depth [m], as ``project`` gives them; faces
+    with points nearer than the camera's near must be cut before (``clip_near``). faces: (faces, 3) int64. size:
+    (height, width) [px]. cull_backfaces: leave out faces turned away from the camera.
+    """
+    layout = screen_layout(screen, faces, size)
+    index, weights, depth = _Rasterise.apply(layout, cull_backfaces, screen)  # type: ignore[no-untyped-call]
+    return Raster(torch.where(index >= 0, index % max(int(faces.shape[0]), 1), -1).long(), weights, depth)
+
+
+def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> Layout:
+    """The layout of points on the screen, checked."""
+    check_shape("screen", screen, ("frames", "points", 3))
+    check_shape("faces", faces, ("faces", 3))
+    if min(size) < 1:
+        raise InputError(f"size: got {size}; expected a height and width of at least 1 px")
+    topology = find_topology(faces, int(screen.shape[1]))
+    return find_layout(topology, int(screen.shape[0]), Arena.of(screen), (int(size[0]), int(size[1])))
+
+
+def new_triangles(layout: Layout, ready: bool = True) -> Triangles:
+    """Arrays to set triangles up in; ``ready``: with what our own rules need of edges and sides."""
+    arena, n = layout.arena, layout.triangles
+    edges, sides = arena.floats(n if ready else 0, EDGES), arena.floats(n if ready else 0, SIDES)
+    return Triangles(arena.ints(n, 4), arena.ints(n, 4), arena.floats(n, 9), edges, sides)
+
+
+def new_coverage(layout: Layout) -> Coverage:
+    """Arrays for what pixels show."""
+    arena = layout.arena
+    return Coverage(arena.ints(*layout.padded), arena.flags(layout.triangles, fill=False), arena.flags(layout.tiles))
+
+
+def bin_screen(layout: Layout, points: Any, cull: bool, reach: float) -> tuple[Triangles, Bins, TileLists, int]:
+    """Triangles set up, bins counted, and arrays for the tiles' lists; how many cells there are."""
+    triangles, bins = new_triangles(layout), layout.bins()
+    valid = layout.arena.flags(0)
+    layout.run(program, "bin_triangles", layout.bound, int(cull), reach, points, valid, triangles, bins)
+    lists, _, cells = layout.lists(bins)
+    return triangles, bins, lists, cells
+
+
+def pixel_lists(layout: Layout, index: Tensor) -> PixelLists:
+    """Pixels of (frames, height, width) by the triangle (numbered through all frames) that they show."""
+    flat = index.reshape(-1)
+    covered = (flat >= 0).nonzero()[:, 0]
+    shown = flat[covered]
+    start = torch.zeros(layout.triangles + 1, dtype=torch.int32, device=index.device)
+    torch.cumsum(torch.bincount(shown, minlength=layout.triangles), 0, out=start[1:])
+    return PixelLists(array_of(start), array_of(covered[shown.argsort(stable=True)].to(torch.int32)))
+
+
+class _Rasterise(torch.autograd.Function):
+    """(layout, cull, screen) -> triangles int32, weights, depth."""
+
+    @staticmethod
+    def forward(ctx: Any, layout: Layout, cull: bool, screen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        arena, points = layout.arena, array_of(screen).reshape(-1, 3)
+        triangles, bins, lists, _ = bin_screen(layout, points, cull, 0.0)
+        coverage, size = new_coverage(layout), (layout.frames, layout.height, layout.width)
+        weights, depth = arena.floats(*size, 3), arena.floats(*size)
+        layout.run(
+            program, "rasterise_pixels", layout.bound, points, triangles, bins.counts, lists,
+            arena.floats(*layout.padded), arena.floats(*layout.padded), coverage, weights, depth,
+        )  # fmt: skip
+        index = layout.cropped(coverage.face_index)
+        ctx.layout = layout
+        ctx.mark_non_differentiable(index)
+        ctx.save_for_backward(screen, index, arena.tensor(weights))
+        return index, arena.tensor(weights), arena.tensor(depth)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, _: Any, adj_weights: Tensor, adj_depth: Tensor) -> tuple[Any, ...]:
+        layout: Layout = ctx.layout
+        screen, index, weights = ctx.saved_tensors
+        arena, points = layout.arena, array_of(screen).reshape(-1, 3)
+        adj_screen = arena.floats(*points.shape)
+        layout.run(
+            program, "rasterise_pixels_adjoint", layout.bound, layout.corners, points, pixel_lists(layout, index),
+            array_of(weights).reshape(-1, 3), array_of(adj_weights).reshape(-1, 3), array_of(adj_depth).reshape(-1),
+            arena.floats(layout.triangles, 3, 3), adj_screen,
+        )  # fmt: skip
+        return None, None, arena.tensor(adj_screen).reshape(screen.shape)
+
+
+def interpolate(values: Tensor, faces: Tensor, raster: Raster) -> Tensor:
+    """Values at pixels (frames, height, width, n), 0 where nothing is shown.
+
+    values: (frames or 1, rows, n), of points, or of whatever rows ``faces`` (faces, 3) int64 names: colours, normals,
+    texture coordinates. raster: what pixels show; faces must number as many as were rasterised. Differentiable in the
+    values and, through the weights, in the points on the screen.
+    """
+    check_shape("values", values, ("frames", "rows", "channels"))
+    frames, height, width = (int(n) for n in raster.face_index.shape)
+    if values.shape[0] not in (1, frames):
+        raise InputError(f"values: got {values.shape[0]} frames for {frames} images; expected {frames} or 1")
+    topology = find_topology(faces, int(values.shape[1]))
+    shift = torch.arange(frames, device=faces.device)[:, None, None] * faces.shape[0]
+    index = torch.where(raster.face_index >= 0, raster.face_index + shift, -1)
+    layout = find_layout(topology, frames, Arena.of(values), (height, width))
+    rows = values.expand(frames, -1, -1)
+    mixed: Tensor = _Interpolate.apply(layout, index, raster.weights, rows)  # type: ignore[no-untyped-call]
+    return mixed
+
+
+class _Interpolate(torch.autograd.Function):
+    """(layout, triangles, weights, values) -> values at pixels."""
+
+    @staticmethod
+    def forward(ctx: Any, layout: Layout, index: Tensor, weights: Tensor, values: Tensor) -> Tensor:
+        arena, n = layout.arena, int(values.shape[2])
+        triangle = array_of(index.to(torch.int32)).reshape(-1)
+        mixed = arena.floats(len(triangle), n)
+        rows = array_of(values).reshape(-1, n)
+        layout.run(program, "interpolate_pixels", layout.mesh, triangle, array_of(weights).reshape(-1, 3), rows, mixed)
+        ctx.layout = layout
+        ctx.save_for_backward(index, weights, values)
+        return arena.tensor(mixed).reshape(*index.shape, n)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_mixed: Tensor) -> tuple[Any, ...]:
+        layout: Layout = ctx.layout
+        index, weights, values = ctx.saved_tensors
+        arena, n = layout.arena, int(values.shape[2])
+        triangle, rows = array_of(index.to(torch.int32)).reshape(-1), array_of(values).reshape(-1, n)
+        adj_weights, adj_rows = arena.floats(len(triangle), 3), arena.floats(*rows.shape)
+        layout.run(
+            program, "interpolate_pixels_adjoint", layout.mesh, layout.corners, triangle, pixel_lists(layout, index),
+            array_of(weights).reshape(-1, 3), rows, array_of(adj_mixed).reshape(-1, n), adj_weights, adj_rows,
+        )  # fmt: skip
+        tensor = arena.tensor
+        return None, None, tensor(adj_weights).reshape(weights.shape), tensor(adj_rows).reshape(values.shape)
+
+
+#: More faces than any mask counts.
+NO_LIMIT = 2**24
+
+
+def soft_mask(
+    screen: Tensor, faces: Tensor, face_index: Tensor, *, sharpness: float, reach: float, most: int | None = None
+) -> Tensor:
+    """The mask (frames, height, width) in 0..1: 1 where ``face_index`` is not negative, else 1 - prod (1 - p) over the
+    nearest faces, p = exp(-sharpness d^2), d [px] being the distance from the face's nearest side.
+
+    screen: (frames, points, 3) as for ``rasterise``. faces: (faces, 3) int64. face_index: (frames, height, width).
+    sharpness [1/px^2]. reach [px]: how far a face counts. most: how many faces count at a pixel, the nearest ones, or
+    None for all. Differentiable in the points on the screen; covered pixels pass nothing.
+    """
+    check_shape("face_index", face_index, (screen.shape[0], "height", "width"))
+    if not (sharpness > 0.0 and reach > 0.0):
+        raise InputError(f"soft_mask: got sharpness {sharpness} and reach {reach}; expected both above 0")
+    layout = screen_layout(screen, faces, (int(face_index.shape[1]), int(face_index.shape[2])))
+    falloff = Falloff(float(sharpness), float(reach), NO_LIMIT if most is None else most)
+    mask: Tensor = _SoftMask.apply(layout, falloff, face_index >= 0, screen)  # type: ignore[no-untyped-call]
+    return mask
+
+
+def new_mask(layout: Layout, entries: int) -> Mask:
+    """Arrays of a mask."""
+    arena = layout.arena
+    return Mask(arena.floats(*layout.padded), arena.floats(*layout.padded), arena.ints(entries * layout.stripes))
+
+
+class _SoftMask(torch.autograd.Function):
+    """(layout, falloff, covered, screen) -> mask."""
+
+    @staticmethod
+    def forward(ctx: Any, layout: Layout, falloff: Falloff, covered: Tensor, screen: Tensor) -> Tensor:
+        arena, points = layout.arena, array_of(screen).reshape(-1, 3)
+        triangles, bins, lists, cells = bin_screen(layout, points, False, falloff.reach)
+        entries = int(lists.triangle.shape[0])
+        mask, open_tile = new_mask(layout, entries), arena.flags(layout.tiles, fill=True)
+        which = layout.padded_image(covered.to(screen.dtype) - 1.0)
+        layout.run(
+            program, "mask_pixels", layout.bound, falloff, triangles, bins.counts, lists, open_tile, which,
+            arena.floats(entries, TILE), mask,
+        )  # fmt: skip
+        ctx.layout, ctx.falloff, ctx.shape = layout, falloff, screen.shape
+        ctx.saved = triangles, lists, open_tile, mask, bins.first_cell, cells
+        return 1.0 - layout.cropped(mask.miss)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_mask: Tensor) -> tuple[Any, ...]:
+        layout: Layout = ctx.layout
+        triangles, lists, open_tile, mask, first_cell, cells = ctx.saved
+        arena, entries = layout.arena, int(lists.triangle.shape[0])
+        found = MaskAdjoint(
+            arena.floats(*layout.padded), arena.floats(entries * layout.stripes, 6),
+            arena.floats(layout.triangles, 3, 3), arena.floats(layout.frames * layout.count, 3),
+        )  # fmt: skip
+        layout.run(
+            program, "mask_pixels_adjoint", layout.stripes, layout.bound, ctx.falloff, layout.corners, triangles, lists,
+            open_tile, mask, layout.padded_image(adj_mask).reshape(layout.frames, -1),
+            Cells(first_cell, arena.ints(cells, fill=0)), arena.flags(layout.triangles, fill=False), found,
+        )  # fmt: skip
+        return None, None, None, arena.tensor(found.screen).reshape(ctx.shape)

@@ -1,0 +1,228 @@
+"""A surface's own colour as kernels read it: rows of values, the rows at the corners of faces, and textures."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from diffloom.errors import InputError
+from diffloom.interfaces import FaceMaterials, Surface, Texture
+from diffloom.validation import check_shape
+from diffloom_kernels import Arena, array_of
+
+from .layout import Layout, Topology, find_topology
+from .lighting import normals_of, vertex_normals
+from .pipelines import program
+from .projection import Split
+from .records import Corners, Texels
+
+#: Colour of a surface that has none.
+GREY = 0.5
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """values: (rows, 3) colours or (rows, 2) texture coordinates; corners: rows used by the corners of faces.
+
+    stride: rows from a frame's values to the next frame's, 0 where they serve all frames; ``corners`` names the first
+    frame's. image: (rows, width, 3), the images of all frames below one another, one texel where there is no texture.
+    mode: corners, bilinear, height and stride of ``Texels``.
+    """
+
+    values: Tensor
+    corners: Corners
+    stride: int
+    image: Tensor
+    textured: bool
+    mode: tuple[int, int, int, int]
+
+
+def read_appearance(surface: Surface, split: Split | None, layout: Layout | None = None) -> Appearance:
+    """Return the colours of a surface as rows.
+
+    Args:
+        surface: Surface to draw.
+        split: Cut that the near plane made, or None.
+        layout: Layout of uncut faces; its topology is used again where colours belong to vertices.
+    """
+    texture = surface.texture
+    values, index = _rows(surface)
+    rows, width, stride = int(values.shape[-2]), int(values.shape[-1]), 0
+    if split is not None and index is surface.faces:
+        values = split.extend(values if values.dim() == 3 else values[None])
+        index, rows = split.corners.long(), int(values.shape[0] * values.shape[1])
+    elif split is not None:
+        faces = index.faces if isinstance(index, Topology) else index
+        values = split.corner_values(values[..., faces, :])
+        rows = 3 * int(values.shape[0])
+        index = _counted(rows // 3, str(values.device))
+    elif values.dim() == 3:
+        stride = rows
+    if isinstance(index, Topology):
+        corners = index.corners
+    elif index is surface.faces and layout is not None and not layout.cut and layout.count == rows:
+        corners = layout.corners
+    else:
+        corners = find_topology(index, rows).corners
+    values = values if values.dim() == 2 else values.reshape(-1, width)  # autograd writes every view down
+    if texture is None:
+        image = no_image(surface.vertices.dtype, surface.vertices.device)
+        return Appearance(values, corners, stride, image, False, (1, 1, 1, 0))
+    image = texture.image if texture.image.dim() == 3 else texture.image.flatten(0, 1)
+    return Appearance(values, corners, stride, image, True, texture_mode(texture))
+
+
+@functools.lru_cache(maxsize=8)
+def no_image(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """The one texel that stands in for a texture, and the one normal where nothing is lit: (1, 1, 3)."""
+    return torch.zeros((1, 1, 3), dtype=dtype, device=device)
+
+
+def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
+    """Values, with a leading axis where frames have their own, and their rows at the corners of faces."""
+    faces, colours, texture = surface.faces, surface.colours, surface.texture
+    if texture is not None:
+        return texture.uv, faces if texture.uv_faces is None else texture.uv_faces
+    count, device = int(faces.shape[0]), str(faces.device)
+    if colours is None or colours.dim() == 1:
+        flat = surface.vertices.new_full((3,), GREY) if colours is None else colours
+        return flat[None], _repeated(count, 0, device)
+    if colours.dim() == 3 and colours.shape[0] == 1:
+        colours = colours[0]
+    if surface.colour_per == "vertex":
+        return colours, faces
+    return colours, _repeated(count, 1, device)
+
+
+@functools.lru_cache(maxsize=32)
+def _repeated(faces: int, step: int, device: str) -> Topology:
+    """Row step x face for all three corners."""
+    index = (torch.arange(faces, device=device) * step)[:, None].expand(-1, 3).contiguous()
+    return find_topology(index, faces if step else 1)
+
+
+@functools.lru_cache(maxsize=8)
+def _counted(triangles: int, device: str) -> Topology:
+    """A row of its own for every corner."""
+    return find_topology(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)
+
+
+def face_materials(surface: Surface, split: Split | None) -> Tensor:
+    """(faces,) int32: the number of each face's material, of the triangles where faces were cut; empty where a surface
+    has one."""
+    if not isinstance(surface.material, FaceMaterials):
+        return _no_numbers(str(surface.faces.device))
+    numbers = surface.material.index.to(torch.int32)
+    return numbers if split is None else numbers[split.face.long()]
+
+
+@functools.lru_cache(maxsize=8)
+def _no_numbers(device: str) -> Tensor:
+    return torch.zeros(0, dtype=torch.int32, device=device)
+
+
+def point_normals(surface: Surface, split: Split | None, layout: Layout) -> Tensor:
+    """Normals of every point of a layout's frames, those that cutting made included."""
+    if split is not None:
+        return split.extend(vertex_normals(surface.vertices, surface.faces))
+    normals = normals_of(surface.vertices, layout.corners)
+    return normals if normals.shape[0] == layout.frames else normals.expand(layout.frames, -1, -1)
+
+
+#: Nanoseconds to read one point, roughly.
+PER_POINT = 20.0
+#: Copies of a texture that its cotangent is summed in, and the memory they may take together [bytes].
+COPIES, COPIES_MEMORY = 8, 256 * 2**20
+
+
+def sample_texture(texture: Texture, uv: Tensor, frame: Tensor | None = None) -> Tensor:
+    """Colours (..., 3) at ``uv`` (..., 2); u to the right, v up, both 0..1, held at the border outside.
+
+    frame: (...) whole numbers, the frame whose image each point reads; needed where the texture has several.
+    Differentiable in the texture's image and, with the bilinear filter, in uv.
+    """
+    check_texture(texture)
+    check_shape("uv", uv.reshape(-1, uv.shape[-1]), ("points", 2))
+    mode, frames = texture_mode(texture), frames_of_texture(texture)
+    chosen = torch.empty(0, dtype=torch.int32, device=uv.device)
+    if frames > 1:
+        chosen = _check_frames(frame, uv, frames)
+    image = texture.image.reshape(-1, *texture.image.shape[-2:])
+    colours: Tensor = _Sample.apply(mode, chosen, image, uv)  # type: ignore[no-untyped-call]
+    return colours
+
+
+def texture_mode(texture: Texture) -> tuple[int, int, int, int]:
+    """What ``Texels`` says of a texture besides its image: corners, bilinear, height, stride."""
+    height = int(texture.image.shape[-3])
+    stride = height if frames_of_texture(texture) > 1 else 0
+    return int(texture.corners), int(texture.filter == "bilinear"), height, stride
+
+
+def frames_of_texture(texture: Texture) -> int:
+    """How many frames have an image of their own; 1 where one serves all."""
+    return int(texture.image.shape[0]) if texture.image.dim() == 4 else 1
+
+
+def _check_frames(frame: Tensor | None, uv: Tensor, frames: int) -> Tensor:
+    """The frames of points, flat, in the kind that kernels read."""
+    if frame is None:
+        raise InputError(f"sample_texture: the texture has {frames} images; give frame=, which of them a point reads")
+    check_shape("frame", frame, tuple(uv.shape[:-1]))
+    if frame.numel() and not 0 <= int(frame.min()) <= int(frame.max()) < frames:
+        raise InputError(
+            f"frame: numbers run from {int(frame.min())} to {int(frame.max())}; expected 0 to {frames - 1}, one less "
+            "than the texture's images"
+        )
+    return frame.reshape(-1).to(torch.int32)
+
+
+def check_texture(texture: Texture) -> None:
+    """Raise unless the texture has texels."""
+    if 0 in texture.image.shape[:-1]:
+        raise InputError(f"Texture.image: got {tuple(texture.image.shape)}; expected at least one row and one column")
+
+
+def count_texture_copies(image: Any, stripes: int = 1) -> int:
+    """In how many copies a texture's cotangent is summed: by sizes only, so that threads do not change a bit.
+
+    image: (rows, width, 3), the rows of all frames.
+    """
+    memory = 8 * int(image.shape[0]) * int(image.shape[1]) * 3 * stripes
+    return max(1, min(COPIES, COPIES_MEMORY // memory))
+
+
+class _Sample(torch.autograd.Function):
+    """(mode, frame, image (rows of all frames, width, 3), uv) -> colours."""
+
+    @staticmethod
+    def forward(ctx: Any, mode: tuple[int, int, int, int], frame: Tensor, image: Tensor, uv: Tensor) -> Tensor:
+        points = array_of(uv).reshape(-1, 2)
+        colour = Arena.of(uv).floats(len(points), 3)
+        texels, work = Texels(*mode, array_of(image)), len(points) * PER_POINT
+        program.run("sample_points", texels, points, array_of(frame), colour, work=work)
+        ctx.mode, ctx.frame = mode, frame
+        ctx.save_for_backward(image, uv)
+        return Arena.of(uv).tensor(colour).reshape(*uv.shape[:-1], 3)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, adj_colour: Tensor) -> tuple[Any, ...]:
+        image, uv = ctx.saved_tensors
+        arena, points, frame = Arena.of(uv), array_of(uv).reshape(-1, 2), array_of(ctx.frame)
+        mode: tuple[int, int, int, int] = ctx.mode
+        texels = Texels(*mode, array_of(image))
+        adj, adj_uv, work = array_of(adj_colour).reshape(-1, 3), arena.floats(*points.shape), len(points) * PER_POINT
+        program.run("sample_points_adjoint", texels, points, frame, adj, adj_uv, work=work)
+        adj_image = None
+        if ctx.needs_input_grad[2]:
+            copies = arena.floats(count_texture_copies(image), *image.shape)
+            columns = array_of(uv.reshape(-1, 2).T), array_of(adj_colour.reshape(-1, 3).T)
+            program.run("sample_image_adjoint", texels, *columns[0], frame, columns[1], copies, work=work)
+            adj_image = arena.tensor(copies[0])
+        return None, None, adj_image, arena.tensor(adj_uv).reshape(uv.shape)

@@ -1,0 +1,216 @@
+"""Coverage: how much of each pixel the faces leave clear, which face is nearest, and the adjoint.
+
+A face covers a pixel at signed squared distance d (negative inside) with probability p = 1 / (1 + exp(d / sigma)); what
+all faces leave clear is the product of 1 - p = 1 / (1 + exp(-d / sigma)), and the silhouette is one minus that.
+Faces are told by their number within the frame, held as a float.
+
+Of the K nearest faces the depth of the last is found by bisection, for a run of pixels at once. Nothing is sorted.
+Fragments as deep as the K-th count with it, however many they are: where faces meet in an edge or lie on each other,
+neither rounding nor their order decides which of them is seen.
+"""
+
+from __future__ import annotations
+
+from diffloom_kernels import anyl, device, maximum, minimum, where
+from diffloom_raster.kernels import (
+    TILE,
+    alll,
+    expv,
+    first_of,
+    interleave,
+    is_single,
+    misses,
+    pixels_of,
+    stripe_of,
+    total,
+    width_of,
+)
+
+from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, weights
+
+#: Deeper than any depth: no fragment.
+NOTHING = 1e30
+#: How much deeper than the K-th counts as equally deep, in float32 and float64: more than rounding can do.
+EQUAL_32, EQUAL_64 = 1.00001, 1.00000001
+
+
+@device
+def within(z, limit_depth):
+    """Whether fragments lie no deeper than the limit."""
+    return z <= limit_depth
+
+
+@device
+def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
+    """Fill clear for the run e of pixels of the active tiles; it is 0 from where it would be lost beside 1.
+
+    With depths: also nearest, the least depth of a fragment, and front, its face. Where only so many count: also hits,
+    the number of fragments. With limited: only pixels that have a limit, and fragments within it.
+    """
+    outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
+    most = blur.most
+    R = outline.dtype.type
+    tile, frame, row, here = pixels_of(e, lists, grid)
+    if limited and not anyl(limit.depth[frame, row, here] < R(NOTHING)):
+        return
+    x, y = grid.columns[here], grid.rows[row]
+    column, last = first_of(here), first_of(here) + width_of(e) - 1
+    one, zero = R(1.0), R(0.0)
+    none = x * zero
+    product, many, least, first = none + one, none, none + R(NOTHING), none - one
+    begin, end = lists.start[tile], lists.start[tile + 1]
+    may_stop = not depths and (most == 0 or end - begin <= most)
+    for k in range(begin, end):
+        t = lists.triangle[k]
+        if misses(t, row, column, last, box):
+            continue
+        a, b, c = edges(outline, t, x, y)
+        d, second, third = nearest_edge(a, b, c)
+        inside = is_inside(a, b, c, outline)
+        near = inside | (d < blur.reach_squared)
+        if anyl(near):
+            if depths:
+                q, scale, z = weights(outline, t, a, b, c)
+                face = R(t - mesh.frame_start[frame])
+                if limited:
+                    near = near & within(z, limit.depth[frame, row, here])
+                closer = near & (z < least)
+                least, first = where(closer, z, least), where(closer, face, first)
+            many = many + where(near, one, zero)
+            product = where(near, product * (one + expv(where(inside, d, -d) * blur.sharpness)), product)
+            if may_stop and alll(product > blur.full):
+                break
+    coverage.clear[frame, row, here] = where(product > blur.full, zero, one / product)
+    if depths:
+        coverage.nearest[frame, row, here], coverage.front[frame, row, here] = least, first
+    if most > 0 and not limited:
+        coverage.hits[frame, row, here] = many
+
+
+@device
+def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slots):
+    """Cotangents of x, y of the corners of one entry's triangle, from a stripe e of columns of its tile.
+
+    d alpha / d d = -p clear / sigma.
+    """
+    outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
+    R = outline.dtype.type
+    s = first_of(e)
+    n = interleave(s // TILE, lists.triangle.shape[0])
+    if n >= lists.triangle.shape[0]:
+        return
+    t = lists.triangle[n]
+    frame, top, here = stripe_of(e, lists.tile[n], grid)
+    x = grid.columns[here]
+    zero, one, two = R(0.0), R(1.0), R(2.0)
+    none = x * zero
+    ax, ay, bx, by, cx, cy = none, none, none, none, none, none
+    for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
+        weight = adj_alpha[frame, row, here] * clear[frame, row, here]
+        if anyl(weight != zero):
+            a, b, c = edges(outline, t, x, grid.rows[row])
+            d, second, third = nearest_edge(a, b, c)
+            inside = is_inside(a, b, c, outline)
+            near = inside | (d < blur.reach_squared)
+            if limited:
+                q, scale, z = weights(outline, t, a, b, c)
+                near = near & within(z, limit.depth[frame, row, here])
+            if anyl(near):
+                p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
+                force = where(near, two * p * weight * blur.sharpness, zero)
+                g = distance_adjoint(a, b, c, second, third, where(inside, -force, force))
+                ax, ay, bx, by, cx, cy = ax + g[0], ay + g[1], bx + g[2], by + g[3], cx + g[4], cy + g[5]
+    i = (n * TILE + s % TILE) // width_of(e)
+    slots[i, 0, 0], slots[i, 0, 1], slots[i, 0, 2] = total(ax), total(ay), zero
+    slots[i, 0, 3], slots[i, 0, 4], slots[i, 0, 5] = total(bx), total(by), zero
+    slots[i, 0, 6], slots[i, 0, 7], slots[i, 0, 8] = total(cx), total(cy), zero
+
+
+@device
+def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, blur, depths):
+    """depths[entry, own]: of the fragments of the run of pixels, NOTHING where there is none; returns the largest."""
+    R = outline.dtype.type
+    x, y = grid.columns[here], grid.rows[row]
+    deepest = x * R(0.0)
+    for k in range(begin, end):
+        t = lists.triangle[k]
+        z = x * R(0.0) + R(NOTHING)
+        if not misses(t, row, column, column + width_of(own) - 1, box):
+            a, b, c = edges(outline, t, x, y)
+            d, second, third = nearest_edge(a, b, c)
+            q, scale, depth = weights(outline, t, a, b, c)
+            near = is_inside(a, b, c, outline) | (d < blur.reach_squared)
+            z = where(near, depth, z)
+            deepest = where(near, maximum(deepest, depth), deepest)
+        depths[k, own] = z
+    return deepest
+
+
+@device
+def bisect(own, begin, end, most, high, depths):
+    """The least depth that at least ``most`` fragments do not exceed."""
+    R = depths.dtype.type
+    one, zero = R(1.0), R(0.0)
+    low = high * zero
+    for _ in range(200):
+        middle = (low + high) * R(0.5)
+        done = (middle <= low) | (middle >= high)
+        if alll(done):
+            break
+        number = high * zero
+        for k in range(begin, end):
+            number = number + where(depths[k, own] <= middle, one, zero)
+        enough = number >= R(most)
+        high = where(enough, middle, high)
+        low = where(enough, low, middle)
+    return high
+
+
+@device
+def equal_to(depth, like):
+    """The largest depth that counts as equal."""
+    R = like.dtype.type
+    if is_single(depth):
+        return depth * R(EQUAL_32)
+    return depth * R(EQUAL_64)
+
+
+@device
+def limit_depths(e, grid, fragments, blur, hits, depths):
+    """Limits for a stripe e of columns of an active tile, where a pixel has more fragments than count."""
+    outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
+    most = blur.most
+    R = depths.dtype.type
+    s = first_of(e)
+    tile = lists.active[s // TILE]
+    frame, top, here = stripe_of(e, tile, grid)
+    own = e + (s % TILE - s)
+    begin, end = lists.start[tile], lists.start[tile + 1]
+    for row in range(top, top + TILE):
+        crowded = hits[frame, row, here] > R(most)
+        if anyl(crowded):
+            deepest = note_depths(row, first_of(here), own, here, begin, end, grid, outline, box, lists, blur, depths)
+            depth = equal_to(bisect(own, begin, end, most, deepest, depths), depths)
+            limit.depth[frame, row, here] = where(crowded, depth, R(NOTHING))
+
+
+@device
+def hard_index(e, grid, mesh, triangles, lists, index):
+    """index[frame, row, column]: the nearest triangle of the frame whose inside covers the centre, -1 for none."""
+    outline, box = triangles.outline, triangles.box
+    R = outline.dtype.type
+    tile, frame, row, here = pixels_of(e, lists, grid)
+    x, y = grid.columns[here], grid.rows[row]
+    column, last = first_of(here), first_of(here) + width_of(e) - 1
+    least, face = x * R(0.0) + R(NOTHING), x * R(0.0) - R(1.0)
+    for k in range(lists.start[tile], lists.start[tile + 1]):
+        t = lists.triangle[k]
+        if misses(t, row, column, last, box):
+            continue
+        a, b, c = edges(outline, t, x, y)
+        inside = is_inside(a, b, c, outline)
+        if anyl(inside):
+            q, scale, z = weights(outline, t, a, b, c)
+            closer = inside & (z < least)
+            least, face = where(closer, z, least), where(closer, R(t - mesh.frame_start[frame]), face)
+    index[frame, row, here] = face
