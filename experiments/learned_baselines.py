@@ -38,8 +38,8 @@ from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting import Experiment, Target
 from diffloom_fitting.loop import advance, begin
 from diffloom_scale import VideoDataset
-from diffloom_scale.datasets.making import Recipe, make_dataset
-from diffloom_scale.engines.local import LocalPool
+from diffloom_scale.datasets import Recipe, make_dataset
+from diffloom_scale.engines import LocalPool
 
 FOLDER = Path(__file__).resolve().parent
 EXPERIMENTS = ("rigid-mass", "rigid-contact")

@@ -22,7 +22,7 @@ from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 from diffloom_fitting.numbers import shown, with_caveat
 from diffloom_studio import demo as bundled
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 
 FOLDER = Path(__file__).resolve().parent
 Found = fitting.Result

@@ -24,7 +24,7 @@ from torch.nn.functional import avg_pool2d
 
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Appearance, Orbit, Result, Scene, Stop, Target, fit, synthesise
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 from diffloom_video import read_video
 
 SIZE, RATE, LEVEL = (32, 32), 30.0, 0.02

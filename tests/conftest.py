@@ -70,6 +70,21 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return Environment(folder)
 
 
+@pytest.fixture(scope="module")
+def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """A fresh environment that sees the libraries of others that the tests have, and nothing of this project."""
+    folder, others = tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("others")
+    for place in (Path(entry) for entry in sys.path if entry.endswith("site-packages")):
+        for path in place.iterdir():
+            ours = path.name.startswith(("diffloom", "__editable__")) or path.suffix == ".pth"
+            if not ours and not (others / path.name).exists():
+                (others / path.name).symlink_to(path)
+    venv.create(folder, with_pip=False)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    (folder / "lib" / version / "site-packages" / "others.pth").write_text(f"{others}\n")
+    return Environment(folder)
+
+
 def write_wheel(folder: Path, distribution: str, source: str, plugin: str, module: str | None = None) -> Path:
     """A wheel of one module ``source`` with an entry point ``plugin``; ``module`` may name another, absent one."""
     stem = distribution.replace("-", "_")

@@ -1,10 +1,12 @@
-"""Real installs from wheels into a fresh environment: each plugin alone beside the core, then everything."""
+"""Real installs from wheels into a fresh environment: a model and a renderer, each plugin alone, then everything."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -12,24 +14,92 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+LIBS = sorted(path.parent.name for path in ROOT.glob("libs/*/pyproject.toml"))
 PLUGINS = sorted(path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml"))
-
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+FOLDERS = {"diffloom-core": "core"}
+FOLDERS |= {f"diffloom-{name}": f"libs/{name}" for name in LIBS}
+FOLDERS |= {f"diffloom-{name.replace('_', '-')}": f"plugins/{name}" for name in PLUGINS}
 
 
 def distribution(plugin: str) -> str:
     return "diffloom-" + plugin.replace("_", "-")
 
 
+def closure(*names: str) -> set[str]:
+    """Distributions of this project that come along with the named ones."""
+    found, rest = set(), list(names)
+    while rest:
+        name = rest.pop()
+        if name in FOLDERS and name not in found:
+            found.add(name)
+            project = tomllib.loads((ROOT / FOLDERS[name] / "pyproject.toml").read_text())["project"]
+            rest += [re.match(r"[\w-]+", line)[0] for line in project["dependencies"]]
+    return found
+
+
+def with_plugin(names: set[str]) -> set[str]:
+    """Those of the named distributions that register something."""
+    texts = {name: (ROOT / FOLDERS[name] / "pyproject.toml").read_text() for name in names}
+    return {
+        name for name, text in texts.items() if name == "diffloom-core" or "[project.entry-points.diffloom]" in text
+    }
+
+
+def build(folders: list[Path], built: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(built)]
+    subprocess.run([*pip, *map(str, folders)], check=True)
+
+
+LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "wheels", "site", "tests", "*.egg-info", "__pycache__")
+
+SIMULATE = """
+import sys
+import torch
+from diffloom import Camera, get_model, get_renderer, simulate
+
+model = get_model(sys.argv[1]).example()
+settings = model.example_settings
+value = model.params(torch.float64, **settings.values)[settings.fit].clone().requires_grad_()
+params = model.params(torch.float64, **{**settings.values, settings.fit: value})
+path = simulate(model, params, dt=settings.dt, steps=5, save=(0, 5))
+camera = Camera.look_at((0.5, 1.0, 4.0), fov=50.0, size=(24, 32), dtype=torch.float64)
+image = get_renderer("softras")().render(model.surface(path, params), camera)
+assert image.rgba.shape == (2, 24, 32, 4)
+assert float(image.silhouette.max()) > 0.1
+image.rgba.square().sum().backward()
+assert value.grad is not None and bool(value.grad.isfinite().all()) and bool(value.grad.any())
+print("simulated, rendered and differentiated")
+"""
+
+
+def test_a_model_and_a_renderer_bring_what_they_need_and_no_more(bare_environment, tmp_path):
+    """Wheels by name, from a folder alone: the libraries come along, and nothing of the applications."""
+    asked = ("diffloom-physics-springs", "diffloom-physics-fem", "diffloom-render-softras")
+    expected = closure(*asked)
+    assert not {"diffloom-fitting", "diffloom-studio", "diffloom-testing", "diffloom-video"} & expected
+    copy = tmp_path / "source"
+    for name in expected:
+        shutil.copytree(ROOT / FOLDERS[name], copy / FOLDERS[name], ignore=LEFT_OUT)
+    build([copy / FOLDERS[name] for name in sorted(expected)], tmp_path / "wheels")
+    bare_environment.pip("install", "--no-index", "--find-links", str(tmp_path / "wheels"), *asked)
+    names = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions() if 'diffloom' in d.name))"
+    assert set(bare_environment.run("-c", names).stdout.split()) == expected
+    listing = json.loads(bare_environment.diffloom("plugins", "--json", DIFFLOOM_STRICT_PLUGINS="1").stdout)
+    assert {plugin["distribution"] for plugin in listing["plugins"]} == with_plugin(expected)
+    for model in ("springs", "fem"):
+        result = bare_environment.run("-c", SIMULATE, model)
+        assert result.stdout == "simulated, rendered and differentiated\n", result.stderr[-3000:]
+    missing = bare_environment.diffloom("run", "x.toml")
+    assert missing.returncode == 2
+    assert "'run' comes with diffloom-studio, which is not installed: pip install diffloom-studio" in missing.stderr
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory) -> Path:
     """Wheels of all distributions, built from a copy so that nothing is left behind in the repository."""
     copy, built = tmp_path_factory.mktemp("source") / "diffloom", tmp_path_factory.mktemp("wheels")
-    leave = shutil.ignore_patterns(".*", "build", "dist", "wheels", "site", "tests", "*.egg-info", "__pycache__")
-    shutil.copytree(ROOT, copy, ignore=leave)
-    sources = [copy, copy / "core", *(copy / "plugins" / plugin for plugin in PLUGINS)]
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(built)]
-    subprocess.run([*pip, *map(str, sources)], check=True)
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+    build([copy, *(copy / folder for folder in FOLDERS.values())], built)
     return built
 
 
@@ -73,9 +143,11 @@ def fresh(wheels, tmp_path_factory) -> Fresh:
     return fresh
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_wheels_hold_their_package_and_no_tests(wheels):
     files = sorted(wheels.glob("*.whl"))
-    assert len(files) == len(PLUGINS) + 2
+    assert len(files) == len(FOLDERS) + 1
     for file in files:
         names = zipfile.ZipFile(file).namelist()
         package = file.name.split("-")[0].replace("diffloom_core", "diffloom")
@@ -85,28 +157,36 @@ def test_wheels_hold_their_package_and_no_tests(wheels):
         assert not stray, f"{file.name} holds {stray}"
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_the_core_works_alone(fresh):
     assert set(fresh.plugins()) == {"diffloom-core"}
     assert "PyTorch" in fresh.run("diffloom", "doctor")
     fresh.pip("check")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_a_plugin_installs_alone_beside_the_core(fresh, plugin):
+def test_a_plugin_installs_with_what_it_requires(fresh, plugin):
     before = fresh.installed()
-    fresh.install(fresh.wheel(distribution(plugin)))
+    come = closure(distribution(plugin), "diffloom-testing")
+    fresh.install("--find-links", str(fresh.wheels), distribution(plugin), "diffloom-testing")
     try:
         fresh.pip("check")
         found = fresh.plugins()
-        assert set(found) == {"diffloom-core", distribution(plugin)}
-        name = found[distribution(plugin)]["name"]
-        assert " 0 failed" in fresh.run("diffloom", "plugins", "check", name)
+        assert set(found) == with_plugin(come)
+        if distribution(plugin) in found:
+            name = found[distribution(plugin)]["name"]
+            assert " 0 failed" in fresh.run("diffloom", "plugins", "check", name)
     finally:
         fresh.pip("uninstall", "-q", "-y", *(fresh.installed() - before))
     assert set(fresh.plugins()) == {"diffloom-core"}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_everything_installs_together(fresh):
     fresh.install("--find-links", str(fresh.wheels), "diffloom[all]", *map(str, fresh.wheels.glob("*.whl")))
     fresh.pip("check")
-    assert set(fresh.plugins()) == {"diffloom-core", *map(distribution, PLUGINS)}
+    assert set(fresh.plugins()) == with_plugin(set(FOLDERS))

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from diffloom_experiments import build_experiment, load_file
 from diffloom_studio.commands.run import run
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 
 REAL = Path(__file__).resolve().parents[1] / "experiments" / "real"
 FILES = ("real-pendulum", "real-ball", "real-bounces", "real-throw")

@@ -38,7 +38,7 @@ def module_name(path: Path) -> str:
 
 
 def sources() -> list[Path]:
-    folders = [ROOT / "core" / "src", *ROOT.glob("plugins/*/src")]
+    folders = [ROOT / "core" / "src", *ROOT.glob("libs/*/src"), *ROOT.glob("plugins/*/src")]
     return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
 
 
@@ -64,9 +64,9 @@ def test_only_kernel_modules_escape_the_type_checker():
 def test_only_kernel_modules_escape_linting_formatting_and_coverage():
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     kernels = {"kernels.py", "kernels_*.py", "*_kernels.py"}
-    listed = {f"diffloom/kernels/{name.replace('.', '/')}" for name in DEVICE_CODE}
+    listed = {f"diffloom_kernels/{name.replace('.', '/')}" for name in DEVICE_CODE}
     for patterns in (tools["ruff"]["format"]["exclude"], tools["coverage"]["run"]["omit"]):
-        plain = {re.sub(r"^(\*\*/|\*/|core/src/)", "", pattern) for pattern in patterns}
+        plain = {re.sub(r"^(\*\*/|\*/|libs/kernels/src/)", "", pattern) for pattern in patterns}
         assert {pattern.removesuffix(".py") for pattern in plain - kernels} == listed
         assert kernels <= plain
 
@@ -128,7 +128,8 @@ def test_smoke_goes_through_every_package(repository):
     """One line at least for each, and every file is there: pytest itself refuses a test that is gone."""
     lines = (repository / "tests" / "smoke.txt").read_text().splitlines()
     assert [line for line in lines if not (repository / line.split("::")[0]).exists()] == []
-    for plugin in sorted((repository / "plugins").iterdir()):
-        assert any(line.startswith(f"plugins/{plugin.name}/") for line in lines), plugin.name
-    for package in ("cli", "dynamics", "geometry", "interfaces", "kernels", "plugins", "raster", "testing"):
+    for project in sorted([*repository.glob("libs/*/pyproject.toml"), *repository.glob("plugins/*/pyproject.toml")]):
+        folder = project.parent.relative_to(repository).as_posix()
+        assert any(line.startswith(f"{folder}/") for line in lines), folder
+    for package in ("cli", "interfaces", "plugins"):
         assert any(line.startswith(f"core/tests/{package}") for line in lines), package

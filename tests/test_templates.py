@@ -97,7 +97,7 @@ def test_it_is_written_in_good_style(form, written):
     assert checked.returncode == 0, checked.stdout
     shaped = subprocess.run([*ruff, "format", "--check", *rules, "."], cwd=folder, capture_output=True, text=True)
     assert shaped.returncode == 0, shaped.stdout
-    words = ("__NAME__", "__CLASS__", "__PACKAGE__", "__DISTRIBUTION__", "__FILES__", "__TESTS__")
+    words = ("__NAME__", "__CLASS__", "__PACKAGE__", "__DISTRIBUTION__", "__FILES__", "__KERNELS__", "__TESTS__")
     assert len(list((folder / "tests").glob("*.*"))) == 1  # and a __pycache__, where Python writes it
     texts = [path.read_text() for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".md")]
     assert not [word for word in words for text in texts if word in text]
@@ -112,7 +112,7 @@ def test_names_that_cannot_be_are_refused(tmp_path):
     assert "cannot be a name: use lower case letters" in run("physics", "My Model")
     assert "cannot be a name" in run("render", "class")
     assert "there is a model 'springs' already, of diffloom-physics-springs" in run("physics", "springs")
-    assert "there is an integrator 'leapfrog' already, of diffloom-core" in run("integrator", "leapfrog")
+    assert "there is an integrator 'leapfrog' already, of diffloom-mechanics" in run("integrator", "leapfrog")
     assert "there is an optimiser 'adam' already, of diffloom-fitting" in run("optimiser", "adam")
     (tmp_path / "diffloom-render-mine").mkdir()
     assert "is there already; move it away" in run("render", "mine")

@@ -1,13 +1,14 @@
 """Plugins that live outside: installed from their own folders, checked by the suite, each fitting from pixels."""
 
-import ast
 import importlib
 import json
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
+from import_graph import Repository
 
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = {
@@ -50,36 +51,46 @@ def test_every_outside_plugin_is_tested_here():
     assert set(PLUGINS) == {path.name for path in (ROOT / "examples").glob("third_party_*")}
 
 
-def public_packages():
-    """What docs/guide/versions.md lists as public: the first column of its table of packages."""
+@pytest.fixture(scope="module")
+def graph():
+    return Repository(ROOT)
+
+
+def test_packages_documented_as_public_are_so_and_say_what_they_offer(graph):
     text = (ROOT / "docs" / "guide" / "versions.md").read_text()
-    return set(re.findall(r"^\| `(diffloom[\w.]*)` \|", text, flags=re.MULTILINE))
-
-
-def is_ours(module):
-    """Whether a module is of this project: the core, or one of its plugins."""
-    return re.fullmatch(r"diffloom(_\w+)?", module.split(".")[0]) is not None
-
-
-def test_packages_documented_as_public_say_what_they_offer():
-    packages = public_packages()
-    assert len(packages) >= 10
-    for package in packages:
+    documented = set(re.findall(r"^\| `(diffloom[a-z_.]*)` \| [^`]", text, flags=re.MULTILINE))
+    assert len(documented) >= 10
+    for package in documented:
+        assert package in graph.owner(package).public, f"{package} is documented as public; its pyproject.toml says not"
         assert importlib.import_module(package).__all__, f"{package} has no __all__"
 
 
 @pytest.mark.parametrize("folder", PLUGINS)
-def test_it_is_written_with_public_names_only(folder):
-    packages, private = public_packages(), []
+def test_it_is_written_with_public_names_only(folder, graph):
+    private = []
     for path in sorted((ROOT / "examples" / folder / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and is_ours(node.module or ""):
-                offered = importlib.import_module(node.module).__all__ if node.module in packages else ()
-                private += [f"{node.module}.{alias.name}" for alias in node.names if alias.name not in offered]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names if is_ours(alias.name)]
-                private += [name for name in names if name not in packages]
-    assert not private, f"not among the public names that docs/guide/versions.md lists: {private}"
+        for found in graph.imports_of_file(path):
+            owner = graph.owner(found.module)
+            if owner is None:
+                continue
+            if found.module not in owner.public:
+                private.append(found.module)
+            elif found.name is not None and found.name not in graph.exports(found.module):
+                private.append(f"{found.module}.{found.name}")
+    assert not private, f"not public: {private}"
+
+
+@pytest.mark.parametrize("folder", PLUGINS)
+def test_it_requires_what_it_imports(folder, graph):
+    """Of this project's distributions: an environment with only the required ones can import it."""
+    project = tomllib.loads((ROOT / "examples" / folder / "pyproject.toml").read_text())["project"]
+    required = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"] if line.startswith("diffloom")}
+    owners = [
+        graph.owner(found.module)
+        for path in (ROOT / "examples" / folder / "src").rglob("*.py")
+        for found in graph.imports_of_file(path)
+    ]
+    assert required == {owner.metadata["project"]["name"] for owner in owners if owner is not None}
 
 
 @pytest.mark.parametrize("folder", PLUGINS)

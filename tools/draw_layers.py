@@ -185,11 +185,11 @@ def _table(order: list[str], layer: dict[str, int], imports: dict[str, set[str]]
         lines.append(f'<path class="grid" d="M{left},{top + at}h{size}M{left + at},{top}v{size}"/>')
     for row, name in enumerate(order):
         for column, other in enumerate(order):
-            x, y = left + CELL * column + CELL / 2, top + CELL * row + CELL / 2
+            across, down = left + CELL * column + CELL / 2, top + CELL * row + CELL / 2
             if row == column:
-                lines.append(f'<rect class="own" x="{x - 6}" y="{y - 6}" width="12" height="12" rx="2"/>')
+                lines.append(f'<rect class="own" x="{across - 6}" y="{down - 6}" width="12" height="12" rx="2"/>')
             elif other in imports[name]:
-                lines.append(f'<circle class="dot" cx="{x}" cy="{y}" r="4"/>')
+                lines.append(f'<circle class="dot" cx="{across}" cy="{down}" r="4"/>')
     note = "A dot: the row imports the column. Arrows: the same, without imports that follow from others."
     return [*lines, f'<text class="note" x="{MARGIN}" y="{top + size + 22}">{note}</text>']
 

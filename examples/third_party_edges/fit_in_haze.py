@@ -8,7 +8,7 @@ from PIL import Image
 
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
-from diffloom_fitting.kinds import get_loss
+from diffloom_fitting import get_loss
 
 model = get_model("springs").chain(count=4, fixed=(0,), radius=0.12)
 params = model.params(torch.float64)

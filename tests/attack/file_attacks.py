@@ -18,7 +18,7 @@ import trimesh
 from tape import Tape
 
 from diffloom.interfaces import InputError
-from diffloom_control.weights_file import load_policy, save_policy
+from diffloom_control.networks import load_policy, save_policy
 from diffloom_experiments import load_file
 from diffloom_experiments.run_folder import read_checkpoint, read_history, write_checkpoint
 from diffloom_fitting.history import append_record
@@ -28,11 +28,11 @@ from diffloom_geometry import check_tetmesh, read_solid, read_triangles
 from diffloom_motion.files import load_motion
 from diffloom_motion.recordings import Recording
 from diffloom_physics_articulated.model_files import read_model_file
-from diffloom_scale.datasets.reading import VideoDataset
-from diffloom_scale.sweeps.case import keep_outcome, read_outcome
-from diffloom_studio.report.video import write_video
+from diffloom_scale.video_dataset import VideoDataset
+from diffloom_scale.sweeps import keep_outcome, read_outcome
+from diffloom_studio.report.media import write_video
 from diffloom_video import read_video
-from diffloom_video.folder import read_image
+from diffloom_video.images import read_image
 
 WORDS = (b"0", b"-1", b"4294967295", b"9" * 25, b"nan", b"1e999", b"\xff", b"\0" * 8, b"[" * 3000, b"../../etc/passwd")
 

@@ -9,7 +9,7 @@ import torch
 from tape import Tape
 
 from diffloom import simulate
-from diffloom.interfaces import Checkpointed, InputError, Model, SimulationError, StoreAll
+from diffloom.interfaces import Checkpointed, ExampleSettings, InputError, Model, SimulationError, StoreAll
 from diffloom.plugins import get_model, integrators, models
 from diffloom_testing.gradients import compare_gradient
 

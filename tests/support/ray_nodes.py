@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 #: The cluster's processes are started by the Python that runs the tests, and import what it imports.
-NO_RAY = "Ray is not installed where the tests run: pip install 'diffloom-fitting[ray]' there (`make test-services`)"
+NO_RAY = "Ray is not installed where the tests run: pip install 'diffloom-scale[ray]' there (`make test-services`)"
 
 
 def free_port() -> int:

@@ -107,3 +107,14 @@ def test_module_functions_ask_the_registry_in_force(toy):
                 assert getattr(plugins, f"get_{kind.singular}")("thing") is factory
             assert kind.names() == ("thing",)
             assert kind.get("thing") is factory
+
+
+def test_a_registry_of_the_core_and_named_plugins_has_nothing_else():
+    alone = plugins.core_registry()
+    assert [report.origin.plugin for report in alone.plugins] == ["core"]
+    some = plugins.core_registry("mechanics")
+    assert [report.origin.plugin for report in some.plugins] == ["core", "mechanics"]
+    assert "semi_implicit" in some.integrators()
+    assert some.models() == ()
+    with pytest.raises(plugins.BrokenPluginsError, match="plugin 'mechanix' is not there"):
+        plugins.core_registry("mechanix")

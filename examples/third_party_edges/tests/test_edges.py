@@ -7,8 +7,7 @@ import torch
 from loom_edges.loss import EdgeError
 
 from diffloom.interfaces import Image, InputError
-from diffloom_fitting import Target, View
-from diffloom_fitting.kinds import get_loss
+from diffloom_fitting import Target, View, get_loss
 from diffloom_testing import check_gradient, parametrize_with_checks
 
 

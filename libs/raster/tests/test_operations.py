@@ -9,8 +9,9 @@ import torch
 import diffloom_raster
 from diffloom.interfaces import Camera, InputError, Surface
 from diffloom_kernels import num_threads, set_num_threads
-from diffloom_raster import interpolate, project, rasterise, soft_mask
+from diffloom_raster import interpolate, kernels, project, rasterise, records, soft_mask
 from diffloom_raster.layout import find_layout
+from diffloom_raster.programs import program
 
 D = torch.float64
 SIZE = (21, 18)
@@ -147,4 +148,10 @@ def test_the_example_of_the_readme():
 
 
 def test_everything_public_has_a_docstring():
-    assert all(getattr(diffloom_raster, name).__doc__ for name in diffloom_raster.__all__)
+    for module in (diffloom_raster, kernels, records):
+        assert len(set(module.__all__)) == len(module.__all__)
+        assert all(getattr(module, name).__doc__ for name in module.__all__)
+
+
+def test_samples_cover_every_pipeline():
+    assert set(program.samples("float32")) == set(program.pipelines)

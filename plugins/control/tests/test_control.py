@@ -13,11 +13,9 @@ from toy_scenes import toy_scene
 
 from diffloom.interfaces import Checkpointed, Control, InputError, NoGradient, StoreAll
 from diffloom.plugins import get_model
-from diffloom_control.features import Splines
 from diffloom_control.goals import Goal, goal_target, pose_goal
-from diffloom_control.networks import Network, control_rows, driven_numbers, network_policy
-from diffloom_control.observations import SeesImage, SeesState
-from diffloom_control.weights_file import load_policy, save_policy
+from diffloom_control.networks import Network, control_rows, driven_numbers, load_policy, network_policy, save_policy
+from diffloom_control.observations import SeesImage, SeesState, Splines
 from diffloom_fitting.costs import ControlCosts
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit

@@ -30,7 +30,8 @@ gymnasium = pytest.importorskip("gymnasium", reason="pip install 'diffloom[gym]'
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from diffloom_control.gym import SceneEnv, Task, make_env  # noqa: E402
+from diffloom_control.gym import SceneEnv, Task  # noqa: E402
+from diffloom_experiments import make_env  # noqa: E402
 
 COSTS = ControlCosts(1e-2, 1e-3)
 

@@ -8,7 +8,7 @@ from toy_file import TOY
 from diffloom.interfaces import InputError
 from diffloom.plugins import UnknownNameError
 from diffloom_experiments import ExperimentFile, build_experiment, build_scene, load_file
-from diffloom_experiments.draws import opposite
+from diffloom_experiments.load import opposite
 from diffloom_fitting.fits import run_fit
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from diffloom_experiments.json_schema import json_schema
+from diffloom_experiments.keys import json_schema
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = sorted(
     [
         *ROOT.glob("experiments/*.toml"),
-        *ROOT.glob("plugins/fitting/src/diffloom_fitting/demo/*.toml"),
+        *ROOT.glob("plugins/studio/src/diffloom_studio/demo/*.toml"),
         *(path for path in ROOT.glob("examples/**/*.toml") if path.name != "pyproject.toml"),
     ]
 )

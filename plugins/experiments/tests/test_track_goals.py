@@ -12,7 +12,7 @@ from test_control_files import DRIVEN, GOAL
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
-from diffloom_control.tracks import track_target
+from diffloom_control.goals import track_target
 from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
 from diffloom_fitting.goal_outcome import Reached

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from diffloom_experiments.warming import Job, rounds, run_jobs
-from diffloom_studio.commands.warm import warm
+from diffloom_studio.commands.files import warm
 
 SPRINGS = """
 [model]

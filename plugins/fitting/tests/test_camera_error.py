@@ -17,7 +17,7 @@ from diffloom_fitting.targets import synthesise
 from diffloom_fitting.trust.camera_error import _normal, _recorded, camera_shift
 from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.unknowns import Unknown
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 from diffloom_video import read_video
 
 

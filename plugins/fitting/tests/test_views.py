@@ -32,10 +32,10 @@ from diffloom_fitting import (
 )
 from diffloom_fitting.landscape import Axis, evaluate_grid
 from diffloom_fitting.trust.uncertainty import Uncertainty, estimate_uncertainty
-from diffloom_studio.commands.render import render
+from diffloom_studio.commands.forward import render
 from diffloom_studio.commands.run import run
-from diffloom_studio.commands.simulate import simulate
-from diffloom_studio.report.video import write_video
+from diffloom_studio.commands.forward import simulate
+from diffloom_studio.report.media import write_video
 
 D = torch.float64
 FRONT = Orbit(distance=5.0, elevation=10.0, size=(16, 16))

@@ -10,9 +10,9 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Control, InputError
 from diffloom.plugins import get_model
-from diffloom_physics_cloth.materials import sheet_moduli
-from diffloom_physics_cloth.meshes import grid, irregular_grid
+from diffloom_physics_cloth.meshes import irregular_grid, shapes as grid
 from diffloom_physics_cloth.model import ClothModel
+from diffloom_physics_cloth.rest_shape import sheet_moduli
 from diffloom_testing.gradients import check_gradient
 
 SHEET = irregular_grid((4, 3), (0.4, 0.3), jitter=0.25, seed=2)

@@ -11,7 +11,7 @@ import torch
 from diffloom.interfaces import Control, InputError, Trajectory
 from diffloom.plugins import get_model
 from diffloom_geometry import TetMesh, TextureMap, ball, box, write_tet
-from diffloom_physics_fem.materials import neo_hookean_moduli, small_strain_moduli
+from diffloom_physics_fem.elasticity import neo_hookean_moduli, small_strain_moduli
 from diffloom_physics_fem.model import FemModel
 
 DOUBLE = torch.float64

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from diffloom.interfaces import Control, Trajectory
+from diffloom_physics_fem.elasticity import von_mises
 from diffloom_physics_fem.model import FemModel
-from diffloom_physics_fem.stress import von_mises
 
 ONE = torch.ones((), dtype=torch.float64)
 

@@ -10,9 +10,7 @@ import pytest
 from diffloom.interfaces import InputError
 from diffloom_geometry import check_closed
 from diffloom_physics_rigid.shapes import SHAPES, shape_by_name
-from diffloom_physics_rigid.shapes.blocks import blocks
-from diffloom_physics_rigid.shapes.lathe import lathe
-from diffloom_physics_rigid.shapes.prism import prism
+from diffloom_physics_rigid.shapes.solids import blocks, lathe, prism
 
 
 def test_there_are_enough_objects() -> None:

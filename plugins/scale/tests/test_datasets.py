@@ -13,8 +13,8 @@ from diffloom.interfaces import InputError, NoGradient
 from diffloom_experiments import build_scene, load_file
 from diffloom_experiments.experiments import build_truth
 from diffloom_scale import VideoDataset
-from diffloom_scale.datasets.making import Recipe, make_dataset
-from diffloom_scale.engines.local import LocalPool
+from diffloom_scale.datasets import Recipe, make_dataset
+from diffloom_scale.engines import LocalPool
 
 EXPERIMENT = """
 title = "A chain"
@@ -133,7 +133,7 @@ def test_wrong_recipes_are_told(tmp_path):
 def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
     from click.testing import CliRunner
 
-    from diffloom_studio.commands.dataset import dataset
+    from diffloom_studio.commands.many import dataset
 
     (tmp_path / "chain.toml").write_text(EXPERIMENT)
     words = [

@@ -22,7 +22,7 @@ from diffloom_fitting.landscape import Axis, evaluate_grid
 from diffloom_fitting.result import Result
 from diffloom_scale.distributed import Sent, grid_on, starts_on
 from diffloom_scale.engines import Engine, engine_of
-from diffloom_studio.commands.landscape import landscape
+from diffloom_studio.commands.loss import landscape
 from diffloom_studio.commands.run import run
 
 EXPERIMENT = (

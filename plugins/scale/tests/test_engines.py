@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from diffloom.interfaces import InputError
-from diffloom_scale.engines import TaskError, engine_of
-from diffloom_scale.engines.local import LocalPool
+from diffloom_scale.engines import LocalPool, TaskError, engine_of
 
 #: What workers import, in a folder of its own: a test file is no module to them.
 WORK = '''
@@ -40,7 +39,7 @@ def refuse(task):
 def fit_or_die(task):
     """A fit of a sweep, but the first worker that gets seed 1 is killed in the middle of it."""
     import threading
-    from diffloom_scale.sweeps.case import fit_task
+    from diffloom_scale.sweeps import fit_task
     mark = Path(os.environ["DIFFLOOM_TEST_MARK"])
     if task.case.seed == 1 and not mark.exists():
         mark.write_text(str(os.getpid()))
@@ -101,7 +100,8 @@ def test_a_sweep_on_two_nodes_with_a_killed_worker(work, cluster, tmp_path, monk
     """Every outcome is that of the local engine; the killed fit ran again; a second sweep runs nothing."""
     import ray
 
-    from diffloom_scale.sweeps import Case, running
+    from diffloom_scale import sweeps as running
+    from diffloom_scale.sweeps import Case
 
     mark = tmp_path / "killed"
     monkeypatch.setenv("DIFFLOOM_TEST_MARK", str(mark))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from diffloom_fitting.history import read_history
 from diffloom_scale import LOGGERS, get_logger
-from diffloom_scale.loggers.logger import figures
+from diffloom_scale.loggers import figures
 
 EXPERIMENT = (
     CHAIN

@@ -8,10 +8,8 @@ from toy_results import result
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.loop import Record
-from diffloom_scale.engines.engine import RETRIES, TaskError
-from diffloom_scale.engines.ray_cluster import RayCluster
-from diffloom_scale.loggers.mlflow import MlFlow
-from diffloom_scale.loggers.tensorboard import TensorBoard
+from diffloom_scale.engines import RETRIES, RayCluster, TaskError
+from diffloom_scale.loggers import MlFlow, TensorBoard
 
 
 def record(total, loss):
@@ -186,5 +184,5 @@ def test_no_ray_and_no_cluster_are_told_in_words(monkeypatch):
     with pytest.raises(InputError, match="no cluster answers at 'nowhere:1'"):
         list(RayCluster("nowhere:1").run(double, [1]))
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"diffloom-fitting\[ray\]"):
+    with pytest.raises(InputError, match=r"diffloom-scale\[ray\]"):
         list(RayCluster().run(double, [1]))

@@ -11,7 +11,7 @@ import torch
 from diffloom_experiments import build_scene, load_file
 from diffloom_experiments.experiments import build_truth
 from diffloom_fitting.targets import synthesise
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 
 FOLDER = Path(__file__).parents[1] / "src" / "diffloom_fitting" / "demo"
 RATE = 50

@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 from toy_results import SURE, result
 
-from diffloom_studio.report.advice import advice
-from diffloom_studio.report.citation import cite
+from diffloom_studio.report.page_data import advice, cite
 
 
 def test_a_green_fit_needs_no_advice():

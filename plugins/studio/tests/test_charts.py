@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from diffloom_studio.report.line_chart import HEIGHT, WIDTH, Chart, Curve, beside
-from diffloom_studio.report.ticks import linear_axis, log_axis
+from diffloom_studio.report.charts import HEIGHT, WIDTH, Chart, Curve, beside, linear_axis, log_axis
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from toy_file import TOY
 
 from diffloom.interfaces import InputError
-from diffloom_studio.commands.export import export as command
+from diffloom_studio.commands.forward import export as command
 from diffloom_studio.commands.run import run
 from diffloom_studio.exports import export
 from diffloom_studio.playback import load_playback, scale_colours, strain

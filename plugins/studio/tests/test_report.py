@@ -15,7 +15,7 @@ from PIL import Image
 from toy_file import TOY
 
 from diffloom_studio.commands.run import run
-from diffloom_studio.report.strips import HEAD
+from diffloom_studio.report.panels import HEAD
 from diffloom_video import read_video
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")

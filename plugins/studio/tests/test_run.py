@@ -78,7 +78,7 @@ def test_resuming_goes_on_to_the_same_bits(toy, optimiser, monkeypatch):
     )
     invoke(*common, "--out", "whole")
 
-    from diffloom_experiments.run_folder import folder as folder_module
+    from diffloom_experiments import run_folder as folder_module
 
     real, seen = folder_module.write_checkpoint, []
 

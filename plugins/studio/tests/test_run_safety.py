@@ -15,12 +15,18 @@ import torch
 from test_run import bits, invoke
 from toy_file import TOY
 
-from diffloom_experiments.run_folder import FolderError, RunFolder, read_checkpoint, read_history, write_checkpoint
-from diffloom_experiments.run_folder.checkpoint import previous
+from diffloom_experiments.run_folder import (
+    FolderError,
+    RunFolder,
+    previous,
+    read_checkpoint,
+    read_history,
+    write_checkpoint,
+)
 from diffloom_fitting.history import append_record
 from diffloom_fitting.loop import FitState, Outcome, Record
 from diffloom_fitting.optimisers import Progress
-from diffloom_scale.sweeps.case import _checksum, keep_outcome, read_outcome
+from diffloom_scale.sweeps import _checksum, keep_outcome, read_outcome
 
 SEED = 20
 

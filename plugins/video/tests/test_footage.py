@@ -16,15 +16,12 @@ from diffloom_fitting.losses.silhouette import SilhouetteError
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.confidence import without_repeats
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 from diffloom_video import read_masks, read_video
-from diffloom_video.frame_clock import in_order
-from diffloom_video.free_swing import with_free_swing
-from diffloom_video.guesses.pendulum import guess_pendulum
-from diffloom_video.guesses.sight import Sighting
-from diffloom_video.guesses.throw import guess_throw
+from diffloom_video.free_swing import frequency, with_free_swing
+from diffloom_video.guesses import Sighting, guess_pendulum, guess_throw
 from diffloom_video.lost_frames import with_lost_frames
-from diffloom_video.oscillation import frequency
+from diffloom_video.readers import in_order
 from diffloom_video.segmentation import BackgroundPlate, ColourKey, Motion, segment
 
 HEIGHT, WIDTH, RADIUS = 60, 90, 7.0
@@ -275,7 +272,7 @@ def test_guesses_are_near():
 def test_a_new_clip_is_looked_at_and_its_file_can_be_built(tmp_path, monkeypatch):
     from click.testing import CliRunner
 
-    from diffloom_studio.commands.new import new
+    from diffloom_studio.commands.files import new
 
     monkeypatch.chdir(tmp_path)
     t = np.arange(120) / 30.0
@@ -291,7 +288,7 @@ def test_a_new_clip_is_looked_at_and_its_file_can_be_built(tmp_path, monkeypatch
 
 
 def test_data_that_is_not_here_is_told(tmp_path, monkeypatch):
-    from diffloom_experiments.data_files import MissingDataError, data_path
+    from diffloom_experiments.load import MissingDataError, data_path
 
     monkeypatch.delenv("DIFFLOOM_REAL_DATA", raising=False)
     with pytest.raises(MissingDataError, match="DIFFLOOM_REAL_DATA is not set"):

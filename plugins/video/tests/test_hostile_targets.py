@@ -12,10 +12,10 @@ from PIL import Image
 from diffloom.interfaces import InputError
 from diffloom_experiments import load_file
 from diffloom_motion.recordings import Recording
-from diffloom_scale.datasets.reading import VideoDataset
-from diffloom_studio.report.video import write_video
+from diffloom_scale.video_dataset import VideoDataset
+from diffloom_studio.report.media import write_video
 from diffloom_video import limits, read_video
-from diffloom_video.folder import read_image
+from diffloom_video.images import read_image
 
 
 def png(width: int, height: int) -> bytes:

@@ -8,10 +8,9 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.losses.track import outline_tracks
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.tracks import measured_across, tracks_of
-from diffloom_video.resize import scale_frame
+from diffloom_video.images import scale_frame
+from diffloom_video.mattes import motions, shares
 from diffloom_video.segmentation import BackgroundPlate, segment
-from diffloom_video.segmentation.mattes import motions
-from diffloom_video.segmentation.shares import shares
 
 HEIGHT, WIDTH, RADIUS, GAMMA = 120, 70, 14.0, 2.2
 WALL, BALL = np.array((0.85, 0.75, 0.65)), np.array((0.05, 0.35, 0.15))

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_video.segmentation.plate import BackgroundPlate, background_plate, differences, rough_masks
+from diffloom_video.segmentation import BackgroundPlate, background_plate, differences, rough_masks
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from PIL import Image
 from diffloom.interfaces import InputError
 from diffloom_fitting.scene import sample_times
 from diffloom_fitting.targets import Target
-from diffloom_studio.report.video import write_video
+from diffloom_studio.report.media import write_video
 from diffloom_video import read_masks, read_video
 
 

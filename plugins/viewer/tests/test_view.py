@@ -6,9 +6,8 @@ import torch
 from browser import CHROMIUM, Browser
 from click.testing import CliRunner
 
-from diffloom_viewer.cameras import recorders
 from diffloom_viewer.command import view
-from diffloom_viewer.drawing import linear
+from diffloom_viewer.drawing import linear, recorders
 from diffloom_viewer.sliders import knobs, turned
 
 

@@ -11,6 +11,8 @@ from diffloom.plugins import COMMANDS, Entry, FactoryError, UnknownNameError, cu
 from diffloom.plugins.loader import CORE
 from diffloom.plugins.selection import EXCEPT
 
+__all__ = ["RegistryGroup", "diffloom"]
+
 
 class RegistryGroup(click.Group):
     """Group of registered commands: listed by their summaries, imported when run.

@@ -54,8 +54,17 @@ def _order(candidate: Candidate) -> tuple[bool, str, str]:
     return normalized(origin.distribution) not in published_distributions(), origin.plugin, origin.distribution
 
 
-def core_registry() -> Registry:
-    """Return a new registry with what the core itself registers, and nothing else."""
+def core_registry(*plugins: str) -> Registry:
+    """Return a new registry with what the core itself registers, and nothing else but the named installed plugins.
+
+    Args:
+        plugins: Names of plugins, such as "mechanics"; BrokenPluginsError if one is not installed or cannot be loaded.
+    """
+    if plugins:
+        found = [candidate for candidate in discover() if candidate.origin.plugin in plugins]
+        registry = load_plugins(Selection(only=frozenset(normalized(name) for name in plugins)), found)
+        registry.raise_if_faulty()
+        return registry
     registry = Registry()
     registry.install(core_plugin, CORE, "diffloom-core", core_version())
     return registry

@@ -1,9 +1,11 @@
 from diffloom_geometry.closed_meshes import (
     VolumeIntegrals as VolumeIntegrals,
+    capsule_integrals as capsule_integrals,
     check_closed as check_closed,
     integrate_volume as integrate_volume,
     read_closed_mesh as read_closed_mesh,
     signed_volumes as signed_volumes,
+    sphere_integrals as sphere_integrals,
     winding_numbers as winding_numbers,
 )
 from diffloom_geometry.incidence import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +80,21 @@ def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
     second = np.einsum("f,fi,fj->ij", volumes, total, total) + np.einsum("f,fai,faj->ij", volumes, corners, corners)
     moment = second / 20.0 - volume * np.outer(centre, centre)
     return VolumeIntegrals(volume, apex + centre, 0.5 * (moment + moment.T))
+
+
+def sphere_integrals(radius: float) -> VolumeIntegrals:
+    """Return the integrals of an exact ball of some radius [m]."""
+    volume = 4.0 / 3.0 * math.pi * radius**3
+    return VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
+
+
+def capsule_integrals(radius: float, half: float) -> VolumeIntegrals:
+    """Return the integrals of an exact capsule: a cylinder along y, 2 ``half`` [m] high, and half balls at its ends."""
+    tube, ball = 2.0 * math.pi * radius**2 * half, 4.0 / 3.0 * math.pi * radius**3
+    across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
+    # A half ball has its centre 3 r / 8 above its flat side; about that side its second moment is that of a ball.
+    along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
+    return VolumeIntegrals(tube + ball, np.zeros(3), np.diag([across, along, across]))
 
 
 THINNEST = 1e-9

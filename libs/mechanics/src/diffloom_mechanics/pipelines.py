@@ -27,7 +27,8 @@ from diffloom_mechanics.tableau_kernels import (
 
 _ROLLOUTS = (split_rollout, split_rollout_adjoint, joined_rollout_adjoint, tableau_rollout, tableau_rollout_adjoint)
 _EVALUATIONS = (
-    force, force_adjoint, make_move_under, make_move_under_adjoint, rates_under, rates_under_adjoint, projection, projection_adjoint,
+    force, force_adjoint, make_move_under, make_move_under_adjoint, rates_under, rates_under_adjoint, projection,
+    projection_adjoint,
 )  # fmt: skip
 
 ROLLOUTS = Program("rollouts", (*_ROLLOUTS, lanes_rollout, lanes_rollout_adjoint))

@@ -42,10 +42,11 @@ from diffloom_raster.rasterisation import (
     new_coverage as new_coverage,
     new_mask as new_mask,
     new_triangles as new_triangles,
+    pixel_lists as pixel_lists,
     rasterise as rasterise,
     soft_mask as soft_mask,
 )
-from diffloom_raster.scene import check_scene as check_scene
+from diffloom_raster.scene import check_limit as check_limit, check_rgb as check_rgb, check_scene as check_scene
 from diffloom_raster.surfaces import (
     GREY as GREY,
     Appearance as Appearance,

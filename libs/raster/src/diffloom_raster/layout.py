@@ -40,8 +40,10 @@ _lock = threading.Lock()
 
 
 def find_topology(faces: Tensor, rows: int) -> Topology:
-    """The topology of int64 faces (faces, 3), found again by their content: whoever makes faces may make them anew for
-    each image, or change them in place. Raises InputError for indices that are not those of rows."""
+    """Return the topology of int64 faces (faces, 3) into ``rows`` rows; InputError for indices beyond them.
+
+    It is found again by the content of the faces: models may make faces anew for each image, or change them in place.
+    """
     for known in reversed(_known):
         if known.rows == rows and known.faces.device == faces.device and torch.equal(known.faces, faces):
             if known is not _known[-1]:
@@ -192,7 +194,15 @@ class Layout:
 
 
 def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, unit_plane: bool = False) -> Layout:
-    """The same faces in every frame of points (frames, count, 3); kept, and found again by the content of faces."""
+    """Return the layout of the same faces in every frame; kept, and found again by the content of the faces.
+
+    Args:
+        faces: (faces, 3) int64.
+        points: (frames, count, 3); only its shape, precision and device matter.
+        camera: Camera, for the size of images and the near plane.
+        target: Where kernels run: "auto", "serial", "parallel" or "cuda".
+        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``Layout``.
+    """
     return find_layout(
         find_topology(faces, int(points.shape[1])), int(points.shape[0]), Arena.of(points),
         (camera.height, camera.width), camera.near, target, unit_plane,
@@ -213,7 +223,10 @@ def find_layout(
 
 
 def cut_layout(split: Split, points: Tensor, camera: Camera, target: str) -> Layout:
-    """Faces cut at the near plane: triangles of all frames as one topology. points: (frames, count, 3), with cuts."""
+    """Return the layout of faces cut at the near plane, triangles of all frames as one topology; not kept.
+
+    points: (frames, count, 3), vertices and cuts: ``split.extend(vertices)``. The others: see ``whole_layout``.
+    """
     frames, count = int(points.shape[0]), int(points.shape[1])
     corners = find_topology(split.corners.long(), frames * count).corners
     return Layout(

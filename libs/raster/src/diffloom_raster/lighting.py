@@ -16,7 +16,7 @@ from diffloom.validation import as_float_tensor, check_magnitude, check_shape
 from diffloom_kernels import Arena, array_of
 
 from .layout import find_topology
-from .lighting_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST
+from .lighting_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST, Y0, Y1, Y2, Y20, Y22
 from .pipelines import program
 from .records import Corners, Lights
 
@@ -30,14 +30,19 @@ SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
 def shade(
     colour: Tensor, position: Tensor, normal: Tensor, eye: Tensor, material: Material, lights: Sequence[Light]
 ) -> Tensor:
-    """Lit colours (..., 3).
-
-    colour: (..., 3), the surface's own. position: (..., 3) [m] and normal: (..., 3), world; the normal need not have
-    length one. eye: (..., 3) [m], the camera's place, broadcast over positions.
+    """Return lit colours (..., 3).
 
     With m the material and l, v, r the unit vectors to the light, to the eye and of the mirrored light, the result is
     colour (m.ambient I_ambient + m.diffuse sum I_diffuse max(n.l, 0)) + m.specular sum I_specular max(v.r, 0)^s,
     s being the shininess; a light behind the surface makes no highlight.
+
+    Args:
+        colour: (..., 3), the surface's own.
+        position: (..., 3) [m], world.
+        normal: (..., 3), world, of any length.
+        eye: (..., 3) [m], the camera's place, broadcast over positions.
+        material: Material of the surface.
+        lights: Lights, none for ``DEFAULT_LIGHTS``.
     """
     if material.shading == "unlit":
         return colour
@@ -77,24 +82,17 @@ def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shinine
 
 
 def irradiance(light: HarmonicLight, normal: Tensor) -> Tensor:
-    """Light from all around on a surface with the unit normal (..., 3): (..., 3)."""
+    """Return light from all around, (..., 3), on a surface with the unit normal (..., 3)."""
     return harmonics(normal) @ _coefficients(light, normal.dtype)
 
 
 def harmonics(normal: Tensor) -> Tensor:
-    """The nine real spherical harmonics of degree 0 to 2 at unit vectors, (..., 9)."""
+    """Return the nine real spherical harmonics of degree 0 to 2 at unit vectors, (..., 9)."""
     x, y, z = normal.unbind(-1)
     terms = [
-        torch.full_like(x, 0.28209479177387814),
-        0.4886025119029199 * y,
-        0.4886025119029199 * z,
-        0.4886025119029199 * x,
-        1.0925484305920792 * x * y,
-        1.0925484305920792 * y * z,
-        0.31539156525252005 * (3.0 * z * z - 1.0),
-        1.0925484305920792 * x * z,
-        0.5462742152960396 * (x * x - y * y),
-    ]
+        torch.full_like(x, Y0), Y1 * y, Y1 * z, Y1 * x, Y2 * x * y, Y2 * y * z, Y20 * (3.0 * z * z - 1.0),
+        Y2 * x * z, Y22 * (x * x - y * y),
+    ]  # fmt: skip
     return torch.stack(terms, dim=-1)
 
 
@@ -105,13 +103,13 @@ def unit(vector: Tensor) -> Tensor:
 
 
 def as_rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
-    """A grey or coloured factor as (3,)."""
+    """Return a grey or coloured factor as a tensor (3,); what: its name in messages."""
     tensor = check_magnitude(what, as_float_tensor(what, value, dtype))
     return check_shape(what, tensor, (), (3,)).expand(3)
 
 
 def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
-    """A place or direction as (3,)."""
+    """Return a place or direction as a tensor (3,); what: its name in messages."""
     tensor = as_float_tensor(what, value, dtype)
     if tensor.shape != (3,):
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected three numbers")
@@ -121,8 +119,7 @@ def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
 def light_tables(
     materials: Sequence[Material], lights: Sequence[Light], dtype: torch.dtype, device: torch.device
 ) -> Lights:
-    """Tables of ``lights`` on each material, or of DEFAULT_LIGHTS when there are none; kept where all is plain
-    numbers."""
+    """Return tables of ``lights`` (DEFAULT_LIGHTS if none) on each material; kept where all is plain numbers."""
     make = _kept_tables if all(_of_numbers(thing) for thing in (*materials, *lights)) else _tables
     return make(tuple(materials), tuple(lights), dtype, device)
 
@@ -211,7 +208,7 @@ def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
 
 
 def light_columns(lights: Lights) -> int:
-    """Columns of the table that cotangents of lights are summed in."""
+    """Return the number of columns of the table that cotangents of lights are summed in."""
     materials, count, harmonics = (
         int(n) for n in (lights.table.shape[0], lights.table.shape[1], lights.harmonics.shape[1])
     )
@@ -219,7 +216,7 @@ def light_columns(lights: Lights) -> int:
 
 
 def light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
-    """Cotangents by the names of ``Lights``, whose ``table`` this is, from a table's sums over its rows."""
+    """Return cotangents by the names of ``Lights`` from sums over the rows of ``kernels.light_table_adjoint``."""
     materials, count = (int(n) for n in table.shape[:2])
     of = sums.reshape(materials, -1)
     return {
@@ -235,10 +232,13 @@ PER_VERTEX = 60.0
 
 
 def vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
-    """Unit normals (frames, vertices, 3): sums over the faces around a vertex, each weighted with its area.
+    """Return unit normals (frames, vertices, 3): sums over the faces around a vertex, each weighted with its area.
 
-    vertices: (frames, vertices, 3). faces: (faces, 3), counter-clockwise seen from outside. Vertices without a proper
-    face get zero. Differentiable, and the same bits for any number of threads.
+    Vertices without a proper face get zero.
+
+    Args:
+        vertices: (frames, vertices, 3). Differentiable.
+        faces: (faces, 3) int64, counter-clockwise seen from outside.
     """
     return normals_of(vertices, find_topology(faces, int(vertices.shape[1])).corners)
 

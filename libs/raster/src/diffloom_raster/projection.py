@@ -26,14 +26,16 @@ PER_POINT = 8.0
 
 
 def project(vertices: Tensor, camera: Camera) -> Tensor:
-    """Places in the image, (frames, vertices, 3): x, y [px] and depth [m].
+    """Return places in the image, (frames, vertices, 3): x, y [px] and depth [m].
 
-    vertices: (frames, vertices, 3) [m], world. x runs to the right and y down, both from the middle of the image:
-    x = column - width / 2, y = row - height / 2, so that float32 is finest where things usually are. Pixel (i, j) has
-    its centre at x = j + 0.5 - width / 2, y = i + 0.5 - height / 2. depth is the distance along the viewing axis.
-    Points nearer than half of ``camera.near`` have no place: they get x = y = 0 and no gradient but their depth's;
-    faces that use them must be cut first (``clip_near``). Differentiable in the vertices and in the
-    camera's rotation, eye, focal and centre.
+    x runs to the right and y down, both from the middle of the image, where float32 is finest: pixel (i, j) has its
+    centre at x = j + 0.5 - width / 2, y = i + 0.5 - height / 2. depth is the distance along the viewing axis. Points
+    nearer than half of ``camera.near`` have no place: they get x = y = 0 and no gradient but their depth's; faces that
+    use them must be cut first (``clip_near``).
+
+    Args:
+        vertices: (frames, vertices, 3) [m], world. Differentiable.
+        camera: Camera, with one pose or one for each frame. Differentiable in rotation, eye, focal and centre.
     """
     vertices = vertices.expand(count_frames(vertices, camera), -1, -1)
     viewport = Viewport(int(vertices.shape[1]), camera.near, camera.height, camera.width)
@@ -42,7 +44,7 @@ def project(vertices: Tensor, camera: Camera) -> Tensor:
 
 
 def camera_tensors(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Rotation and eye with a leading axis (1 where one serves all frames), focal and centre."""
+    """Return rotation and eye with a leading axis (1 where one serves all frames), focal and centre."""
     rotation, eye = camera.rotation, camera.eye
     return (
         rotation if rotation.dim() == 3 else rotation[None], eye if eye.dim() == 2 else eye[None],
@@ -51,14 +53,17 @@ def camera_tensors(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def camera_points(vertices: Tensor, camera: Camera) -> Tensor:
-    """Camera coordinates (right, up, back) [m] of world points, (frames, vertices, 3)."""
+    """Return camera coordinates (right, up, back) [m] of world points, (frames, vertices, 3)."""
     return (vertices - camera.eye.unsqueeze(-2)) @ camera.rotation.transpose(-1, -2)
 
 
 def count_frames(vertices: Tensor, camera: Camera, appearance: Mapping[str, int] | None = None) -> int:
-    """How many images surface and camera make together; each may have one frame or all of them.
+    """Return how many images a surface and a camera make together; each may have one frame or all of them.
 
-    appearance: frames of colours and textures, by name.
+    Args:
+        vertices: (frames, vertices, 3).
+        camera: Camera, with one pose or one for each frame.
+        appearance: Frames of colours and textures, by name.
     """
     counts = {"Surface.vertices": int(vertices.shape[0]), **(appearance or {})}
     if camera.rotation.dim() == 3:
@@ -73,7 +78,13 @@ def count_frames(vertices: Tensor, camera: Camera, appearance: Mapping[str, int]
 
 
 def camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list[Tensor]:
-    """Cotangents of rotation, eye, focal and centre from a frame's row of 16 each, summed where one serves all."""
+    """Return cotangents of rotation, eye, focal and centre, summed where one serves all frames.
+
+    Args:
+        rows: (frames, 16), what ``kernels.camera_adjoint`` gives.
+        rotation: Rotation as ``camera_tensors`` gives it.
+        eye: Eye as ``camera_tensors`` gives it.
+    """
     turns, places = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:12]
     return [
         turns if rotation.shape[0] == len(rows) else turns.sum(0, keepdim=True),
@@ -164,10 +175,13 @@ class Split:
 
 
 def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | None = None) -> Split | None:
-    """The triangles in front of ``camera.near``, or None when no vertex is nearer and nothing needs cutting.
+    """Return the triangles in front of ``camera.near``, or None when no vertex is nearer and nothing needs cutting.
 
-    vertices: (frames, vertices, 3) [m]. faces: (faces, 3). depth: (frames, vertices) [m] where already known; its
-    values only decide what is cut.
+    Args:
+        vertices: (frames, vertices, 3) [m]. Differentiable.
+        faces: (faces, 3) int64.
+        camera: Camera whose near plane cuts. Differentiable.
+        depth: (frames, vertices) [m] where already known; it only decides which faces are cut.
     """
     if depth is None:
         depth = -camera_points(vertices, camera)[..., 2].detach()

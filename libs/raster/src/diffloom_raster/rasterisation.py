@@ -22,7 +22,7 @@ from .triangle_kernels import EDGES, SIDES
 
 @dataclass(frozen=True)
 class Raster:
-    """What pixels show.
+    """Faces that pixels show, and where on them.
 
     face_index: (frames, height, width) int64, -1 for none. weights: (frames, height, width, 3) of the face's corners at
     the pixel's centre, perspective-correct, 0 where nothing is shown. depth: (frames, height, width) [m], 0 there.
@@ -35,11 +35,14 @@ class Raster:
 
 
 def rasterise(screen: Tensor, faces: Tensor, size: tuple[int, int], *, cull_backfaces: bool = False) -> Raster:
-    """The nearest face that holds a pixel's centre.
+    """Find the nearest face that holds each pixel's centre.
 
-    screen: (frames, points, 3) x, y [px] from the middle of the image and depth [m], as ``project`` gives them; faces
-    with points nearer than the camera's near must be cut before (``clip_near``). faces: (faces, 3) int64. size:
-    (height, width) [px]. cull_backfaces: leave out faces turned away from the camera.
+    Args:
+        screen: (frames, points, 3) x, y [px] from the middle of the image and depth [m], as ``project`` gives them.
+            Faces with points nearer than the camera's near must be cut before (``clip_near``). Differentiable.
+        faces: (faces, 3) int64.
+        size: (height, width) [px].
+        cull_backfaces: Leave out faces turned away from the camera.
     """
     layout = screen_layout(screen, faces, size)
     index, weights, depth = _Rasterise.apply(layout, cull_backfaces, screen)  # type: ignore[no-untyped-call]
@@ -57,14 +60,14 @@ def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> Layou
 
 
 def new_triangles(layout: Layout, ready: bool = True) -> Triangles:
-    """Arrays to set triangles up in; ``ready``: with what our own rules need of edges and sides."""
+    """Return arrays to set triangles up in; ready: with edges and sides, which ``kernels.set_up`` fills."""
     arena, n = layout.arena, layout.triangles
     edges, sides = arena.floats(n if ready else 0, EDGES), arena.floats(n if ready else 0, SIDES)
     return Triangles(arena.ints(n, 4), arena.ints(n, 4), arena.floats(n, 9), edges, sides)
 
 
 def new_coverage(layout: Layout) -> Coverage:
-    """Arrays for what pixels show."""
+    """Return arrays for the coverage of a layout's pixels."""
     arena = layout.arena
     return Coverage(arena.ints(*layout.padded), arena.flags(layout.triangles, fill=False), arena.flags(layout.tiles))
 
@@ -79,7 +82,7 @@ def bin_screen(layout: Layout, points: Any, cull: bool, reach: float) -> tuple[T
 
 
 def pixel_lists(layout: Layout, index: Tensor) -> PixelLists:
-    """Pixels of (frames, height, width) by the triangle (numbered through all frames) that they show."""
+    """Return covered pixels by triangle. index: (frames, height, width) triangles, numbered through all frames."""
     flat = index.reshape(-1)
     covered = (flat >= 0).nonzero()[:, 0]
     shown = flat[covered]
@@ -123,11 +126,12 @@ class _Rasterise(torch.autograd.Function):
 
 
 def interpolate(values: Tensor, faces: Tensor, raster: Raster) -> Tensor:
-    """Values at pixels (frames, height, width, n), 0 where nothing is shown.
+    """Return values at pixels, (frames, height, width, n), 0 where nothing is shown.
 
-    values: (frames or 1, rows, n), of points, or of whatever rows ``faces`` (faces, 3) int64 names: colours, normals,
-    texture coordinates. raster: what pixels show; faces must number as many as were rasterised. Differentiable in the
-    values and, through the weights, in the points on the screen.
+    Args:
+        values: (frames or 1, rows, n): colours, normals, texture coordinates, ... Differentiable.
+        faces: (faces, 3) int64, rows of ``values`` at the corners of the faces that were rasterised.
+        raster: Result of ``rasterise``. Differentiable in the points on the screen, through its weights.
     """
     check_shape("values", values, ("frames", "rows", "channels"))
     frames, height, width = (int(n) for n in raster.face_index.shape)
@@ -179,12 +183,18 @@ NO_LIMIT = 2**24
 def soft_mask(
     screen: Tensor, faces: Tensor, face_index: Tensor, *, sharpness: float, reach: float, most: int | None = None
 ) -> Tensor:
-    """The mask (frames, height, width) in 0..1: 1 where ``face_index`` is not negative, else 1 - prod (1 - p) over the
-    nearest faces, p = exp(-sharpness d^2), d [px] being the distance from the face's nearest side.
+    """Return the soft mask (frames, height, width) in 0..1.
 
-    screen: (frames, points, 3) as for ``rasterise``. faces: (faces, 3) int64. face_index: (frames, height, width).
-    sharpness [1/px^2]. reach [px]: how far a face counts. most: how many faces count at a pixel, the nearest ones, or
-    None for all. Differentiable in the points on the screen; covered pixels pass nothing.
+    It is 1 where a face is shown, else 1 - prod (1 - p) over the nearest faces, p = exp(-sharpness d^2), d [px] being
+    the distance from the face's nearest side. Covered pixels pass no gradient.
+
+    Args:
+        screen: (frames, points, 3) as for ``rasterise``. Differentiable.
+        faces: (faces, 3) int64.
+        face_index: (frames, height, width), negative where nothing is shown.
+        sharpness: [1/px^2].
+        reach: How far a face counts [px].
+        most: How many faces count at a pixel, the nearest ones; None for all.
     """
     check_shape("face_index", face_index, (screen.shape[0], "height", "width"))
     if not (sharpness > 0.0 and reach > 0.0):
@@ -196,7 +206,7 @@ def soft_mask(
 
 
 def new_mask(layout: Layout, entries: int) -> Mask:
-    """Arrays of a mask."""
+    """Return arrays of a soft mask; entries: of the tiles' lists."""
     arena = layout.arena
     return Mask(arena.floats(*layout.padded), arena.floats(*layout.padded), arena.ints(entries * layout.stripes))
 

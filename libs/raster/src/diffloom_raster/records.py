@@ -10,24 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 __all__ = [
-    "Bins",
-    "Cameras",
-    "Cells",
-    "Corners",
-    "Coverage",
-    "Falloff",
-    "Frames",
-    "Grid",
-    "Lights",
-    "Mask",
-    "MaskAdjoint",
-    "Mesh",
-    "PixelLists",
-    "Texels",
-    "TileLists",
-    "Triangles",
-    "Viewport",
-]
+    "Bins", "Cameras", "Cells", "Corners", "Coverage", "Falloff", "Frames", "Grid", "Lights", "Mask", "MaskAdjoint",
+    "Mesh", "PixelLists", "Texels", "TileLists", "Triangles", "Viewport",
+]  # fmt: skip
 
 
 class Cameras(NamedTuple):

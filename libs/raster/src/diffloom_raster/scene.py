@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -53,6 +54,18 @@ def check_scene(
     if surface.texture is not None:
         _check_texture(surface)
     return count_frames(vertices, camera, _check_appearance(surface, capabilities))
+
+
+def check_rgb(what: str, value: Sequence[float]) -> None:
+    """Raise InputError unless the setting ``what`` holds three finite numbers."""
+    if len(value) != 3 or not all(math.isfinite(float(c)) for c in value):
+        raise InputError(f"{what}: got {value!r}; expected three numbers r, g, b")
+
+
+def check_limit(what: str, value: int | None) -> None:
+    """Raise InputError unless the setting ``what`` is None, for no limit, or a whole number, 1 or more."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InputError(f"{what}: got {value!r}; expected 1 or more, or None for all; a whole number")
 
 
 def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str, int]:

@@ -245,23 +245,12 @@ def gather_mask(n, stripes, box, cells, near_open, touched, slots, adj_corners):
         adj_corners[n, c, 2] = adj_corners.dtype.type(0)
 
 
-def soften_pixels(tiles, frames, falloff, triangles, lists, open_tile, which, mask):
-    """Pipeline: count every triangle within reach."""
-    launch_runs(tiles * TILE, soften, frames.grid, lists, open_tile, triangles.box, triangles.sides,
-                frames.mesh.sibling, which, falloff, mask)
-
-
-def choose_pixels(tiles, frames, falloff, triangles, lists, open_tile, near, mask):
-    """Pipeline: where too many were counted, only the nearest."""
-    launch_runs(tiles * TILE, choose_nearest, frames.grid, lists, open_tile, triangles.box, triangles.sides,
-                frames.mesh.sibling, falloff, near, mask)
-
-
 def mask_pixels(frames, falloff, triangles, count, lists, open_tile, which, near, mask):
     """Pipeline: the mask where ``which`` is negative."""
     fill_tiles(frames, triangles.box, triangles.planes, count, lists)
-    soften_pixels(open_tile.shape[0], frames, falloff, triangles, lists, open_tile, which, mask)
-    choose_pixels(open_tile.shape[0], frames, falloff, triangles, lists, open_tile, near, mask)
+    runs, box, sides, sibling = open_tile.shape[0] * TILE, triangles.box, triangles.sides, frames.mesh.sibling
+    launch_runs(runs, soften, frames.grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
+    launch_runs(runs, choose_nearest, frames.grid, lists, open_tile, box, sides, sibling, falloff, near, mask)
 
 
 def mask_pixels_adjoint(

@@ -141,10 +141,13 @@ COPIES, COPIES_MEMORY = 8, 256 * 2**20
 
 
 def sample_texture(texture: Texture, uv: Tensor, frame: Tensor | None = None) -> Tensor:
-    """Colours (..., 3) at ``uv`` (..., 2); u to the right, v up, both 0..1, held at the border outside.
+    """Return colours (..., 3) of a texture.
 
-    frame: (...) whole numbers, the frame whose image each point reads; needed where the texture has several.
-    Differentiable in the texture's image and, with the bilinear filter, in uv.
+    Args:
+        texture: Texture to read. Differentiable in its image.
+        uv: (..., 2), u to the right, v up, both 0..1, held at the border outside. Differentiable with the bilinear
+            filter.
+        frame: (...) whole numbers, the frame whose image each point reads; needed where the texture has several.
     """
     check_texture(texture)
     check_shape("uv", uv.reshape(-1, uv.shape[-1]), ("points", 2))
@@ -189,9 +192,11 @@ def check_texture(texture: Texture) -> None:
 
 
 def count_texture_copies(image: Any, stripes: int = 1) -> int:
-    """In how many copies a texture's cotangent is summed: by sizes only, so that threads do not change a bit.
+    """Return in how many copies a texture's cotangent is summed: by sizes only, so that threads do not change a bit.
 
-    image: (rows, width, 3), the rows of all frames.
+    Args:
+        image: (rows, width, 3), the rows of all frames.
+        stripes: Copies that are filled at a time, see ``Layout.stripes``.
     """
     memory = 8 * int(image.shape[0]) * int(image.shape[1]) * 3 * stripes
     return max(1, min(COPIES, COPIES_MEMORY // memory))

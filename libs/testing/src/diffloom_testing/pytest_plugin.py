@@ -23,14 +23,9 @@ def hermetic_registry() -> Iterator[Registry]:
 
     ``hermetic_registry.install(plugin_module, "name")`` adds a plugin to it.
     """
-    import diffloom_mechanics.plugin
-    import diffloom_testing.plugin
     from diffloom.plugins import core_registry, use_registry
 
-    registry = core_registry()
-    registry.install(diffloom_mechanics.plugin, "mechanics", "diffloom-mechanics")
-    registry.install(diffloom_testing.plugin, "testing", "diffloom-testing")
-    with use_registry(registry):
+    with use_registry(core_registry("mechanics", "testing")) as registry:
         yield registry
 
 

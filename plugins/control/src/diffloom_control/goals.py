@@ -1,7 +1,8 @@
-"""Goals: what a body is to look like, or where it is to be, at given times."""
+"""Goals as targets: images, poses and tracks."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,9 +13,9 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_fitting.targets.target import Target
-from diffloom_fitting.validation import real
-from diffloom_video.folder import read_image
-from diffloom_video.resize import resize
+from diffloom_fitting.validation import numbers, real
+from diffloom_video.images import read_image, resize
+from diffloom_video.limits import MOST_BYTES, MOST_FRAMES, refused
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
@@ -92,3 +93,67 @@ def _joined(name: str, found: list[Tensor | None]) -> Tensor | None:
     if len(given) < len(found) or len({tuple(value.shape) for value in given}) > 1:
         raise InputError(f"goals: {len(given)} of {len(found)} have a {name}, or of another shape; give all one alike")
     return torch.stack(given)
+
+
+IMAGE, SPACE = ("time", "column", "row"), ("time", "x", "y", "z")
+WANTED = f"rows of {', '.join(IMAGE)} [s, px, px], or of {', '.join(SPACE)} [s, m, m, m]"
+
+
+def track_target(track: str | Path | Sequence[Sequence[float]], scene: Scene) -> Target:
+    """The target to go along a track, one row for each time: ``time, column, row`` [s, px] of the scene's image, whose
+    first pixel's centre is at 0.5, for the loss ``track``; or ``time, x, y, z`` [s, m] of the middle of the nodes, for
+    the loss ``centre``. track: such rows, or the path of a CSV file with a line of these names."""
+    name = Path(track).name if isinstance(track, str | Path) else "track"
+    rows = _read_track(Path(track)) if isinstance(track, str | Path) else _checked(track, "track")
+    times, places = _checked_times(rows[:, 0], scene, name), rows[:, 1:]
+    source = f"the track {name}" if isinstance(track, str | Path) else "a track"
+    if rows.shape[1] == len(SPACE):
+        return Target(times, q=places[:, None].to(scene.dtype), source=source, goal=True)
+    # A point has no radius, and every row counts alike.
+    rest = torch.tensor([float("nan"), 1.0], dtype=torch.float64).expand(len(rows), 2)
+    return Target(times, tracks=torch.cat([places, rest], dim=1).to(scene.dtype), source=source, goal=True)
+
+
+def _read_track(path: Path) -> Tensor:
+    """The rows of a CSV file; its columns may stand in any order, beside others."""
+    with refused(path.name, f"a table in CSV with {WANTED}"):
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            table = csv.DictReader(lines)
+            own = [name.strip() for name in table.fieldnames or ()]
+            table.fieldnames = own
+            kinds = [kind for kind in (IMAGE, SPACE) if set(kind) <= set(own)]
+            if len(kinds) != 1:
+                raise InputError(f"{path.name}: it has the columns {', '.join(own) or '(none)'}; expected {WANTED}")
+            found = [[_number(line[name], path.name, n, name) for name in kinds[0]] for n, line in enumerate(table, 2)]
+    return _checked(found, path.name)
+
+
+def _number(given: str | None, what: str, line: int, name: str) -> float:
+    try:
+        return float(given or "")
+    except ValueError as error:
+        raise InputError(f"{what}: line {line} has {given!r} as {name}; expected a number") from error
+
+
+def _checked(given: object, what: str) -> Tensor:
+    """(rows, 3 or 4), all finite."""
+    rows = given.tolist() if isinstance(given, Tensor) or hasattr(given, "tolist") else given
+    if not isinstance(rows, Sequence) or not 0 < len(rows) <= MOST_FRAMES:
+        count = f"{len(rows)} rows" if isinstance(rows, Sequence) else repr(rows)[:60]
+        raise InputError(f"{what}: got {count}; expected {WANTED}, 1 to {MOST_FRAMES} of them")
+    size = len(rows[0]) if isinstance(rows[0], Sequence) else 0
+    if size not in (len(IMAGE), len(SPACE)):
+        raise InputError(f"{what}: got {rows[0]!r} as its first row; expected {WANTED}")
+    return torch.tensor([numbers(f"{what} row {n}", row, size) for n, row in enumerate(rows)], dtype=torch.float64)
+
+
+def _checked_times(times: Tensor, scene: Scene, what: str) -> Tensor:
+    span = scene.steps * scene.dt - scene.viewpoint.time_offset
+    if bool((times.diff() <= 0.0).any()):
+        raise InputError(f"{what}: its times do not rise from row to row; sort it, and leave out what is there twice")
+    first, last = float(times[0]), float(times[-1])
+    if first < 0.0 or last > span * (1.0 + 1e-6):
+        raise InputError(f"{what}: got times from {first:g} s to {last:g} s; the simulation covers 0 s to {span:g} s")
+    return times.clamp(max=span)  # single precision may round the last one up

@@ -1,4 +1,4 @@
-"""What a closed-loop policy may see: the state, or the rendered image."""
+"""What a policy observes: features of time, the state, or an image."""
 
 from __future__ import annotations
 
@@ -16,6 +16,30 @@ from diffloom_fitting.scene.policy import Observation
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
+
+
+@dataclass(frozen=True)
+class Splines:
+    """``knots`` cubic B-splines, evenly over ``span`` [s]: a linear layer without bias makes a smooth curve of them,
+    whose weights are the curve's control points. Each matters for about four knots' time and nowhere else."""
+
+    knots: int = 8
+    span: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.knots < 4 or not self.span > 0.0:
+            raise InputError(
+                f"Splines: got {self.knots} knots over {self.span:g} s; expected 4 or more, over more than 0"
+            )
+
+    def __call__(self, times: Tensor) -> Tensor:
+        """(steps, knots) of times (steps,) [s]; each row sums to 1."""
+        # Cells between the inner knots; the curve begins one cell after the first B-spline's middle.
+        place = (times / self.span).clamp(0.0, 1.0) * (self.knots - 3)
+        away = (place[:, None] - torch.arange(-1, self.knots - 1, dtype=times.dtype)).abs()
+        near = 2.0 / 3.0 - away.square() + 0.5 * away**3
+        far = (2.0 - away).clamp(min=0.0) ** 3 / 6.0
+        return torch.where(away < 1.0, near, far)
 
 
 @dataclass(frozen=True)
@@ -71,7 +95,7 @@ class SeesImage(Observation):
                     "the size that the policy is to see"
                 )
             camera = replace(camera, size=self.size)
-        from diffloom_video.resize import resize
+        from diffloom_video.images import resize
 
         view = replace(scene.viewpoint, camera=camera)
         behind = scene.behind

@@ -18,7 +18,6 @@ from diffloom.interfaces import (
     Light,
     Model,
     Params,
-    ParamSpec,
     PointLight,
     Renderer,
     StoreAll,
@@ -26,9 +25,9 @@ from diffloom.interfaces import (
 from diffloom.plugins import get_integrator, get_renderer, renderers
 from diffloom.validation import nearest
 from diffloom_control.networks import Network, network_policy
-from diffloom_experiments.data_files import MissingDataError, data_path
-from diffloom_experiments.load import Loaded
-from diffloom_experiments.make import make, make_registered
+from diffloom_experiments.load import Loaded, MissingDataError, data_path
+from diffloom_experiments.make import known_value, make, make_registered
+from diffloom_experiments.models import bare_model, with_terms
 from diffloom_experiments.schema import (
     CameraTable,
     ExperimentFile,
@@ -38,11 +37,8 @@ from diffloom_experiments.schema import (
     TargetTable,
     TimeTable,
 )
-from diffloom_experiments.terms import with_terms
 from diffloom_experiments.values import Named, Table
-from diffloom_experiments.worlds import bare_model
 from diffloom_fitting.kinds import get_camera
-from diffloom_fitting.quantities import quantity
 from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Policy, Scene, Sensor, Viewpoint, Waypoint
 from diffloom_fitting.scene.checks import suggested_step
 from diffloom_fitting.scene.viewpoint import Cameras
@@ -100,7 +96,7 @@ def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, sp
     made = network_policy(model, params, network, span, loaded.content.seed)
     if table.weights is None:
         return made
-    from diffloom_control.weights_file import load_policy
+    from diffloom_control.networks import load_policy
 
     return load_policy(loaded.folder / table.weights, made)
 
@@ -190,16 +186,6 @@ def _camera(table: CameraTable, target: TargetTable, folder: Path) -> CameraPlac
 def _integrator(named: Named) -> Integrator:
     made: Integrator = make("time.integrator", named.name, get_integrator(named.name), named.settings)
     return made
-
-
-def known_value(model: Model, name: str, value: Any, place: str) -> Any:
-    """A parameter's value with its unit checked."""
-    return quantity(value, unit_of(model.specs, name), place)
-
-
-def unit_of(specs: tuple[ParamSpec, ...], name: str) -> str:
-    """The unit of a parameter; none for names the model does not know, which it will refuse itself."""
-    return next((spec.unit for spec in specs if name in (spec.name, *(f"{spec.name}.{axis}" for axis in "xyz"))), "")
 
 
 def steps_of(time: TimeTable, dt: float) -> int:

@@ -1,33 +1,166 @@
-"""From checked data to a target."""
+"""From checked data to targets: videos, goals, synthesised scenes, and starts guessed from them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_experiments.build import build_renderer, common, video_reader
-from diffloom_experiments.build_goals import build_goals, is_goal
-from diffloom_experiments.data_files import data_path
-from diffloom_experiments.load import Loaded
-from diffloom_experiments.make import make_registered
-from diffloom_experiments.schema import PlateTable, TargetTable
-from diffloom_experiments.target_scene import target_scene
+from diffloom.validation import check_choice, nearest
+from diffloom_control.goals import Goal, goal_target, pose_goal, track_target
+from diffloom_experiments.build import build_renderer, build_scene, common, known_value, video_reader
+from diffloom_experiments.changes import override
+from diffloom_experiments.keys import explain
+from diffloom_experiments.load import Loaded, data_path
+from diffloom_experiments.make import make, make_registered
+from diffloom_experiments.models import with_dotted_names
+from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
 from diffloom_experiments.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target, Targets, synthesise
 from diffloom_fitting.targets.confidence import without_repeats
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_video import get_segmenter, read_masks, read_video
-from diffloom_video.folder import read_image
 from diffloom_video.free_swing import with_free_swing
+from diffloom_video.guesses import GUESSES, WINDOWS, mean_colour, sighting
+from diffloom_video.images import read_image, resize
 from diffloom_video.lost_frames import with_lost_frames
 from diffloom_video.reading import warn_of_cut
-from diffloom_video.resize import resize
 from diffloom_video.segmentation import BackgroundPlate, Segmenter, segment
+
+KINDS = ("image", "mask", "pose", "centre")
+NOT_OF_GOALS = ("video", "masks", "background", "reader", "levels")
+
+
+def is_goal(table: TargetTable) -> bool:
+    """Whether a target says what is wanted."""
+    return bool(table.goals) or table.track is not None or any(getattr(table, kind) is not None for kind in KINDS)
+
+
+def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
+    """The goals of one camera as a target."""
+    for key in NOT_OF_GOALS:
+        if getattr(table, key) is not None:
+            raise InputError(f"target.{key}: this belongs to a video, and the target is a goal; leave one of them out")
+    if table.track is not None:
+        return replace(_track(loaded, scene, table), truth=truth)
+    drawn = scene if table.renderer is None else scene.with_renderer(build_renderer(loaded, table.renderer))
+    listed = [(f"target.goals.{n}", goal) for n, goal in enumerate(table.goals)]
+    if any(getattr(table, kind) is not None for kind in KINDS):
+        if listed:
+            raise InputError("target.goals: the target itself is a goal too; move it into the list")
+        listed = [("target", table)]
+    goals: list[Goal] = []
+    for place, goal in listed:
+        made = _goal(loaded, drawn, goal, place)
+        goals += [replace(made, at=at) for at in _times(goal, table, scene, place)]
+    return replace(goal_target(goals, scene), truth=truth)
+
+
+def _track(loaded: Loaded, scene: Scene, table: TargetTable) -> Target:
+    """The goal to go along a track, which has times of its own."""
+    beside = [key for key in (*KINDS, "goals") if getattr(table, key)]
+    beside += [key for key in ("at", "rate", "region") if key in table.model_fields_set]
+    if beside:
+        raise InputError(f"target.{beside[0]}: a track has times and places of its own; leave one of the two out")
+    given = table.track
+    assert given is not None
+    try:
+        return track_target(data_path(loaded.folder, given) if isinstance(given, str) else given, scene)
+    except InputError as error:
+        raise InputError(f"target.track: {error}") from error
+
+
+def _goal(loaded: Loaded, scene: Scene, table: GoalTable, place: str) -> Goal:
+    """One goal, at time 0."""
+    given = [kind for kind in KINDS if getattr(table, kind) is not None]
+    if table.pose is not None and len(given) == 1:
+        return pose_goal(scene, _pose(scene, table.pose, f"{place}.pose"), 0.0)
+    if table.centre is not None and len(given) == 1:
+        return Goal(0.0, q=torch.tensor([table.centre], dtype=scene.dtype), source="a place")
+    if given and set(given) <= {"image", "mask"}:
+        image, mask = (None if path is None else loaded.folder / path for path in (table.image, table.mask))
+        return Goal(0.0, image, mask)
+    raise InputError(
+        f"{place}: got {' and '.join(given) or 'no goal'}; expected an image, a mask or both, a pose, or a centre"
+    )
+
+
+def _pose(scene: Scene, pose: dict[str, object], place: str) -> dict[str, Tensor]:
+    """The parameters of a pose, checked."""
+    own = [spec.name for spec in scene.model.specs]
+    for name in pose:
+        if name not in own:
+            raise InputError(f"{place}.{name}: the model has no such parameter{nearest(name, own)}")
+    values = {name: known_value(scene.model, name, value, f"{place}.{name}") for name, value in pose.items()}
+    checked = scene.model.params(scene.dtype, **values)
+    return {name: checked[name] for name in values}
+
+
+def _times(goal: GoalTable, table: TargetTable, scene: Scene, place: str) -> list[float]:
+    """When a goal is to be reached [s]."""
+    span = scene.steps * scene.dt - scene.viewpoint.time_offset
+    if goal.at == "end":
+        return [span]
+    if goal.at == "all":
+        if table.rate is None:
+            raise InputError(f'{place}.at: "all" needs target.rate, frames a second')
+        return [k / table.rate for k in range(1, round(span * table.rate) + 1)]
+    times = goal.at if isinstance(goal.at, list) else [goal.at]
+    for at in times:
+        if not 0.0 <= at <= span * (1.0 + 1e-9):
+            raise InputError(f"{place}.at: got {at:g} s; the simulation covers 0 s to {span:g} s")
+    return [float(at) for at in times]
+
+
+#: Tables that make a scene; the rest of a file is about the fit.
+TABLES = ("model", "terms", "params", "time", "appearance", "lights", "renderer")
+
+
+def target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any]) -> Scene:
+    """The scene of a file with the ``changes`` of [target.scene] put in, seen as ``scene`` is seen."""
+    for place in changes:
+        if place.split(".")[0] not in TABLES:
+            raise InputError(
+                f'target.scene: got {place!r}; expected places in {", ".join(TABLES)}, such as "params.friction"'
+            )
+    try:
+        data = with_dotted_names(override(loaded.raw, changes))
+        content = ExperimentFile.model_validate(data)
+    except InputError as error:
+        raise InputError(f"target.scene: {error}") from error
+    except ValidationError as error:
+        raise InputError(f"target.scene cannot be used:\n{explain(error, ExperimentFile)}") from error
+    made = build_scene(replace(loaded, content=content, raw=data, name="target.scene"))
+    return made.seen_from(scene.label) if content.views else made
+
+
+def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tuple[ExperimentFile, Scene]:
+    """The file with starts for those unknowns that have none and can be guessed, and the scene with the windows that
+    were found."""
+    if content.guess is None:
+        return content, scene
+    if not isinstance(target, Target):
+        raise InputError("guess: this is for one camera; give starts where there are several")
+    kind = check_choice("guess", content.guess.name, GUESSES)
+    seen = sighting(scene, target)
+    found = {**make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings), **mean_colour(target)}
+    starts = {
+        name: table if table.start is not None or name not in found else table.model_copy(update={"start": found[name]})
+        for name, table in content.unknowns.items()
+    }
+    windows = found.get(WINDOWS)
+    if isinstance(windows, list) and not scene.windows:
+        scene = replace(scene, windows=tuple(windows))
+    return content.model_copy(update={"unknowns": starts}), scene
+
 
 OF_VIDEOS = (
     "masks", "background", "reader", "segment", "crop", "begin", "duration", "every", "rotate", "gamma", "repeats",

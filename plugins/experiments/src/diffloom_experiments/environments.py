@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from diffloom_control.gym import SceneEnv, Task, task_of
-from diffloom_control.gym.extra import gymnasium
+from diffloom_control.gym import SceneEnv, Task, gymnasium, task_of
 from diffloom_experiments.experiments import build_experiment
 from diffloom_experiments.load import load_file
 from diffloom_fitting.experiment import Experiment

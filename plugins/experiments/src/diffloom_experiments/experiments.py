@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,13 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_experiments.build import build_scene, known_value
-from diffloom_experiments.build_goals import is_goal
-from diffloom_experiments.build_target import build_targets
-from diffloom_experiments.data_files import MissingDataError
-from diffloom_experiments.draws import draw, generator_for, is_draw, opposite
-from diffloom_experiments.errors import explain
-from diffloom_experiments.guessing import with_guess
-from diffloom_experiments.load import Loaded, load_file
-from diffloom_experiments.make import make_registered
+from diffloom_experiments.build import build_scene
+from diffloom_experiments.build_target import build_targets, is_goal, with_guess
+from diffloom_experiments.keys import explain
+from diffloom_experiments.load import Loaded, MissingDataError, draw, generator_for, load_file, opposite
+from diffloom_experiments.make import known_value, make_registered
 from diffloom_experiments.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
-from diffloom_experiments.values import Named, ScheduleTable
-from diffloom_experiments.windows import of_windows
+from diffloom_experiments.values import Named, ScheduleTable, is_draw
 from diffloom_fitting import get_loss, get_optimiser
 from diffloom_fitting.costs import ControlCosts
 from diffloom_fitting.experiment import Experiment
@@ -31,12 +26,47 @@ from diffloom_fitting.losses import Loss, Region
 from diffloom_fitting.optimisers import Optimiser
 from diffloom_fitting.priors import Even, Gaussian
 from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene.windows import OF_WINDOW
 from diffloom_fitting.schedules import Schedule, constant
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets.several import AnyTarget, with_truth
 from diffloom_fitting.targets.synthesis import true_values
 from diffloom_fitting.unknowns import Unknown, can_be_sought, resolve, seekable
 from diffloom_fitting.validation import instance
+
+
+def of_windows(content: ExperimentFile, count: int) -> ExperimentFile:
+    """The file with an unknown for each of ``count`` windows in place of those that each has of its own; stages and
+    priors that name them name all."""
+    own = {name: table for name, table in content.unknowns.items() if table.windows}
+    if not own:
+        return content
+    if count < 2:
+        raise InputError(f"unknowns.{next(iter(own))}: windows = true needs windows; give time.windows or guess them")
+    unknowns: dict[str, UnknownTable] = {}
+    for name, table in content.unknowns.items():
+        unknowns |= _each(name, table, count) if name in own else {name: table}
+    stages = [s.model_copy(update={"only": None if s.only is None else _named(s.only, own, count)})
+              for s in content.stages]  # fmt: skip
+    gaussian = {one: t for name, t in content.prior.gaussian.items() for one in _named([name], own, count)}
+    prior = content.prior.model_copy(update={"gaussian": gaussian})
+    return content.model_copy(update={"unknowns": unknowns, "stages": stages, "prior": prior})
+
+
+def _each(name: str, table: UnknownTable, count: int) -> dict[str, UnknownTable]:
+    starts = table.start
+    if not isinstance(starts, list):
+        starts = [starts] * count
+    if len(starts) != count:
+        raise InputError(f"unknowns.{name}.start: got {len(starts)} values; expected one, or one for each of {count}")
+    return {
+        f"{name}{OF_WINDOW}{number + 1}": table.model_copy(update={"start": start, "windows": False})
+        for number, start in enumerate(starts)
+    }
+
+
+def _named(names: Sequence[str], own: dict[str, UnknownTable], count: int) -> list[str]:
+    return [one for n in names for one in ([f"{n}{OF_WINDOW}{k + 1}" for k in range(count)] if n in own else [n])]
 
 
 def build_experiment(loaded: Loaded | str | Path) -> Experiment:

@@ -1,30 +1,119 @@
-"""From a file on disk to checked data."""
+"""From a file on disk to checked data: draws, and where data files lie."""
 
 from __future__ import annotations
 
 import copy
-import tomllib
-import warnings
+import hashlib
+import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import ValidationError
+from torch import Tensor
 
-from diffloom.interfaces import InputError
-from diffloom.validation import nearest
-from diffloom_experiments.draws import resolve_draws
-from diffloom_experiments.errors import explain
-from diffloom_experiments.overrides import override, parse_setting
+from diffloom.errors import InputError
+from diffloom_experiments.changes import override, put_variants, read_toml, take_variants, wanted_changes
+from diffloom_experiments.keys import explain
+from diffloom_experiments.models import with_dotted_names
 from diffloom_experiments.schema import ExperimentFile, RendererTable
-from diffloom_experiments.terms import with_dotted_names
+from diffloom_experiments.values import DRAWS, is_draw
 from diffloom_fitting.validation import place as given_place
+
+VARIABLE = "DIFFLOOM_REAL_DATA"
+
+
+class MissingDataError(InputError):
+    """Data that is not part of the project is not here."""
+
+
+def data_path(folder: Path, name: str) -> Path:
+    """The path of a file's data: ``name`` from ``folder``, or "$DIFFLOOM_REAL_DATA/clip.mp4" from that variable's."""
+    prefix = f"${VARIABLE}/"
+    if not name.startswith(prefix):
+        return folder / name
+    root = os.environ.get(VARIABLE)
+    if not root:
+        raise MissingDataError(
+            f"{name}: this data is not part of the project, and {VARIABLE} is not set; set it to the folder of the "
+            "data, or give another file (--set target.video=clip.mp4)"
+        )
+    place = Path(root) / name.removeprefix(prefix)
+    if not place.exists():
+        raise MissingDataError(f"{name}: there is no {place.name!r} in the folder that {VARIABLE} names")
+    return place
+
+
+LATE = ("truth", "unknowns")  # their shapes are known only once the model is made
+
+
+def generator_for(seed: int, place: str) -> torch.Generator:
+    """A generator of its own for each seed and place."""
+    digest = hashlib.sha256(f"{seed}:{place}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
+
+
+def draw(value: Mapping[str, Any], seed: int, place: str, shape: Sequence[int] = ()) -> Any:
+    """A number, a tensor (float64) of ``shape``, or one of the choices."""
+    generator = generator_for(seed, place)
+    kind = next(k for k in DRAWS if k in value)
+    given = value[kind]
+    if kind == "choice":
+        if not isinstance(given, list) or not given:
+            raise InputError(f"{place}: got choice = {given!r}; expected a list of one or more values")
+        return given[int(torch.randint(len(given), (), generator=generator))]
+    if not (isinstance(given, list) and len(given) == 2 and all(isinstance(n, (int, float)) for n in given)):
+        raise InputError(f"{place}: got {kind} = {given!r}; expected two numbers")
+    first, second = (float(n) for n in given)
+    if kind == "normal" and second < 0.0:
+        raise InputError(f"{place}: got normal = {given!r}; expected a mean and a deviation of at least 0")
+    if kind == "uniform" and first > second:
+        raise InputError(f"{place}: got uniform = {given!r}; expected the lower number first")
+    if kind == "normal":
+        return first + second * torch.randn(list(shape), generator=generator, dtype=torch.float64)
+    if kind == "log_uniform":
+        if not 0.0 < first <= second:
+            raise InputError(f"{place}: got log_uniform = {given!r}; expected two positive numbers")
+        return torch.exp(_uniform(math.log(first), math.log(second), shape, generator))
+    return _uniform(first, second, shape, generator)
+
+
+def opposite(value: Mapping[str, Any], drawn: Any) -> Any:
+    """What lies across the middle of the range from a number that was drawn; a choice stays."""
+    kind = next(k for k in DRAWS if k in value)
+    if kind == "choice":
+        return drawn
+    first, second = (float(n) for n in value[kind])
+    if kind == "normal":
+        return 2.0 * first - drawn
+    return first * second / drawn if kind == "log_uniform" else first + second - drawn
+
+
+def _uniform(low: float, high: float, shape: Sequence[int], generator: torch.Generator) -> Tensor:
+    return low + (high - low) * torch.rand(list(shape), generator=generator, dtype=torch.float64)
+
+
+def resolve_draws(raw: Any, seed: int, place: str = "", late: Sequence[str] = LATE) -> Any:
+    """Return the file's data with every draw replaced, except in the top-level tables of ``late``."""
+    if is_draw(raw):
+        # In [target.scene] a draw is the one that stands, or would stand, at that place of the fit.
+        found = draw(raw, seed, place.removeprefix("target.scene."))
+        return float(found) if isinstance(found, Tensor) else found
+    if isinstance(raw, Mapping):
+        return {
+            key: value if not place and key in late else resolve_draws(value, seed, f"{place}.{key}" if place else key)
+            for key, value in raw.items()
+        }
+    if isinstance(raw, list):
+        return [resolve_draws(value, seed, f"{place}.{number}") for number, value in enumerate(raw)]
+    return raw
+
 
 #: The variant that is put in by itself, and the tables that say who draws.
 CROSS_RENDERER = "cross_renderer"
-#: Largest experiment file that is read [bytes].
-MOST_BYTES = 16 * 2**20
 _DRAWING = ("renderer", "target", "views")
 
 
@@ -53,33 +142,16 @@ def load_file(
     return load_data(raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants)
 
 
-def read_toml(place: Path) -> dict[str, Any]:
-    """The tables of a TOML file, or an InputError that says what is wrong with it."""
-    try:
-        if place.stat().st_size > MOST_BYTES:
-            raise InputError(f"experiment {str(place)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
-        text = place.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"experiment {str(place)!r}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"experiment {str(place)!r}: cannot be read ({error})") from error
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
-
-
 def load_data(
     raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
     changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
 ) -> Loaded:  # fmt: skip
     """The same from data at hand."""
     data = copy.deepcopy(dict(raw))
-    offered = _variants(data, name)
+    offered = take_variants(data, name)
     try:
-        for variant in (*(["quick"] if quick else []), *variants):
-            data = override(data, _variant(offered, variant))
-        wanted = {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
+        data = put_variants(data, offered, quick, variants)
+        wanted = wanted_changes(settings, changes)
         if CROSS_RENDERER in offered and _crosses_renderers(data, wanted):
             data = override(data, offered[CROSS_RENDERER])
         data = with_dotted_names(override(data, wanted))
@@ -92,28 +164,6 @@ def load_data(
     except ValidationError as error:
         raise InputError(f"{name} cannot be used:\n{explain(error, ExperimentFile)}") from error
     return Loaded(content, data, folder, name)
-
-
-def _variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any]]:
-    """The tables of changes that a file brings along, taken out of it."""
-    found = data.pop("variants", {})
-    if not isinstance(found, Mapping):
-        raise InputError(f"{name}: variants: got {found!r}; expected tables of changes such as [variants.quick]")
-    for variant, changes in found.items():
-        if not isinstance(changes, Mapping):
-            given = f"{name}: variants.{variant}: got {changes!r}"
-            raise InputError(f'{given}; expected a table such as {{"camera.size" = [64, 64]}}')
-    return dict(found)
-
-
-def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[str, Any]:
-    """One of a file's variants; "quick" may be absent, and then changes nothing, which is told."""
-    if wanted not in offered and wanted == "quick":
-        warnings.warn("the file has no [variants.quick]: it is taken as it is", stacklevel=4)
-    elif wanted not in offered:
-        there = ", ".join(offered) or "none"
-        raise InputError(f"variants: got {wanted!r}; expected one of the file's own, {there}{nearest(wanted, offered)}")
-    return offered.get(wanted, {})
 
 
 def _crosses_renderers(data: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:

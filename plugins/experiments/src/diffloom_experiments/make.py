@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, Model, ParamSpec
 from diffloom.plugins import PluginError
 from diffloom.validation import check_arguments, nearest
 from diffloom_experiments.values import Named
+from diffloom_fitting.quantities import quantity
+
+__all__ = ["known_value", "make", "make_registered", "with_paths"]
 
 FILE_KEYS = ("mesh", "file", "texture")
 
@@ -64,3 +67,13 @@ def _tuples(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value):
         return tuple(value)
     return value
+
+
+def known_value(model: Model, name: str, value: Any, place: str) -> Any:
+    """A parameter's value with its unit checked."""
+    return quantity(value, unit_of(model.specs, name), place)
+
+
+def unit_of(specs: tuple[ParamSpec, ...], name: str) -> str:
+    """The unit of a parameter; none for names the model does not know, which it will refuse itself."""
+    return next((spec.unit for spec in specs if name in (spec.name, *(f"{spec.name}.{axis}" for axis in "xyz"))), "")

@@ -1,6 +1,6 @@
 """Registrations of diffloom-experiments. Import paths only: nothing heavy is imported before it is used."""
 
-from diffloom.plugins import Kind, hookimpl
+from diffloom.plugins import Kind, Register, hookimpl
 from diffloom_experiments.kinds import EXPERIMENT_KINDS
 
 DIFFLOOM_PLUGIN_API = 3
@@ -10,3 +10,9 @@ DIFFLOOM_PLUGIN_API = 3
 def diffloom_define_kinds() -> list[Kind]:
     """Return the kinds that this plugin defines."""
     return [EXPERIMENT_KINDS]
+
+
+@hookimpl
+def diffloom_register_experiment_kinds(register: Register) -> None:
+    """Register the ordinary kind of experiment file."""
+    register("video", "diffloom_experiments.kinds:VideoKind", summary="A scene fitted to videos, images or goals")

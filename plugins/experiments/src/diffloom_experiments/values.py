@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,16 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import CoreSchema
+
+#: Kinds of draws: values that the seed decides, such as {uniform = [2, 12]}.
+DRAWS = ("uniform", "log_uniform", "normal", "choice")
+
+
+def is_draw(value: Any) -> bool:
+    """Whether a value of a file asks for a draw, such as {uniform = [2, 12]}."""
+    return isinstance(value, Mapping) and len([k for k in DRAWS if k in value]) == 1 and set(value) <= {
+        *DRAWS, "each", "of_truth",
+    }  # fmt: skip
 
 
 class Table(BaseModel):

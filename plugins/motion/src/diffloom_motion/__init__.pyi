@@ -5,7 +5,11 @@ from diffloom_motion.experiment import (
     fit_motion as fit_motion,
     settle as settle,
 )
-from diffloom_motion.files import load_motion as load_motion
+from diffloom_motion.files import (
+    LoadedMotion as LoadedMotion,
+    build_motion as build_motion,
+    load_motion as load_motion,
+)
 from diffloom_motion.objective import (
     FrameLoss as FrameLoss,
     MotionObjective as MotionObjective,
@@ -16,6 +20,7 @@ from diffloom_motion.scene import (
     Own as Own,
     Rules as Rules,
 )
+from diffloom_motion.schema import MotionKind as MotionKind
 from diffloom_motion.scores import (
     Score as Score,
     score as score,

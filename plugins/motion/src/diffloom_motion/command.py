@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,34 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_motion.files import MotionExperiment, load_motion
+from diffloom_experiments import RunFolder
+from diffloom_experiments.kinds import load_any
+from diffloom_motion.files import MotionExperiment, build_loaded
 from diffloom_motion.fits import MotionResult
 from diffloom_motion.scoring import Score
 
 
-def run_motion(file: str, settings: tuple[str, ...], quick: bool, place: Path) -> MotionResult:
-    """Fit, print, and write ``place``/result.json."""
+def run_motion(
+    file: str, *, settings: Sequence[str] = (), quick: bool = False, variants: Sequence[str] = (),
+    seed: int | None = None, out: str | None = None, overwrite: bool = False,
+) -> MotionResult:  # fmt: skip
+    """Carry out `diffloom run` on a file about measured motion: fit, print, and write a run folder with result.json.
+
+    Args:
+        file: The experiment file.
+        settings: Changes as texts, such as "recording.file=other.npz".
+        quick: True to put in the file's [variants.quick].
+        variants: Names of further [variants.*] tables to put in.
+        seed: Seed of every draw instead of the file's.
+        out: Folder of the run; runs/ and the file's name unless given.
+        overwrite: True to replace a run that the folder holds.
+    """
     console = Console()
-    experiment = load_motion(file, settings, quick)
+    changes = {} if seed is None else {"seed": seed}
+    loaded = load_any(file, settings=settings, changes=changes, quick=quick, variants=variants)
+    # Built before a folder is made, so that a bad file leaves nothing behind.
+    experiment = build_loaded(loaded)
+    place = RunFolder.prepare(out, Path(file).stem, overwrite, loaded).path
     aside = 0 if experiment.holdout is None else len(experiment.holdout.clips)
     told(console, f"{experiment.content.title}: {len(experiment.problem.clips)} clips, {aside} kept aside")
 
@@ -32,7 +52,6 @@ def run_motion(file: str, settings: tuple[str, ...], quick: bool, place: Path) -
     console.print(result_table(experiment, result))
     for line in score_lines(experiment, result):
         told(console, line)
-    place.mkdir(parents=True, exist_ok=True)
     (place / "result.json").write_text(json.dumps(summary(experiment, result), indent=1), encoding="utf-8")
     told(console, f"result: {place / 'result.json'}")
     return result

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,12 +14,11 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_model
-from diffloom_experiments.build import known_value
-from diffloom_experiments.draws import generator_for
-from diffloom_experiments.errors import explain
-from diffloom_experiments.load import read_toml
-from diffloom_experiments.make import make, make_registered, with_paths
-from diffloom_experiments.overrides import override, parse_setting
+from diffloom_experiments import resolve_draws
+from diffloom_experiments.changes import override, put_variants, read_toml, take_variants, wanted_changes
+from diffloom_experiments.keys import explain
+from diffloom_experiments.load import generator_for
+from diffloom_experiments.make import known_value, make, make_registered, with_paths
 from diffloom_experiments.values import ScheduleTable
 from diffloom_fitting import Stop, Unknown, get_optimiser
 from diffloom_fitting.schedules import Schedule, constant
@@ -30,31 +30,59 @@ from diffloom_motion.scene import MotionScene, Own, Rules
 from diffloom_motion.schema import ClipsTable, MotionFile, MotionStageTable
 
 
-def is_motion(path: str | Path) -> bool:
-    """Whether a file is about measured motion: it has a [recording]."""
-    try:
-        return "recording" in read_toml(Path(path))
-    except InputError:
-        return False  # whoever reads it next says what is wrong
+@dataclass(frozen=True)
+class LoadedMotion:
+    """A checked file. raw: its data with all changes and draws put in. folder: what relative paths start from."""
+
+    content: MotionFile
+    raw: dict[str, Any]
+    folder: Path
+    name: str
 
 
-def load_motion(path: str | Path, settings: Sequence[str] = (), quick: bool = False) -> MotionExperiment:
-    """Read a file. settings: changes such as "recording.file=other.npz"; quick: put its [variants.quick] in."""
+def load_motion(
+    path: str | Path, settings: Sequence[str] = (), quick: bool = False, *, variants: Sequence[str] = (),
+    changes: Mapping[str, Any] | None = None,
+) -> MotionExperiment:  # fmt: skip
+    """Read a file and build its experiment.
+
+    Args:
+        path: The file.
+        settings: Changes as texts, such as "recording.file=other.npz".
+        quick: True to put in the file's [variants.quick].
+        variants: Names of further [variants.*] tables to put in.
+        changes: Changes as values, by dotted place.
+    """
     place = Path(path)
-    raw = read_toml(place)
-    variants = raw.pop("variants", {})
+    given = {"settings": settings, "changes": changes, "quick": quick, "variants": variants}
+    return build_loaded(load_motion_data(read_toml(place), place.parent, place.name, **given))
+
+
+def load_motion_data(
+    raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
+    changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
+) -> LoadedMotion:  # fmt: skip
+    """Check the data of a file, with changes and draws put in; the arguments are those of ``ExperimentKind.load``."""
+    data = dict(raw)
+    offered = take_variants(data, name)
     try:
-        raw = override(raw, variants.get("quick", {}) if quick else {})
-        raw = override(raw, dict(parse_setting(text) for text in settings))
-        content = MotionFile.model_validate(raw)
+        data = override(put_variants(data, offered, quick, variants), wanted_changes(settings, changes))
+        seed = data.get("seed", 0)
+        data = resolve_draws(data, seed if isinstance(seed, int) else 0, late=())
+        content = MotionFile.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{place.name} cannot be used:\n{explain(error, MotionFile)}") from error
+        raise InputError(f"{name} cannot be used:\n{explain(error, MotionFile)}") from error
     except InputError as error:
-        raise InputError(f"{place.name}: {error}") from error
+        raise InputError(f"{name}: {error}") from error
+    return LoadedMotion(content, data, folder, name)
+
+
+def build_loaded(loaded: LoadedMotion) -> MotionExperiment:
+    """Build the experiment of a checked file; errors name the file."""
     try:
-        return build_motion(content, place.parent)
+        return build_motion(loaded.content, loaded.folder)
     except InputError as error:
-        raise InputError(f"{place.name}: {error}") from error
+        raise InputError(f"{loaded.name}: {error}") from error
 
 
 def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:

@@ -8,3 +8,4 @@ DIFFLOOM_PLUGIN_API = 3
 @hookimpl
 def diffloom_register_experiment_kinds(register: Register) -> None:
     """Register experiment files about measured motion."""
+    register("motion", "diffloom_motion.schema:MotionKind", summary="A model fitted to recorded poses and markers")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from diffloom_experiments.kinds import ExperimentKind
 from diffloom_experiments.schema import StartsTable
 from diffloom_experiments.values import Named, Number, ScheduleTable, StopTable, Table
+
+if TYPE_CHECKING:
+    from diffloom_motion.files import LoadedMotion
 
 
 class RecordingTable(Table):
@@ -125,3 +131,24 @@ class MotionFile(Table):
     width: Number | None = Field(
         None, gt=0.0, description="size of the body [m] that position errors are shown in % of"
     )
+
+
+class MotionKind(ExperimentKind):
+    """Files about measured motion: a model fitted to the poses and markers of a [recording]."""
+
+    noun = "a file about measured motion"
+    tables = ("recording",)
+    actions: ClassVar[Mapping[str, str | Callable[..., Any]]] = {"run": "diffloom_motion.command:run_motion"}
+
+    def schema(self) -> type[MotionFile]:
+        """Return the model of the file."""
+        return MotionFile
+
+    def load(
+        self, raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
+        changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
+    ) -> LoadedMotion:  # fmt: skip
+        """Check the data of a file."""
+        from diffloom_motion.files import load_motion_data
+
+        return load_motion_data(raw, folder, name, settings=settings, changes=changes, quick=quick, variants=variants)

@@ -40,11 +40,11 @@ from diffloom_physics_articulated.mass_properties import (
     ten_numbers,
     to_log_cholesky,
 )
+from diffloom_physics_articulated.model_files import read_tree
 from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
 from diffloom_physics_articulated.self_contact import Pairs, link_contacts, touching_links
 from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
 from diffloom_physics_articulated.tree_set import joint_forces, trees as tree_nodes
-from diffloom_physics_articulated.tree_tables import read_tree
 
 PADDING = (0.0, 0.0, 0.0, 0.0, 1.0, -1e3, 1e3, 0.0, 0.0, 0.0, 0.0)
 """Of velocities that a smaller tree does not have: no force, and a friction speed to divide by."""

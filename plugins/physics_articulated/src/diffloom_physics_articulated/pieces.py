@@ -1,4 +1,4 @@
-"""Shapes on links: what is drawn of them, and the mass they bring."""
+"""Shapes on links: the points where they touch, what is drawn of them, and the mass they bring."""
 
 from __future__ import annotations
 
@@ -9,11 +9,42 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
+from diffloom.validation import check_choice
+from diffloom_geometry import Points, spaced_points
 from diffloom_geometry.rotations import array_rotation_matrix
-from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape
+from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape, read_rounding, read_spacing, round_points
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
-from diffloom_physics_articulated.touch import touching_points
+
+ROUND = ("sphere", "capsule")
+WAYS = ("vertices", "surface", "round", "none")
+
+
+def touching_points(shape: Shape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
+    """Points (n, 3) [m] of a shape that touch surfaces, those that touch other bodies, and the radius [m] of the ball
+    around each.
+
+    ``contact`` of its table: "vertices" (8 of a box), "surface" (these, and points on edges and faces at most
+    ``spacing`` [m] apart), "round" (the default of spheres and capsules) or "none". ``rounding`` [m]: the radius of a
+    box's edges and corners. Other bodies are touched by points on edges and faces either way.
+    """
+    way = check_choice("contact", str(table.get("contact", "round" if shape.kind in ROUND else "vertices")), WAYS)
+    if way == "none":
+        return np.zeros((0, 3)), np.zeros((0, 3)), 0.0
+    if way == "round":
+        if shape.kind not in ROUND:
+            raise InputError(f"contact: got 'round' for a {shape.kind}; only a sphere or a capsule is round, expected "
+                             "'vertices'")  # fmt: skip
+        points, radius = round_points(shape.kind, shape.dims)
+        return points, points, radius
+    rounding = read_rounding(table, shape.kind, shape.dims)
+    vertices = shape.vertices
+    if rounding > 0.0:
+        half = np.array(shape.dims)
+        vertices = vertices * (half - rounding) / half
+    between = spaced_points(vertices, shape.faces, read_spacing(table, shape.vertices))
+    return (vertices if way == "vertices" else between), between, rounding
+
 
 OWN = ("position", "orientation", "mass", "density", "colour", "rides", "contact", "spacing", "rounding")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
-from diffloom_geometry import VolumeIntegrals, integrate_volume, read_closed_mesh
+from diffloom_geometry import VolumeIntegrals, capsule_integrals, integrate_volume, read_closed_mesh, sphere_integrals
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,8 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
     """radius [m]; drawn as an icosahedron divided ``subdivisions`` times."""
     import trimesh
 
-    volume = 4.0 / 3.0 * math.pi * radius**3
     mesh = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
-    return Shape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3)), "sphere",
-                 (float(radius),))  # fmt: skip
+    return Shape(*arrays(mesh), sphere_integrals(radius), "sphere", (float(radius),))
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> Shape:
@@ -68,12 +66,7 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Sh
 
     mesh = trimesh.creation.capsule(height=length, radius=radius, count=[segments, segments], transform=UPRIGHT)
     half = 0.5 * length
-    tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
-    across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
-    # The centre of half a ball is 3 r / 8 above its flat side, about which its second moment is that of a ball.
-    along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
-    return Shape(*arrays(mesh), VolumeIntegrals(tube + ball, np.zeros(3), np.diag([across, along, across])), "capsule",
-                 (float(radius), half))  # fmt: skip
+    return Shape(*arrays(mesh), capsule_integrals(radius, half), "capsule", (float(radius), half))
 
 
 UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])

@@ -16,33 +16,6 @@ KEYS = (
     "name", "parent", "joint", "axis", "position", "orientation", "mass", "centre_of_mass", "inertia", "length",
     "along", "slender", "start", "start_orientation", "shapes", "contact",
 )  # fmt: skip
-SOURCES = ("builder", "file", "links")
-
-
-def read_tree(number: int, table: Mapping[str, Any]) -> Tree:
-    """A tree from its table: ``builder`` with its arguments, ``file`` (URDF or MJCF), or ``links``."""
-    what = f"trees[{number}]"
-    given = [key for key in SOURCES if key in table]
-    if len(given) != 1:
-        raise InputError(
-            f"{what}: got {' and '.join(given) or 'neither'}; expected exactly one of {', '.join(SOURCES)}"
-        )
-    rest = {key: value for key, value in table.items() if key != given[0]}
-    try:
-        if given[0] == "builder":
-            from diffloom_physics_articulated.builders import build
-
-            return build(str(table["builder"]), rest)
-        if given[0] == "file":
-            from diffloom_physics_articulated.model_files import read_model_file
-
-            return read_model_file(table["file"], **rest).tree
-        name = str(rest.pop("name", f"tree {number}"))
-        if rest:
-            raise InputError(f"unknown key {next(iter(rest))!r}; a tree of links has a name and links")
-        return tree_of(name, [read_link(k, link) for k, link in enumerate(table["links"])])
-    except InputError as cause:
-        raise InputError(f"{what}: {cause}") from cause
 
 
 def tree_of(name: str, links: Sequence[Link]) -> Tree:

@@ -1,17 +1,71 @@
-"""Triangles of a thin shell as elements: in-plane elasticity, with or without air."""
+"""Triangles of a thin shell as elements: in-plane elasticity, with or without air.
 
-from diffloom_kernels import add3, cross3, device, fma3, ld3, mul3, neg3, store_corners, sub3
-from diffloom_physics_cloth.air_kernels import air_force, air_force_adjoint
-from diffloom_physics_cloth.metric_kernels import (
+n is twice the area vector N, m = n / |n| its direction (zero for a collapsed triangle) and v the velocity of the
+triangle relative to the wind. Drag -c_d |N.v| v acts against the motion, lift -c_l (N.v) |v| m along the normal; c_d
+and c_l [kg/m^3] are half the density of air times the usual coefficients. The force belongs to the face once: each
+corner takes a third.
+"""
+
+from diffloom_kernels import (
+    absolute,
+    add3,
+    constant,
+    cross3,
+    device,
+    dot3,
+    fma,
+    fma3,
+    ld3,
+    mul3,
+    neg3,
+    sqrt,
+    store_corners,
+    sub3,
+    where,
+)
+from diffloom_physics_cloth.shell_kernels import (
     add_products_gradient,
+    area_of,
     metric,
     products,
     products_gradient,
     pull,
     pull_adjoint,
     push,
+    shell_stress,
+    shell_stress_adjoint,
 )
-from diffloom_physics_cloth.shell_kernels import area_of, shell_stress, shell_stress_adjoint
+
+
+@device
+def air_force(n, inverse, v, drag, lift):
+    """Force on the whole triangle; ``inverse`` of |n|."""
+    s = dot3(n, v) * constant(drag, 0.5)
+    return fma3(v, -(drag * absolute(s)), mul3(n, -(lift * s * sqrt(dot3(v, v)) * inverse)))
+
+
+@device
+def air_force_adjoint(n, inverse, v, drag, lift, a):
+    """Cotangents of (n, v, drag, lift) for the cotangent ``a`` of the force; that of |n| is in the one of n."""
+    zero = constant(drag, 0)
+    one = constant(drag, 1)
+    m = mul3(n, inverse)
+    s = dot3(n, v) * constant(drag, 0.5)
+    size = absolute(s)
+    speed = sqrt(dot3(v, v))
+    va = dot3(v, a)
+    ma = dot3(m, a)
+    adj_drag = -(size * va)
+    adj_lift = -(s * speed * ma)
+    sign = where(s > zero, one, where(s < zero, -one, zero))
+    adj_s = fma(drag * sign, va, lift * speed * ma) * constant(drag, -0.5)
+    adj_speed = -(lift * s * ma)
+    # adj_m = -lift s |v| a, of which the part along m has no effect.
+    t = -(lift * s * speed) * inverse
+    adj_v = fma3(a, -(drag * size), mul3(n, adj_s))
+    adj_v = fma3(v, adj_speed / where(speed > zero, speed, one), adj_v)
+    adj_n = fma3(v, adj_s, fma3(a, t, mul3(m, -(t * ma))))
+    return adj_n, adj_v, adj_drag, adj_lift
 
 
 @device

@@ -30,10 +30,8 @@ from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
 from diffloom_mechanics.contact import TouchingSkin, contact_law, ground
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
-from diffloom_physics_cloth.plane import plane_normal
-from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, rest_shape
+from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, place, plane_normal, rest_shape, set_moving
 from diffloom_physics_cloth.self_collision import check_thickness, self_collision_term
-from diffloom_physics_cloth.start import place, set_moving
 from diffloom_physics_cloth.stress import at_vertices, check_sheet_thickness, principal_stresses, von_mises
 from diffloom_physics_cloth.terms import Air, Elasticity, anchor_term, face_term, hinge_term, joined, planar_face_term
 

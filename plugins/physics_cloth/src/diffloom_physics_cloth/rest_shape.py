@@ -1,13 +1,38 @@
-"""What follows from a shell's rest shape, differentiable with respect to it."""
+"""What follows from a shell's rest shape and material, differentiable, and how a shell starts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from diffloom.fixed_order import broadcast
+from diffloom.interfaces import InputError
+from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry import Indices, assemble, take
+from diffloom_physics_cloth.meshes.sheet import Sheet
+
+Number = float | Tensor
+
+
+def sheet_moduli(youngs_modulus: Number, poisson_ratio: Number, thickness: Number) -> dict[str, Number]:
+    """Parameters of a sheet: shear_modulus and lame_modulus [N/m], bending_stiffness [N m].
+
+    youngs_modulus: [Pa]. thickness: [m]. In plane stress a sheet has the linear moduli mu_L = E h / (2 (1 + nu)) and
+    lam_L = E h nu / (1 - nu^2). The neo-Hookean membrane at F = 1 + e has the stress 4/3 mu e + (lam - 4/9 mu) tr(e),
+    so mu = 3/2 mu_L and lam = lam_L + 2/3 mu_L. Bending follows a plate: E h^3 / (12 (1 - nu^2)).
+    """
+    in_plane = youngs_modulus * thickness
+    shear = in_plane / (2.0 * (1.0 + poisson_ratio))
+    lame = in_plane * poisson_ratio / (1.0 - poisson_ratio * poisson_ratio)
+    return {
+        "shear_modulus": 1.5 * shear,
+        "lame_modulus": lame + 2.0 / 3.0 * shear,
+        "bending_stiffness": in_plane * thickness * thickness / (12.0 * (1.0 - poisson_ratio * poisson_ratio)),
+    }
 
 
 @dataclass(frozen=True)
@@ -59,3 +84,53 @@ def lumped_mass(density: Tensor, area: Tensor, faces: Indices, count: int) -> Te
     """Mass of each of ``count`` vertices [kg]: a third of the mass of each face around it. density: [kg/m^2]."""
     third = (density * area / 3.0).unsqueeze(1).expand(-1, 3)
     return assemble(third, faces, count)
+
+
+def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
+    """``points`` (P, 3) turned about the origin by a quaternion (4,) of any length, then moved by ``position`` (3,)."""
+    length = orientation.norm()
+    if bool((concrete(length) == 0.0).any()):
+        raise InputError("orientation: got the quaternion (0, 0, 0, 0); expected w, x, y, z such as (1, 0, 0, 0)")
+    count = points.shape[0]
+    unit = broadcast(orientation / length, (count, 4))
+    w, axis = unit[:, :1], unit[:, 1:]
+    across = 2.0 * torch.linalg.cross(axis, points)
+    turned: Tensor = points + w * across + torch.linalg.cross(axis, across)
+    return turned + broadcast(position, (count, 3))
+
+
+def set_moving(points: Tensor, mass: Tensor, velocity: Tensor, angular_velocity: Tensor) -> Tensor:
+    """Velocities (P, 3) [m/s]: ``velocity``, and a turn [rad/s] about the centre of mass."""
+    shape = tuple(points.shape)
+    straight = broadcast(velocity, shape)
+    if not needs_gradient(angular_velocity) and not bool(concrete(angular_velocity).any()):
+        return straight
+    turn: Tensor = torch.linalg.cross(
+        broadcast(angular_velocity, shape), points - broadcast(centre(points, mass), shape)
+    )
+    return straight + turn
+
+
+def centre(points: Tensor, mass: Tensor) -> Tensor:
+    """Centre of mass (1, 3) [m], summed in a fixed order."""
+    nowhere = np.zeros(points.shape[0], dtype=np.int64)
+    weighted = assemble(torch.cat([mass[:, None] * points, mass[:, None]], dim=1), nowhere, 1)
+    return weighted[:, :3] / weighted[:, 3:]
+
+
+def plane_normal(sheet: Sheet) -> NDArray[np.float64]:
+    """Unit normal (3,) of a flat sheet; InputError when it is not flat or its faces look both ways."""
+    a, b, c = (sheet.vertices[sheet.faces[:, k]] for k in range(3))
+    areas = np.cross(b - a, c - a)
+    normal = areas.sum(axis=0)
+    length = float(np.linalg.norm(normal))
+    size = float(np.ptp(sheet.vertices, axis=0).max())
+    if length == 0.0 or (areas @ normal <= 0).any():
+        bad = np.flatnonzero(areas @ normal <= 0)
+        raise InputError(f"{sheet.name}: planar=True needs faces that all look the same way; face {bad[0]} does not")
+    unit = normal / length
+    height = (sheet.vertices - sheet.vertices[0]) @ unit
+    if np.ptp(height) > 1e-6 * size:
+        far = int(np.abs(height).argmax())
+        raise InputError(f"{sheet.name}: planar=True needs a flat mesh; vertex {far} is {abs(height[far]):.3g} m off")
+    return np.asarray(unit, dtype=np.float64)

@@ -1,6 +1,6 @@
 """In-plane elasticity of one triangle of a shell, by the metric of its edges, and the transpose.
 
-C, E are the products of the columns of F with themselves and with those of its rate R (see ``metric``), so that
+C, E are the products of the columns of F with themselves and with those of its rate R (see ``pull``), so that
 I = tr(F^T F) = C0 + C2, and J = sqrt(C0 C2 - C1^2/4) is the ratio of areas. Energy per rest area, with activation a:
 
     Psi = mu/2 (I - 2) + lam/2 (J - alpha)^2 - mu/2 log(I + 1),    P = mu (1 - 1/(I + 1)) F + lam (J - alpha) dJ/dF.
@@ -10,11 +10,68 @@ adds to it. lam (J - alpha) is computed as lam (J - 1 - a) - 2/3 mu, which allow
 stress c F (F^T R + R^T F): zero for every rigid motion, never doing work on the triangle.
 As dJ/dF = [C2 Fu - C1/2 Fv, C0 Fv - C1/2 Fu] / J, all of it is P = F S with a symmetric S of three numbers.
 The moduli come multiplied by the triangle's rest area, so S is too.
+
+Edges d1, d2 and a pair a1, a2 make the three numbers x = (d1.a1, d1.a2 + d2.a1, d2.a2). With F = [d1, d2] B and
+A = [a1, a2] B for the upper triangular B = [[b0, b1], [0, b2]], the inverse of the rest edges, ``pull`` turns x into
+(Fu.Au, Fu.Av + Fv.Au, Fv.Av). So F never appears: a stress S of these three numbers acts on the edges as push(S), and
+what is left of a triangle is a handful of scalars.
 """
 
 from math import inf
 
-from diffloom_kernels import constant, cross3, device, dot3, fma, sqrt, where
+from diffloom_kernels import constant, cross3, device, dot3, fma, fma3, mul3, sqrt, where
+
+
+@device
+def products(d1, d2, a1, a2):
+    """(d1.a1, d1.a2 + d2.a1, d2.a2)."""
+    return dot3(d1, a1), dot3(d1, a2) + dot3(d2, a1), dot3(d2, a2)
+
+
+@device
+def metric(d1, d2):
+    """products(d1, d2, d1, d2)."""
+    mixed = dot3(d1, d2)
+    return dot3(d1, d1), mixed + mixed, dot3(d2, d2)
+
+
+@device
+def pull(b, x):
+    """Products in rest axes."""
+    r = b[1] * x[0]
+    s = fma(b[2], x[1], r)
+    return b[0] * b[0] * x[0], b[0] * (r + s), fma(b[1], s, b[2] * b[2] * x[2])
+
+
+@device
+def push(b, s):
+    """Transpose of pull in x: sum s pull(b, x) = sum push(b, s) x."""
+    r = b[0] * s[1]
+    t = fma(b[1], s[2], r)
+    return fma(b[0] * b[0], s[0], b[1] * (r + t)), b[2] * t, b[2] * b[2] * s[2]
+
+
+@device
+def pull_adjoint(b, x, s):
+    """Transpose of pull in b: the cotangent of (b0, b1, b2) for the cotangent s of pull(b, x)."""
+    twice = x[0] + x[0]
+    p = b[0] * twice
+    r = fma(b[2], x[1], b[1] * twice)
+    t = b[2] * x[2]
+    mixed = fma(b[1], s[2], b[0] * s[1])
+    return fma(p, s[0], r * s[1]), fma(p, s[1], r * s[2]), fma(mixed, x[1], (t + t) * s[2])
+
+
+@device
+def products_gradient(a1, a2, k):
+    """The pair (k0 a1 + k1 a2, k1 a1 + k2 a2): gradient of sum k products(d1, d2, a1, a2) with respect to d1, d2."""
+    return fma3(a1, k[0], mul3(a2, k[1])), fma3(a1, k[1], mul3(a2, k[2]))
+
+
+@device
+def add_products_gradient(c1, c2, a1, a2, k):
+    """products_gradient(a1, a2, k), added to the pair c1, c2."""
+    return fma3(a1, k[0], fma3(a2, k[1], c1)), fma3(a1, k[1], fma3(a2, k[2], c2))
 
 
 @device

@@ -130,7 +130,7 @@ def cross_difference(a, b, c, d):
 
 
 @device
-def pull_back_rate(A, K, k, kh):
+def rate_adjoint(A, K, k, kh):
     """X = sym(k A K), the cotangent of M: six entries. A is the cotangent of Q, kh half of k."""
     a0, a1, a2 = (A[0], A[1], A[2]), (A[3], A[4], A[5]), (A[6], A[7], A[8])
     k0, k1, k2 = symmetric(K)
@@ -141,7 +141,7 @@ def pull_back_rate(A, K, k, kh):
 
 
 @device
-def pull_back_metric(d1, d2, d3, b1, b2, b3, i6, M, A, k):
+def metric_adjoint(d1, d2, d3, b1, b2, b3, i6, M, A, k):
     """Cotangent of K, six entries: Ds^T adj_T + k M A, an entry beside the diagonal taking its mirror image's too.
 
     b1, b2, b3 are the columns of G Q^T, which is adj_T but for 6 w adj_I Ds.
@@ -162,7 +162,7 @@ def pull_back_metric(d1, d2, d3, b1, b2, b3, i6, M, A, k):
 
 
 @device
-def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u):
+def tet_adjoint(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u):
     """Cotangents of q and u into the slots; returns those of K (six), w, mu, lam, damping and activation.
 
     With G the cotangent of H and Q = c I + 6 k w M K:
@@ -209,7 +209,7 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
     i6 = w6 * (adj_c * mu[e] * inverse * inverse)
     j = adj_l * lam[e] * w
 
-    X = pull_back_rate(A, K, k, k * half)
+    X = rate_adjoint(A, K, k, k * half)
     s1 = combine(d1, d2, d3, X[0], X[1], X[2])
     s2 = combine(d1, d2, d3, X[1], X[3], X[4])
     s3 = combine(d1, d2, d3, X[2], X[4], X[5])
@@ -227,7 +227,7 @@ def pull_back_tet(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, acti
     p3 = combine_onto(combine_onto(p3, r1, r2, r3, X[2], X[4], X[5]), b1, b2, b3, K[2], K[4], K[5])
     store_corners(adj_q, e, (neg3(add3(add3(p1, p2), p3)), p1, p2, p3))
 
-    adj_K = pull_back_metric(d1, d2, d3, b1, b2, b3, i6, M, A, k)
+    adj_K = metric_adjoint(d1, d2, d3, b1, b2, b3, i6, M, A, k)
     adj_w = R(6) * (adj_c * mu[e] * inverse * inverse * stretch + adj_k * damping[e]) + adj_l * lam[e] * det
     adj_mu = adj_c * (one - inverse) - R(0.75) * adj_l
     return adj_K, adj_w, adj_mu, adj_l * growth, adj_k * w6, -(adj_l * lam[e])
@@ -240,7 +240,7 @@ def tet_force_adjoint(
 ):
     """Transpose of tet_force for a rest shape that is not fitted (what it would need is then not computed)."""
     row = clock.row if activation.shape[0] > 1 else 0
-    _, _, a_mu, a_lam, a_damping, a_activation = pull_back_tet(
+    _, _, a_mu, a_lam, a_damping, a_activation = tet_adjoint(
         e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u
     )
     adj_mu[e] += a_mu
@@ -256,7 +256,7 @@ def tet_force_adjoint_rest(
 ):
     """Transpose of tet_force, rest shape included."""
     row = clock.row if activation.shape[0] > 1 else 0
-    a_K, a_w, a_mu, a_lam, a_damping, a_activation = pull_back_tet(
+    a_K, a_w, a_mu, a_lam, a_damping, a_activation = tet_adjoint(
         e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u
     )
     adj_metric[e, 0] += a_K[0]

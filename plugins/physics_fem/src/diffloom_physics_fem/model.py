@@ -28,14 +28,20 @@ from diffloom.interfaces import (
 from diffloom_geometry import TetMesh, assemble, extract_surface
 from diffloom_mechanics import Mechanics, frozen, particles
 from diffloom_mechanics.contact import TouchingSkin, contact_law, ground as ground_contact, unit_normal
-from diffloom_physics_fem.energies import Energy, contact_energy, elastic_energy
-from diffloom_physics_fem.materials import neo_hookean_moduli
+from diffloom_physics_fem.elasticity import (
+    Energy,
+    RestShape,
+    cauchy_stress,
+    contact_energy,
+    elastic_energy,
+    neo_hookean_moduli,
+    rest_shape,
+    von_mises,
+)
 from diffloom_physics_fem.motion import moving, placed
 from diffloom_physics_fem.regions import find_regions, fixed_vertices, region_named
-from diffloom_physics_fem.rest_shape import RestShape, rest_shape
 from diffloom_physics_fem.solids import make_solid
 from diffloom_physics_fem.specs import choose_alternatives, declare
-from diffloom_physics_fem.stress import cauchy_stress, von_mises
 from diffloom_physics_fem.terms import tetrahedra
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from diffloom.fixed_order import expanded
 from diffloom.transforms import mapped, needs_gradient
 from diffloom_mechanics import ElementTerm
-from diffloom_physics_fem.rest_shape import RestShape
+from diffloom_physics_fem.elasticity import RestShape
 
 
 def tetrahedra(

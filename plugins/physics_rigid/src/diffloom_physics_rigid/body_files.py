@@ -1,9 +1,10 @@
-"""Bodies from plain tables, as scene files and scripts give them."""
+"""One body of a scene, and bodies from plain tables, as scene files and scripts give them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,46 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_geometry import VolumeIntegrals, check_closed, read_closed_mesh
-from diffloom_mechanics.contact import ContactLaw
-from diffloom_physics_rigid.body import Body
+from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, read_closed_mesh
+from diffloom_mechanics.contact import ContactLaw, read_rounding, read_spacing
 from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
-from diffloom_physics_rigid.touch import (
-    between_points,
-    read_contact,
-    read_grid,
-    read_rounding,
-    read_spacing,
-    touching_points,
-)
+from diffloom_physics_rigid.touch import between_points, read_contact, read_grid, touching_points
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body in its own frame: origin in the centre of mass, axes those of its shape.
+
+    vertices: (V, 3) [m] and faces: (F, 3), the surface that is drawn. volume [m^3] and inertia: (3, 3) at density 1
+    [m^5], about the centre. points: (C, 3) points that touch the ground [m], each with a ball of radius ``roundness``
+    [m] around it: the vertices with 0, or the centre of a sphere with its radius. pair_points: (D, 3) those that touch
+    other bodies, more of them where vertices are far apart. shape: the solid, in the body's frame.
+    start: values of the parameters that were given with the body; ``fixed`` bodies never move. collides: whether other
+    bodies touch it. grid: cells along the longest side of the grid of distances of a mesh.
+    """
+
+    name: str
+    vertices: Points
+    faces: Faces
+    shape: Shape
+    volume: float
+    inertia: NDArray[np.float64]
+    points: Points
+    roundness: float
+    pair_points: Points
+    fixed: bool
+    collides: bool
+    grid: int
+    colour: tuple[float, float, float] | None
+    start: dict[str, Any]
+
+    @property
+    def reach(self) -> float:
+        """Distance of the farthest touching point from the centre [m]."""
+        return float(np.linalg.norm(self.points, axis=1).max()) + self.roundness
+
 
 START = {
     "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "inertia": 6, "mass": 0, "density": 0,
@@ -64,8 +93,8 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
         start = read_start(table, keys, law)
         contact = read_contact(table, shape)
         grid = read_grid(table)
-        spacing = read_spacing(table, shape)
-        rounding = read_rounding(table, shape)
+        spacing = read_spacing(table, shape.vertices)
+        rounding = read_rounding(table, shape.kind, shape.dims)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
     round_shape = contact == "round"

@@ -13,7 +13,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom_mechanics import NodeTerm, Stage
 from diffloom_mechanics.contact import BodyShape, ContactLaw, ContactPoints, ShapeArrays, contact_rows, shape_arrays
-from diffloom_physics_rigid.body import Body
+from diffloom_physics_rigid.body_files import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 
 
@@ -42,8 +42,7 @@ def body_pairs(
     A body whose largest side has n vertices and m points between bodies gives each of these points sqrt(n/m) of its
     stiffness and of whatever else counts for one point: the rule by which its defaults were found.
     """
-    from diffloom_physics_rigid.broad_phase_kernels import sort_bodies
-    from diffloom_physics_rigid.pair_kernels import pair_contact
+    from diffloom_physics_rigid.pair_kernels import pair_contact, sort_bodies
 
     count = len(bodies)
     reach = collision_reach(bodies)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics.contact import ContactLaw
-from diffloom_physics_rigid.body import Body
+from diffloom_physics_rigid.body_files import Body
 from diffloom_physics_rigid.contact_defaults import default_contact, sides_of
 from diffloom_physics_rigid.pushes import BodyPush
 

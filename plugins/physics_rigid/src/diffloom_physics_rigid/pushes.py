@@ -14,7 +14,7 @@ from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import running_offsets
-from diffloom_physics_rigid.body import Body, Vector
+from diffloom_physics_rigid.body_files import Body, Vector
 
 KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
 

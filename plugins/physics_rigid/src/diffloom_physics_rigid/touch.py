@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import Points, spaced_points
+from diffloom_mechanics.contact import round_points
 from diffloom_physics_rigid.shapes import Shape
 
 
@@ -33,29 +33,6 @@ def read_grid(table: Mapping[str, Any]) -> int:
     return grid
 
 
-def read_spacing(table: Mapping[str, Any], shape: Shape) -> float:
-    """The largest distance between the points that touch other bodies [m]; by default a little over a third of the
-    body's longest side."""
-    spacing = table.get("spacing", 0.36 * float(np.ptp(shape.vertices, axis=0).max()))
-    if not isinstance(spacing, (int, float)) or not spacing > 0.0:
-        raise InputError(f"spacing: got {spacing!r}; expected a positive length")
-    return float(spacing)
-
-
-def read_rounding(table: Mapping[str, Any], shape: Shape) -> float:
-    """The radius of a box's edges and corners [m]; 0 unless given."""
-    rounding = table.get("rounding", 0.0)
-    if rounding == 0.0:
-        return 0.0
-    if shape.kind != "box":
-        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; only the corners of a box "
-                         "are rounded so far: leave it out, or give a mesh that is round")  # fmt: skip
-    if not isinstance(rounding, (int, float)) or not 0.0 < rounding < min(shape.dims):
-        raise InputError(f"rounding: got {rounding!r}; expected a radius from 0 to less than half the shortest edge, "
-                         f"{min(shape.dims):g} m")  # fmt: skip
-    return float(rounding)
-
-
 def inset(shape: Shape, rounding: float) -> Shape:
     """The box whose points, each in a ball of radius ``rounding`` [m], make up ``shape`` with round edges."""
     if rounding == 0.0:
@@ -71,7 +48,7 @@ def touching_points(shape: Shape, contact: str, spacing: float, rounding: float)
     too, on edges and faces, at most ``spacing`` [m] apart: 98 of a cube with the usual spacing.
     """
     if contact == "round":
-        return round_points(shape)
+        return round_points(shape.kind, shape.dims)
     vertices = inset(shape, rounding).vertices
     return (vertices if contact == "vertices" else between_points(shape, rounding, spacing)), rounding
 
@@ -80,14 +57,3 @@ def between_points(shape: Shape, rounding: float, spacing: float) -> Points:
     """Those that touch other bodies: vertices, and points on edges and faces at most ``spacing`` [m] apart."""
     inner = inset(shape, rounding)
     return spaced_points(inner.vertices, inner.faces, spacing)
-
-
-def round_points(shape: Shape) -> tuple[Points, float]:
-    """The points whose balls make up a round shape: a sphere's centre; along a capsule's axis, half a radius apart."""
-    if shape.kind == "sphere":
-        return np.zeros((1, 3)), shape.dims[0]
-    radius, half = shape.dims
-    count = 1 + max(1, math.ceil(4.0 * half / radius))
-    points = np.zeros((count, 3))
-    points[:, 1] = np.linspace(-half, half, count)
-    return points, radius

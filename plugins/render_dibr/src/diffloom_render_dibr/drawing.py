@@ -286,6 +286,6 @@ def _totals(plan: Plan, shaded: Shaded, extras: Extras, adjoint: PixelsAdjoint) 
     if extras.texture:
         texels, value, d = shaded.surfacing.texels, shaded.values.value, 6 if shaded.surfacing.shading else 0
         copies = arena.floats(count_texture_copies(texels.image), *texels.image.shape)
-        plan.run("sum_texture", texels, value[d], value[d + 1], shaded.surfacing.frame, adjoint.colour, copies)
+        plan.run("sample_image_adjoint", texels, value[d], value[d + 1], shaded.surfacing.frame, adjoint.colour, copies)
         found["image"] = copies[0]
     return found

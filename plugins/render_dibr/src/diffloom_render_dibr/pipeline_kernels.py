@@ -222,12 +222,7 @@ def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
         launch(frames, sum_eye, frame_start, first, adj_eye, eye_totals)
 
 
-def sum_texture(texels, u, v, frame, adj_colour, adj_image):
-    """The cotangent of the texture, in the first of the copies."""
-    sample_image_adjoint(texels, u, v, frame, adj_colour, adj_image)
-
-
-PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, draw_adjoint, sum_lights, sum_texture)
+PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, draw_adjoint, sum_lights, sample_image_adjoint)
 
 #: By whether Kaolin is followed. Samples are registered by programs.py, which the CUDA check imports.
 PROGRAMS = {False: Program("dibr", PIPELINES), True: Program("dibr_kaolin", PIPELINES)}

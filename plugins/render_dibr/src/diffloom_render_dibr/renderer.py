@@ -11,7 +11,7 @@ import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.validation import check_choice, check_settings
-from diffloom_raster import check_scene
+from diffloom_raster import check_limit, check_rgb, check_scene
 
 #: Probability under which a face no longer counts in the soft mask.
 LEAST = 1e-4
@@ -65,11 +65,8 @@ class DibrRenderer(Renderer):
             value = getattr(self, name)
             if not (value is None and name == "boxlen") and not (math.isfinite(value) and value > 0.0):
                 raise InputError(f"DibrRenderer.{name}: got {value!r}; expected a number above 0, such as {usual}")
-        knum = self.knum
-        if knum is not None and (isinstance(knum, bool) or not isinstance(knum, int) or knum < 1):
-            raise InputError(f"DibrRenderer.knum: got {knum!r}; expected 1 or more, or None for all; a whole number")
-        if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
-            raise InputError(f"DibrRenderer.background: got {self.background!r}; expected three numbers r, g, b")
+        check_limit("DibrRenderer.knum", self.knum)
+        check_rgb("DibrRenderer.background", self.background)
 
     @property
     def reach(self) -> float:

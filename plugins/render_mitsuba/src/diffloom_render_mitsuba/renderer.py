@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.validation import check_choice
-from diffloom_raster import check_scene
+from diffloom_raster import check_rgb, check_scene
 
 MODES = ("matched", "photorealistic")
 
@@ -21,12 +20,7 @@ MATCHED = Capabilities(
     dtypes=frozenset({torch.float32}),
     per_frame=frozenset({"colours", "image"}),
 )
-PHOTOREALISTIC = Capabilities(
-    outputs=frozenset({"rgba", "silhouette"}),
-    gradients=frozenset(),
-    dtypes=frozenset({torch.float32}),
-    per_frame=frozenset({"colours", "image"}),
-)
+PHOTOREALISTIC = replace(MATCHED, gradients=frozenset())
 
 
 @dataclass(frozen=True)
@@ -64,9 +58,7 @@ class MitsubaRenderer(Renderer):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"MitsubaRenderer.{name}: got {value!r}; expected a whole number, 1 or more")
         for name in ("background", "ground_colour"):
-            rgb = getattr(self, name)
-            if len(rgb) != 3 or not all(math.isfinite(float(c)) for c in rgb):
-                raise InputError(f"MitsubaRenderer.{name}: got {rgb!r}; expected three numbers r, g, b")
+            check_rgb(f"MitsubaRenderer.{name}", getattr(self, name))
         for name in ("lamp_radius", "gloss"):
             if not getattr(self, name) > 0.0:
                 raise InputError(f"MitsubaRenderer.{name}: got {getattr(self, name)!r}; expected a number above 0")

@@ -28,15 +28,7 @@ from diffloom_raster.kernels import (
 )
 
 from .coverage_kernels import within
-from .fragment_kernels import (
-    NEAREST,
-    distance_adjoint,
-    edges,
-    is_inside,
-    nearest_edge,
-    weights,
-    weights_adjoint,
-)
+from .fragment_kernels import NEAREST, distance_adjoint, edges_in_reach, weights, weights_adjoint
 from .surface_kernels import (
     lit_factor,
     mix2,
@@ -109,10 +101,7 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
 def fragment(t, frame, row, here, x, y, limited, mesh, outline, blur, limit):
     """Probability, weights, depth of triangle t at a run of pixels, and where it counts."""
     R = outline.dtype.type
-    a, b, c = edges(outline, t, x, y)
-    d, second, third = nearest_edge(a, b, c)
-    inside = is_inside(a, b, c, outline)
-    near = inside | (d < blur.reach_squared)
+    a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
     q, scale, z = weights(outline, t, a, b, c)
     if limited:
         near = near & within(z, limit.depth[frame, row, here])
@@ -209,10 +198,7 @@ def blend_adjoint(
         if not anyl((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
             continue
         y = grid.rows[row]
-        a, b, c = edges(outline, t, x, y)
-        d, second, third = nearest_edge(a, b, c)
-        inside = is_inside(a, b, c, outline)
-        near = inside | (d < blur.reach_squared)
+        a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
         q, scale, z = weights(outline, t, a, b, c)
         if wants.limited:
             near = near & within(z, limit.depth[frame, row, here])

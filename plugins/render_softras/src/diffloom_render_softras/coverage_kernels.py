@@ -26,7 +26,7 @@ from diffloom_raster.kernels import (
     width_of,
 )
 
-from .fragment_kernels import distance_adjoint, edges, is_inside, nearest_edge, weights
+from .fragment_kernels import distance_adjoint, edges, edges_in_reach, is_inside, weights
 
 #: Deeper than any depth: no fragment.
 NOTHING = 1e30
@@ -64,10 +64,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
         t = lists.triangle[k]
         if misses(t, row, column, last, box):
             continue
-        a, b, c = edges(outline, t, x, y)
-        d, second, third = nearest_edge(a, b, c)
-        inside = is_inside(a, b, c, outline)
-        near = inside | (d < blur.reach_squared)
+        a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
         if anyl(near):
             if depths:
                 q, scale, z = weights(outline, t, a, b, c)
@@ -108,10 +105,7 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
     for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         weight = adj_alpha[frame, row, here] * clear[frame, row, here]
         if anyl(weight != zero):
-            a, b, c = edges(outline, t, x, grid.rows[row])
-            d, second, third = nearest_edge(a, b, c)
-            inside = is_inside(a, b, c, outline)
-            near = inside | (d < blur.reach_squared)
+            a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, grid.rows[row], blur)
             if limited:
                 q, scale, z = weights(outline, t, a, b, c)
                 near = near & within(z, limit.depth[frame, row, here])
@@ -136,10 +130,8 @@ def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, b
         t = lists.triangle[k]
         z = x * R(0.0) + R(NOTHING)
         if not misses(t, row, column, column + width_of(own) - 1, box):
-            a, b, c = edges(outline, t, x, y)
-            d, second, third = nearest_edge(a, b, c)
+            a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
             q, scale, depth = weights(outline, t, a, b, c)
-            near = is_inside(a, b, c, outline) | (d < blur.reach_squared)
             z = where(near, depth, z)
             deepest = where(near, maximum(deepest, depth), deepest)
         depths[k, own] = z

@@ -124,6 +124,16 @@ def is_inside(a, b, c, outline):
 
 
 @device
+def edges_in_reach(outline, t, x, y, blur):
+    """The three edges, the least squared distance, whether it is that of the second or third edge, and which pixels lie
+    inside and within reach."""
+    a, b, c = edges(outline, t, x, y)
+    d, second, third = nearest_edge(a, b, c)
+    inside = is_inside(a, b, c, outline)
+    return a, b, c, d, second, third, inside, inside | (d < blur.reach_squared)
+
+
+@device
 def weights(outline, t, a, b, c):
     """q, 1 / sum of t_i, and the depth [m]."""
     R = outline.dtype.type

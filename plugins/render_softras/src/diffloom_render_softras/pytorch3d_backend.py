@@ -17,18 +17,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Surface
+from diffloom.interfaces import Camera, Image, InputError, Light, Surface
 from diffloom_raster import GREY, sample_texture, shade, vertex_normals
 
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
-
-CAPABILITIES = Capabilities(
-    outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
-    gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
-    dtypes=frozenset({torch.float32}),
-    per_frame=frozenset({"colours", "image"}),
-)
 
 #: Faces at a pixel when all are asked for: the library keeps a fixed number, at most 150 on a GPU.
 ALL_FACES = 100

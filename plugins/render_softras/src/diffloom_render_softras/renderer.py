@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 
 from diffloom.interfaces import Camera, Capabilities, Image, InputError, Light, Renderer, Surface
 from diffloom.validation import check_choice, check_settings
-from diffloom_raster import check_scene
+from diffloom_raster import check_limit, check_rgb, check_scene
 
 BACKENDS = ("native", "pytorch3d", "auto")
 TARGETS = ("auto", "serial", "parallel", "cuda")
+
+NATIVE = Capabilities(
+    outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
+    gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
+    dtypes=frozenset({torch.float32, torch.float64}),
+    per_frame=frozenset({"colours", "image"}),
+    materials=True,
+)
+#: Of the back end "pytorch3d".
+LIBRARY = replace(NATIVE, dtypes=frozenset({torch.float32}), materials=False)
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,8 @@ class SoftRasRenderer(Renderer):
             raise InputError(
                 f"SoftRasRenderer.least_probability: got {self.least_probability!r}; expected between 0 and 0.5"
             )
-        most = self.faces_per_pixel
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-            raise InputError(
-                f"SoftRasRenderer.faces_per_pixel: got {most!r}; expected 1 or more, or None for all; a whole number"
-            )
-        if len(self.background) != 3 or not all(math.isfinite(float(c)) for c in self.background):
-            raise InputError(f"SoftRasRenderer.background: got {self.background!r}; expected three numbers r, g, b")
+        check_limit("SoftRasRenderer.faces_per_pixel", self.faces_per_pixel)
+        check_rgb("SoftRasRenderer.background", self.background)
 
     @property
     def reach_in_sigma(self) -> float:
@@ -81,17 +86,7 @@ class SoftRasRenderer(Renderer):
 
     @property
     def capabilities(self) -> Capabilities:
-        if self.backend == "pytorch3d":
-            from .pytorch3d_backend import CAPABILITIES
-
-            return CAPABILITIES
-        return Capabilities(
-            outputs=frozenset({"rgba", "silhouette", "depth", "face_index"}),
-            gradients=frozenset({"vertices", "colours", "texture", "light", "eye", "rotation", "focal"}),
-            dtypes=frozenset({torch.float32, torch.float64}),
-            per_frame=frozenset({"colours", "image"}),
-            materials=True,
-        )
+        return LIBRARY if self.backend == "pytorch3d" else NATIVE
 
     def render(
         self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
@@ -108,7 +103,7 @@ class SoftRasRenderer(Renderer):
     def _by_library(self, surface: Surface) -> bool:
         if self.backend != "auto":
             return self.backend == "pytorch3d"
-        from .pytorch3d_backend import CAPABILITIES, why_unavailable
+        from .pytorch3d_backend import why_unavailable
 
-        suits = surface.vertices.is_cuda and surface.vertices.dtype in CAPABILITIES.dtypes
+        suits = surface.vertices.is_cuda and surface.vertices.dtype in LIBRARY.dtypes
         return suits and why_unavailable() is None

@@ -15,16 +15,16 @@ def diffloom_define_kinds() -> list[Kind]:
 @hookimpl
 def diffloom_register_loggers(register: Register) -> None:
     """Register the loggers."""
-    register("csv", "diffloom_scale.loggers.table:CsvTable", summary="A table of all iterations")
+    register("csv", "diffloom_scale.loggers:CsvTable", summary="A table of all iterations")
     register(
         "tensorboard",
-        "diffloom_scale.loggers.tensorboard:TensorBoard",
+        "diffloom_scale.loggers:TensorBoard",
         summary="Event files for TensorBoard",
-        available="diffloom_scale.loggers.logger:needs_tensorboard",
+        available="diffloom_scale.loggers:needs_tensorboard",
     )
     register(
         "mlflow",
-        "diffloom_scale.loggers.mlflow:MlFlow",
+        "diffloom_scale.loggers:MlFlow",
         summary="Runs of MLflow",
-        available="diffloom_scale.loggers.logger:needs_mlflow",
+        available="diffloom_scale.loggers:needs_mlflow",
     )

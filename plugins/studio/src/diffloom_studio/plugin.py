@@ -9,42 +9,44 @@ DIFFLOOM_PLUGIN_API = 3
 def diffloom_register_commands(register: Register) -> None:
     """Register the commands of the application."""
     register("run", "diffloom_studio.commands.run:run", summary="Fit an experiment's unknowns to its video")
-    register("simulate", "diffloom_studio.commands.simulate:simulate", summary="Simulate a scene forward")
-    register("render", "diffloom_studio.commands.render:render", summary="Draw a scene")
+    register("simulate", "diffloom_studio.commands.forward:simulate", summary="Simulate a scene forward")
+    register("render", "diffloom_studio.commands.forward:render", summary="Draw a scene")
     register(
         "landscape",
-        "diffloom_studio.commands.landscape:landscape",
+        "diffloom_studio.commands.loss:landscape",
         summary="Plot the loss over one or two parameters",
     )
     register(
         "check-gradient",
-        "diffloom_studio.commands.check_gradient:check_gradient",
+        "diffloom_studio.commands.loss:check_gradient",
         summary="Compare an experiment's gradient with finite differences",
     )
     register(
         "sweep",
-        "diffloom_studio.commands.sweep:sweep",
+        "diffloom_studio.commands.many:sweep",
         summary="Run an experiment over many seeds and write a table",
     )
     register(
         "dataset",
-        "diffloom_studio.commands.dataset:dataset",
+        "diffloom_studio.commands.many:dataset",
         summary="Make many videos of an experiment with values drawn anew, and write them in shards",
     )
-    register("export", "diffloom_studio.commands.export:export", summary="Write what moved as meshes, tables or videos")
-    register("schema", "diffloom_studio.commands.schema:schema", summary="Print the JSON schema of experiment files")
-    register("warm", "diffloom_studio.commands.warm:warm", summary="Compile now what experiments will need")
-    register("demo", "diffloom_studio.commands.demo:demo", summary="Fit a bundled clip and write its report")
-    register("new", "diffloom_studio.commands.new:new", summary="Look at a video and write an experiment for it")
+    register(
+        "export", "diffloom_studio.commands.forward:export", summary="Write what moved as meshes, tables or videos"
+    )
+    register("schema", "diffloom_studio.commands.files:schema", summary="Print the JSON schema of experiment files")
+    register("warm", "diffloom_studio.commands.files:warm", summary="Compile now what experiments will need")
+    register("demo", "diffloom_studio.commands.run:demo", summary="Fit a bundled clip and write its report")
+    register("new", "diffloom_studio.commands.files:new", summary="Look at a video and write an experiment for it")
     register("explain", "diffloom_studio.explain:explain", summary="Explain a parameter, a setting or a key of a file")
 
 
 @hookimpl
 def diffloom_register_displays(register: Register) -> None:
     """Register the displays of notebooks and the console."""
-    register("result", "diffloom_studio.notebook.html:result_html", summary="A result as HTML")
-    register("scene", "diffloom_studio.notebook.html:scene_html", summary="A scene as HTML")
-    register("target", "diffloom_studio.notebook.html:target_html", summary="A target as HTML")
+    register("result", "diffloom_studio.notebook:result_html", summary="A result as HTML")
+    register("scene", "diffloom_studio.notebook:scene_html", summary="A scene as HTML")
+    register("target", "diffloom_studio.notebook:target_html", summary="A target as HTML")
     register(
         "progress",
         "diffloom_studio.console:watcher",

@@ -1,8 +1,9 @@
-"""Videos as targets: each frame with its true time, scaled and cut to what is needed."""
+"""From a file to a target: frames, their times, and masks."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,30 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets.target import Target
 from diffloom_fitting.validation import place as given_place
+from diffloom_video.images import cut_out, images_in, read_image, resize, scale_frame
 from diffloom_video.limits import ReadingLimits
 from diffloom_video.readers import Frame, VideoReader, reader_for
-from diffloom_video.resize import cut_out, scale_frame
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
+
+
+def read_masks(target: Target, path: str | Path, *, dtype: torch.dtype = torch.float32) -> Target:
+    """``target`` with masks, from a video or a folder of grey images, one per frame of the target; white is object."""
+    place = Path(path)
+    if not place.exists():
+        raise InputError(f"masks {str(path)!r}: no such file or folder")
+    if place.is_dir():
+        found = [torch.from_numpy(read_image(p, "L")).to(dtype)[..., None] / 255.0 for p in images_in(place)]
+    else:
+        frames = read_video(place, dtype=dtype).frames
+        assert frames is not None
+        found = [frame.mean(dim=-1, keepdim=True) for frame in frames]
+    if len(found) != len(target):
+        raise InputError(f"masks {str(path)!r}: got {len(found)} masks for {len(target)} frames; expected one each")
+    size = target.size
+    scaled = found if size is None else [resize(mask, size) for mask in found]
+    return replace(target, masks=torch.stack(scaled)[..., 0])
 
 
 def read_video(

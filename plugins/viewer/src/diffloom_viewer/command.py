@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click
 
+from diffloom_studio.dispatch import by_kind
+
 
 @click.command()
+@by_kind("place")
 @click.argument("place", type=click.Path(exists=True))
 @click.option("--port", default=8080, show_default=True, help="Of the page; another one when it is taken.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Who may look: this machine alone, unless told.")

@@ -1,4 +1,4 @@
-"""What diffloom-viewer offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-viewer. Import paths only: nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,5 +7,11 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_commands(register: Register) -> None:
-    """Offer the command "view"."""
+    """Register the command "view"."""
     register("view", "diffloom_viewer.command:view", summary="Look at a run or an experiment in 3D, in a browser")
+
+
+@hookimpl
+def diffloom_register_displays(register: Register) -> None:
+    """Register the display that `diffloom run --view` opens."""
+    register("live", "diffloom_viewer.window:Live", summary="A fit in 3D while it runs, in a browser")

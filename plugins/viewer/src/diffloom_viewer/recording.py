@@ -9,8 +9,7 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_studio.playback import Playback
-from diffloom_viewer.cameras import Recorder, recorders
-from diffloom_viewer.drawing import COLOURS
+from diffloom_viewer.drawing import COLOURS, Recorder, recorders
 
 TIMELINE = "time"
 

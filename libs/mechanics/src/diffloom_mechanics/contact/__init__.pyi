@@ -44,6 +44,9 @@ from diffloom_mechanics.contact.touching import (
     contact_points as contact_points,
     corner_slots as corner_slots,
     power_of_two as power_of_two,
+    read_rounding as read_rounding,
+    read_spacing as read_spacing,
+    round_points as round_points,
     running_offsets as running_offsets,
     shape_arrays as shape_arrays,
 )

@@ -3,13 +3,15 @@ which triangles leave what their corners gather."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from diffloom.interfaces import InputError
 from diffloom_geometry import Faces, Points
 from diffloom_mechanics.contact.distance_grid import DistanceGrid, distance_grid
 from diffloom_mechanics.node_sets import SHAPE_KINDS, ContactPoints, ShapeArrays
@@ -121,6 +123,44 @@ def bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         low = -high
     extra = 1e-6 * float((high - low).max())
     return low - extra, high + extra
+
+
+def round_points(kind: str, dims: Sequence[float]) -> tuple[Points, float]:
+    """Return the points whose balls make up a round shape, and their radius [m].
+
+    A sphere has its centre, a capsule points along its axis, half a radius apart. kind, dims: as for BodyShape.
+    """
+    if kind == "sphere":
+        return np.zeros((1, 3)), dims[0]
+    radius, half = dims
+    points = np.zeros((1 + max(1, math.ceil(4.0 * half / radius)), 3))
+    points[:, 1] = np.linspace(-half, half, len(points))
+    return points, radius
+
+
+def read_spacing(table: Mapping[str, Any], vertices: Points) -> float:
+    """Return the largest distance [m] between the points of a shape that touch other bodies, from its table.
+
+    By default it is a little over a third of the shape's longest side.
+    """
+    spacing = table.get("spacing", 0.36 * float(np.ptp(vertices, axis=0).max()))
+    if not isinstance(spacing, (int, float)) or not spacing > 0.0:
+        raise InputError(f"spacing: got {spacing!r}; expected a positive length")
+    return float(spacing)
+
+
+def read_rounding(table: Mapping[str, Any], kind: str, dims: Sequence[float]) -> float:
+    """Return the radius [m] of a box's edges and corners, from its table; 0 unless given."""
+    rounding = table.get("rounding", 0.0)
+    if rounding == 0.0:
+        return 0.0
+    if kind != "box":
+        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; only the corners of a box "
+                         "are rounded so far: leave it out, or give a mesh that is round")  # fmt: skip
+    if not isinstance(rounding, (int, float)) or not 0.0 < rounding < min(dims):
+        raise InputError(f"rounding: got {rounding!r}; expected a radius from 0 to less than half the shortest edge, "
+                         f"{min(dims):g} m")  # fmt: skip
+    return float(rounding)
 
 
 def power_of_two(n: int) -> int:

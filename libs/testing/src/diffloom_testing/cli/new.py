@@ -86,6 +86,7 @@ class Package:
             "__DISTRIBUTION__": self.distribution,
             "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + ending,
             "__FILES__": listing,
+            "__KERNELS__": ', "diffloom-kernels>=0.3,<0.4"' if "kernels.py" in listing else "",
             # Folders called "tests" are left out where this package is packed.
             "__TESTS__": "tests",
         }

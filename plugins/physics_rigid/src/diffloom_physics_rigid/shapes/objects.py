@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
-from diffloom_physics_rigid.shapes.blocks import blocks
-from diffloom_physics_rigid.shapes.lathe import lathe, tube
-from diffloom_physics_rigid.shapes.prism import prism
 from diffloom_physics_rigid.shapes.shape import Shape
+from diffloom_physics_rigid.shapes.solids import blocks, lathe, prism, tube
 
 
 def pear() -> Shape:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffloom_geometry import VolumeIntegrals
-from diffloom_physics_rigid.shapes.lathe import lathe
+from diffloom_geometry import capsule_integrals, sphere_integrals
 from diffloom_physics_rigid.shapes.shape import Shape, outwards
+from diffloom_physics_rigid.shapes.solids import lathe
 
 
 def box(size: Sequence[float] | float = (1.0, 1.0, 1.0)) -> Shape:
@@ -28,9 +28,7 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
 
     ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
     vertices, faces = np.array(ball.vertices), np.array(ball.faces, dtype=np.int64)
-    volume = 4.0 / 3.0 * math.pi * radius**3
-    exact = VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
-    return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), exact)
+    return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), sphere_integrals(radius))
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Shape:
@@ -51,16 +49,7 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings
     quarter = [0.5 * math.pi * k / rings for k in range(rings + 1)]
     profile = [(radius * math.cos(a), h + radius * math.sin(a)) for a in quarter[:-1]] + [(0.0, h + radius)]
     mesh = lathe([(r, -y) for r, y in reversed(profile)] + profile, segments)
-    return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), capsule_solid(radius, h))
-
-
-def capsule_solid(radius: float, half: float) -> VolumeIntegrals:
-    """Integrals of the exact capsule: a cylinder of height 2 half and two half balls at its ends."""
-    tube, ball = 2.0 * math.pi * radius**2 * half, 4.0 / 3.0 * math.pi * radius**3
-    across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
-    # A half ball has its centre 3 r / 8 above its flat side; about that side its second moment is that of a ball.
-    along = tube * half**2 / 3.0 + ball * (radius**2 / 5.0 + 0.75 * half * radius + half**2)
-    return VolumeIntegrals(tube + ball, np.zeros(3), np.diag([across, along, across]))
+    return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), capsule_integrals(radius, h))
 
 
 def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> Shape:

@@ -1,15 +1,14 @@
-"""`diffloom run`: fit, show, keep, report."""
+"""`diffloom run` and `diffloom demo`: fit, show, keep, report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from diffloom_studio.commands.options import Options, Workers, engine_options, experiment_options
+from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, experiment_options
 
 if TYPE_CHECKING:
     from diffloom_experiments.run_folder import RunFolder
@@ -18,16 +17,11 @@ if TYPE_CHECKING:
     from diffloom_scale.engines import Engine
 
 
-#: What a run writes, and --overwrite takes away.
-RUN_FILES = (
-    "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
-    "parameters.svg", "video*.mp4", "strip*.png", "motion.mp4", "control-*.png", "policy.pt",
-    "history.csv",
-)  # fmt: skip
 COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 
 
 @click.command()
+@by_kind("file", "resume")
 @click.argument("file", required=False, type=click.Path())
 @experiment_options
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
@@ -60,8 +54,6 @@ def run(
             f"--resume goes on with the experiment that {resume!r} holds; leave out {file!r}, or start it anew with "
             f"--out {resume} --overwrite instead of --resume"
         )
-    if file is not None and run_recorded(file, options, out):
-        return
     if resume is not None:
         if not workers.alone:
             raise click.UsageError("--resume goes on in this process; leave out --engine, --jobs and --address")
@@ -73,47 +65,21 @@ def run(
         loaded = options.load(file)
         # Built before a folder is made, so that a bad file leaves nothing behind.
         with importing():
-            from diffloom_experiments import build_experiment
-            from diffloom_experiments.data_files import MissingDataError
+            from diffloom_experiments import MissingDataError
+            from diffloom_experiments.kinds import recognise
 
         try:
-            experiment = build_experiment(loaded)
+            experiment = recognise(loaded.raw, loaded.name).build(loaded)
         except MissingDataError as error:
             click.echo(f"skipped: {error}")
             return
-        place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
-        clear_run(place, overwrite)
-        folder = RunFolder.create(place, loaded)
+        folder = RunFolder.prepare(out, Path(file).stem, overwrite, loaded)
     result = carry_out(
         folder, experiment, resumed=resume is not None, check=check, report=report, view=view, logs=logs,
         engine=None if workers.alone else workers.start(),
     )  # fmt: skip
     if result.interrupted:
         raise SystemExit(130)
-
-
-def run_recorded(file: str, options: Options, out: str | None) -> bool:
-    """Fit a file about measured motion; False where it is about a video."""
-    from diffloom_motion.files import is_motion
-
-    if not is_motion(file):
-        return False
-    from diffloom_experiments.run_folder import RunFolder
-    from diffloom_motion.command import run_motion
-
-    place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), Path(file).stem)
-    run_motion(file, options.settings, options.quick, place)
-    return True
-
-
-def clear_run(place: Path, overwrite: bool) -> None:
-    """Take away the files of a run in ``place``: one that failed before its first iteration, or any with overwrite."""
-    begun = (place / "checkpoint.pt").exists() or (place / "result.json").exists()
-    if not (place / "config.json").exists() or (begun and not overwrite):
-        return
-    for pattern in RUN_FILES:
-        for path in place.glob(pattern):
-            path.unlink()
 
 
 def carry_out(
@@ -125,21 +91,22 @@ def carry_out(
     run."""
     from rich.console import Console
 
-    from diffloom_experiments import build_experiment
-    from diffloom_experiments.run_folder.versions import use_threads_of
+    from diffloom_experiments.kinds import recognise
+    from diffloom_experiments.run_folder import use_threads_of
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.result_file import write_result
-    from diffloom_fitting.result_tables import result_lines, verdict_lines
+    from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
     from diffloom_scale.loggers import logged
-    from diffloom_studio.console import result_table, watcher
+    from diffloom_studio.console import watcher
     from diffloom_studio.report import write_report
 
     loaded = folder.config()
     if resumed:
         use_threads_of(folder.path)
     if experiment is None:
-        experiment = build_experiment(loaded)
+        experiment = recognise(loaded.raw, loaded.name).build(loaded)
+    assert experiment is not None
     state, history = folder.resume() if resumed else (None, [])
     console = Console()
     count, views = experiment.layout.size, experiment.scene.viewpoints
@@ -174,7 +141,7 @@ def carry_out(
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
     if experiment.scene.policy is not None:
-        from diffloom_control.weights_file import save_policy
+        from diffloom_control.networks import save_policy
 
         save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
     if result.interrupted:
@@ -189,12 +156,34 @@ def carry_out(
 
 
 def _viewer(experiment: Experiment) -> Any:
-    """The window of diffloom-viewer, which stands on this package and is found by its name."""
+    """Open the registered display "live", which diffloom-viewer brings."""
     from diffloom.interfaces import InputError
+    from diffloom_fitting import DISPLAYS
 
-    try:
-        live = import_module("diffloom_viewer").Live(experiment)
-    except ModuleNotFoundError as error:
-        raise InputError('run --view: the viewer is not installed; pip install "diffloom[viewer]"') from error
+    if "live" not in DISPLAYS.names():
+        raise InputError('run --view: the viewer is not installed; pip install "diffloom[viewer]"')
+    live = DISPLAYS.get("live")(experiment)
     click.echo(f"look at {live.address}")
     return live
+
+
+@click.command()
+@click.option("--renderer", metavar="NAME", help="Draw with this renderer (default: softras).")
+@click.option("--out", type=click.Path(), help="Folder for the run (default: runs/demo).")
+@click.option("--quick", is_flag=True, help="Fewer frames and iterations.")
+def demo(renderer: str | None, out: str | None, quick: bool) -> None:
+    """Find a jelly ball's stiffness, friction and speed from a bundled clip, and write a report."""
+    from importlib.resources import as_file, files
+
+    from diffloom.cli import importing, keep_freed_memory
+
+    keep_freed_memory()
+    with importing():
+        from diffloom_experiments import build_experiment
+        from diffloom_experiments.run_folder import RunFolder
+
+    with as_file(files("diffloom_studio").joinpath("demo")) as folder:
+        loaded = Options(quick=quick, renderer=renderer).load(str(folder / "demo.toml"))
+        experiment = build_experiment(loaded)
+        place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), "demo")
+        carry_out(RunFolder.create(place, loaded), experiment)

@@ -17,9 +17,9 @@ from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.file_writing import write_bytes
 from diffloom_fitting.result import Result
 from diffloom_fitting.scene import View
-from diffloom_studio.report.line_chart import BLUE, GREY, ORANGE, Chart, Curve
-from diffloom_studio.report.strips import enlarged, labelled
-from diffloom_studio.report.video import Frames, write_video
+from diffloom_studio.report.charts import BLUE, GREY, ORANGE, Chart, Curve
+from diffloom_studio.report.media import Frames, write_video
+from diffloom_studio.report.panels import enlarged, labelled
 
 RATE, MOST = 30.0, 240  # frames a second of the motion, and how many at most
 FEW = 6  # channels that are drawn as lines; more make a heat map

@@ -1,10 +1,13 @@
-"""What the page's scripts read: sheets of frames, surfaces over time, cameras. Everything is inside the page."""
+"""Contents of the report page: summary, advice, citation, and the data of its parts."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
+import json
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,12 +16,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
+from diffloom_fitting.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines, with_caveat
+from diffloom_fitting.result import Result
+from diffloom_fitting.result_tables import found_word
 from diffloom_fitting.scene.scene import Scene
-from diffloom_studio.playback.bodies import Body
-from diffloom_studio.playback.fields import FIELDS, STIFF, Field, common_scale, field_of, scale_text
-from diffloom_studio.report.panels import Panels
-from diffloom_studio.report.strips import digits
-from diffloom_studio.report.video import Frames
+from diffloom_fitting.stopwatch import PARTS
+from diffloom_fitting.trust.judge import AT_REST
+from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
+from diffloom_studio.playback import FIELDS, STIFF, Body, Field, common_scale, field_of, scale_text
+from diffloom_studio.report.media import Frames
+from diffloom_studio.report.panels import Panels, digits
 
 MOST_PIXELS = 24e6  # of a sheet: browsers refuse much larger images
 LOSSLESS = 3e6  # pixels up to which a sheet keeps every bit
@@ -160,3 +167,128 @@ def _text(values: NDArray[Any]) -> str:
 def embedded(content: bytes, kind: str) -> str:
     """Bytes as an address that holds them."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def headline(result: Result) -> str:
+    """What was found, in a sentence."""
+    if result.goal is not None:
+        told = result.goal.words(result.steps)
+        return f"{told[0].upper()}{told[1:]}."
+    parts = []
+    for e in result.estimates[:4]:
+        unit = f" {pretty_unit(e.unit)}" if e.unit else ""
+        told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
+        told = with_caveat(told, e.caveat)
+        parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
+    more = len(result.estimates) - 4
+    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
+
+
+def cards(result: Result) -> list[tuple[str, str]]:
+    """The key figures: (figure, what it is)."""
+    found = [
+        (number(result.loss, 3), f"loss, from {number(result.start_loss, 3)}"),
+        (str(result.iterations), "iterations"),
+        (seconds(result.seconds), "fitting time"),
+        (seconds(result.seconds_per_iteration), "per iteration"),
+        (memory(result.memory), "peak memory"),
+    ]
+    if result.compiling >= 0.5:
+        found.insert(4, (seconds(result.compiling), "compiling, once"))
+    if result.holdout_loss is not None:
+        found.insert(1, (number(result.holdout_loss, 3), "loss on frames kept aside"))
+    return found
+
+
+def rows(result: Result) -> list[dict[str, list[str]]]:
+    """The table of estimates, each cell in lines; truth and error only where a truth is known."""
+    known = any(e.truth is not None for e in result.estimates)
+    found = []
+    for e in result.estimates:
+        row = {
+            "unknown": [e.name],
+            "unit": [pretty_unit(e.unit)],
+            "start": shown_lines(e.start),
+            found_word(result): [*shown_lines(e.found, e.deviation), *([f"({e.caveat})"] if e.caveat else [])],
+        }
+        if known:
+            row |= {"truth": [] if e.truth is None else shown_lines(e.truth), "error": [percent(e.error)]}
+        found.append(row)
+    return found
+
+
+def shares(result: Result) -> list[tuple[str, float, str]]:
+    """Where the time went: (part, percent of all, seconds)."""
+    total = sum(result.shares.values())
+    parts = [p for p in PARTS if p in result.shares]
+    return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
+
+
+def advice(result: Result) -> list[str]:
+    """Sentences, the most urgent first: what is not seen cannot be fitted, and what has not converged not be judged."""
+    if result.interrupted:
+        return ["The fit was interrupted: go on with diffloom run --resume and this folder."]
+    levels = {part: finding.level for part, finding in result.verdict.findings()}
+    found = []
+    if levels["visible"] != "green":
+        found.append(
+            "The camera hardly sees the object: move it nearer, enlarge the images (camera.size), or use frames in "
+            "which the object is in view and moves."
+        )
+    if levels["visible"] == "red":
+        return found  # what is not seen cannot be judged in any other way
+    if levels["converged"] != "green":
+        found += _unconverged(result)
+    if levels["identifiable"] != "green":
+        found += _open(result)
+    if levels["explained"] != "green":
+        found += _unexplained(result)
+    return found
+
+
+def _unconverged(result: Result) -> list[str]:
+    told = ["Run more iterations of the last stage, and stop later (a smaller stop.change)."]
+    last = result.history[-1].loss if result.history else result.loss
+    if last > 0.5 * result.start_loss:
+        told.append(
+            "The loss has hardly fallen: start nearer, shorten the first stage's horizon, or give several starts; "
+            "diffloom landscape shows where the valleys are."
+        )
+    return told
+
+
+def _open(result: Result) -> list[str]:
+    names = ", ".join(result.verdict.undetermined)
+    what = f"The video does not determine {names}" if names else "The video does not determine every unknown"
+    return [
+        f"{what}: fix what you know from elsewhere, give it a prior, add a second camera, or record a motion in which "
+        "it matters."
+    ]
+
+
+def _unexplained(result: Result) -> list[str]:
+    sure = result.uncertainty
+    if isinstance(sure, Uncertainty):
+        if sure.windows > SEVERAL:
+            return [
+                "Parts of the video ask for different values, so the model lacks something: damping, air, friction, a "
+                "camera that is not where it is said to be. Add it as an unknown, or fit a shorter part."
+            ]
+        if sure.step_bias > 1.0:
+            return ["The physics step shifts the result by more than its ±: halve time.dt and fit again."]
+        if not sure.images and sure.noise > FINE:
+            return ["Use a loss on images, such as mse: then ± knows which residuals are neighbours."]
+        if sure.unrest > AT_REST:
+            return ["What is left over may go with more iterations."]
+    return [
+        "Much of the video is left over: check the first frame in the difference view, then the camera, the background "
+        "and the shape, and only then the physics."
+    ]
+
+
+def cite(title: str, result: Result, config: Any) -> str:
+    """Title, version, and a fingerprint of the experiment and of what was found: the same run has the same line."""
+    data = json.dumps(config, sort_keys=True, default=str) + json.dumps([e.found.tolist() for e in result.estimates])
+    mark = hashlib.sha256(data.encode()).hexdigest()[:12]
+    judged = "" if result.uncertainty == "not asked for" else f", verdict {result.verdict.level}"
+    return f"“{title}”, a fit by diffloom {version('diffloom-fitting')}, run {mark}, loss {result.loss:.4g}{judged}."

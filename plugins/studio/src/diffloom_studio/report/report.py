@@ -12,7 +12,7 @@ import jinja2
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_experiments.run_folder.versions import versions
+from diffloom_experiments.run_folder import versions
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.file_writing import explained, write_bytes, write_text
 from diffloom_fitting.gradient_check import GradientCheck
@@ -20,15 +20,11 @@ from diffloom_fitting.numbers import number
 from diffloom_fitting.result import Result
 from diffloom_fitting.result_tables import result_lines
 from diffloom_fitting.validation import instance, shown as told
-from diffloom_studio.report.advice import advice
-from diffloom_studio.report.citation import cite
+from diffloom_studio.report.charts import loss_plot, parameter_plot, parameter_plots
 from diffloom_studio.report.control_page import control_page
-from diffloom_studio.report.page_data import embedded, page_data
-from diffloom_studio.report.panels import Panels, render_panels
-from diffloom_studio.report.plots import loss_plot, parameter_plot, parameter_plots
-from diffloom_studio.report.strips import side_by_side, strip
-from diffloom_studio.report.summary import cards, headline, rows, shares
-from diffloom_studio.report.video import frame_rate, write_video
+from diffloom_studio.report.media import frame_rate, write_video
+from diffloom_studio.report.page_data import advice, cards, cite, embedded, headline, page_data, rows, shares
+from diffloom_studio.report.panels import Panels, render_panels, side_by_side, strip
 
 #: What is put into the page as it stands.
 PARTS = {"style": "css", "viewer": "js", "player": "js"}

@@ -1,0 +1,119 @@
+"""Experiment files as plain data: reading TOML, variants, and changes such as `--set camera.size=[64,64]`. No torch."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diffloom.errors import InputError
+
+__all__ = ["override", "put_variants", "read_toml", "take_variants", "wanted_changes"]
+
+#: Largest experiment file that is read [bytes].
+MOST_BYTES = 16 * 2**20
+
+
+def read_toml(place: Path) -> dict[str, Any]:
+    """The tables of a TOML file, or an InputError that says what is wrong with it."""
+    try:
+        if place.stat().st_size > MOST_BYTES:
+            raise InputError(f"experiment {str(place)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"experiment {str(place)!r}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"experiment {str(place)!r}: cannot be read ({error})") from error
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
+
+
+def take_variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any]]:
+    """The tables of changes that a file brings along, taken out of it."""
+    found = data.pop("variants", {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{name}: variants: got {found!r}; expected tables of changes such as [variants.quick]")
+    for variant, changes in found.items():
+        if not isinstance(changes, Mapping):
+            given = f"{name}: variants.{variant}: got {changes!r}"
+            raise InputError(f'{given}; expected a table such as {{"camera.size" = [64, 64]}}')
+    return dict(found)
+
+
+def put_variants(
+    data: Mapping[str, Any], offered: Mapping[str, Mapping[str, Any]], quick: bool, variants: Sequence[str]
+) -> dict[str, Any]:
+    """Return a file's data with some of its variants put in: the one called "quick" first, then the others."""
+    for variant in (*(["quick"] if quick else []), *variants):
+        data = override(data, _variant(offered, variant))
+    return dict(data)
+
+
+def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[str, Any]:
+    """One of a file's variants; "quick" may be absent, and then changes nothing, which is told."""
+    from diffloom.validation import nearest
+
+    if wanted not in offered and wanted == "quick":
+        warnings.warn("the file has no [variants.quick]: it is taken as it is", stacklevel=5)
+    elif wanted not in offered:
+        there = ", ".join(offered) or "none"
+        raise InputError(f"variants: got {wanted!r}; expected one of the file's own, {there}{nearest(wanted, offered)}")
+    return offered.get(wanted, {})
+
+
+def wanted_changes(settings: Sequence[str], changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return values by place, from texts such as "camera.size=[64,64]" and from ``changes``, which win."""
+    return {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """("camera.size", [64, 64]) of "camera.size=[64,64]"; a value that is not TOML counts as a string."""
+    key, sign, value = text.partition("=")
+    if not sign or not key.strip():
+        raise InputError(f"--set {text!r}: expected key=value, such as --set camera.size=[64,64]")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    return key.strip(), parsed
+
+
+def override(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the file's data with values put in at dotted places; a number in a place counts rows of a list, and
+    one beyond its end adds a row."""
+    changed: dict[str, Any] = copy.deepcopy(dict(raw))
+    for place, value in changes.items():
+        _put(changed, place.split("."), value, place)
+    return changed
+
+
+def _put(at: Any, path: list[str], value: Any, place: str) -> None:
+    for depth, key in enumerate(path[:-1]):
+        where = ".".join(path[: depth + 1])
+        if isinstance(at, list):
+            at = at[_row(at, key, place)]
+        elif isinstance(at, dict):
+            at = at.setdefault(key, {})
+        else:
+            raise InputError(
+                f"{place}: {where.rpartition('.')[0]} is {at!r}, not a table; nothing can be set inside it"
+            )
+    if isinstance(at, list) and path[-1] == str(len(at)):
+        at.append(value)
+    elif isinstance(at, list):
+        at[_row(at, path[-1], place)] = value
+    elif isinstance(at, dict):
+        at[path[-1]] = value
+    else:
+        raise InputError(f"{place}: {'.'.join(path[:-1])} is {at!r}, not a table; nothing can be set inside it")
+
+
+def _row(rows: list[Any], key: str, place: str) -> int:
+    if not key.isdigit() or int(key) >= len(rows):
+        raise InputError(f"{place}: got {key!r}; expected a number from 0 to {len(rows) - 1}, it counts rows of a list")
+    return int(key)

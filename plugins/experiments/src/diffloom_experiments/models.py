@@ -1,0 +1,98 @@
+"""The model of a file: the one in [model] or the world of [[bodies]], with its [[terms]]."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diffloom.interfaces import InputError, Model
+from diffloom.plugins import get_model
+from diffloom_experiments.make import make, with_paths
+from diffloom_experiments.schema import ExperimentFile, TermTable
+from diffloom_experiments.values import is_draw
+from diffloom_mechanics import ForceTerm, get_term
+
+_OF_BODIES = ("contacts", "attachments")
+
+
+def bare_model(content: ExperimentFile, folder: Path) -> Model:
+    """The model of a file without its terms."""
+    if (content.model is None) == (not content.bodies):
+        raise InputError("model: give either [model] or, for several bodies that touch, [[bodies]]")
+    if content.model is not None:
+        for key in _OF_BODIES:
+            if getattr(content, key):
+                raise InputError(f"{key}: these are between [[bodies]], and the file has one [model]")
+        settings = with_paths(content.model.settings, folder)
+        made: Model = make("model", content.model.name, get_model(content.model.name), settings)
+        return made
+    tables = [with_paths(body.settings, folder) for body in content.bodies]
+    further = {key: getattr(content, key) for key in _OF_BODIES if getattr(content, key)}
+    world: Model = make("bodies", "world", get_model("world"), {"bodies": tables, **further})
+    return world
+
+
+def part_names(data: Mapping[str, Any]) -> set[str]:
+    """What the parameters of a file's terms, bodies, contacts and attachments begin with, before it is checked."""
+    found = {
+        table["name"]
+        for key in ("terms", "bodies", *_OF_BODIES)
+        for table in _tables(data.get(key))
+        if isinstance(table.get("name"), str)
+    }
+    bodies = [table.get("name") for table in _tables(data.get("bodies"))]
+    return found | {f"{a}_{b}" for a, b in itertools.combinations(bodies, 2)}
+
+
+def _tables(given: object) -> Iterable[Mapping[str, Any]]:
+    return (table for table in given if isinstance(table, Mapping)) if isinstance(given, list) else ()
+
+
+#: Tables in which parameters are named, by the path to them.
+NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"), ("prior", "gaussian"))
+
+
+def with_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model:
+    """``model`` with the terms of a file; itself when there are none."""
+    if not tables:
+        return model
+    from diffloom_mechanics import WithTerms
+
+    terms: dict[str, ForceTerm] = {}
+    for number, table in enumerate(tables):
+        place = f"terms.{number}"
+        if table.name in terms:
+            raise InputError(f"{place}.name: two terms are called {table.name!r}; give each a name of its own")
+        terms[table.name] = make(place, table.kind, get_term(table.kind), with_paths(table.settings, folder))
+    return WithTerms(model, terms, {table.name: table.on for table in tables if table.on is not None})
+
+
+def with_dotted_names(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's data with parameters of terms and bodies called ``term.parameter``, also where the file has them in
+    tables of the term's name: [unknowns.ball.radius] is ["unknowns"]["ball.radius"]."""
+    names = part_names(data)
+    made = dict(data)
+    for path in NAMING if names else ():
+        _lift(made, path, names)
+    return made
+
+
+def _lift(data: dict[str, Any], path: Sequence[str], names: set[Any]) -> None:
+    """Replace the table at ``path``, copying what leads to it."""
+    key, *rest = path
+    table = data.get(key)
+    if not isinstance(table, Mapping):
+        return
+    if rest:
+        data[key] = dict(table)
+        _lift(data[key], rest, names)
+        return
+    lifted: dict[str, Any] = {}
+    for name, value in table.items():
+        if name in names and isinstance(value, Mapping) and not is_draw(value):
+            lifted |= {f"{name}.{parameter}": given for parameter, given in value.items()}
+        else:
+            lifted[name] = value
+    data[key] = lifted

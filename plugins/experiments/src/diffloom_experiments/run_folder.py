@@ -1,0 +1,248 @@
+"""The run folder: everything a fit leaves behind, each file whole or absent."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from diffloom_experiments.kinds import LoadedFile, recognise
+from diffloom_fitting.file_writing import FolderError, explained, new_file, remove_leftovers, write_text
+from diffloom_fitting.history import append_record, read_history, rewrite_history
+from diffloom_fitting.loop import FitState, Record
+from diffloom_fitting.state_data import check_state, from_data, to_data
+
+MOST_THREADS = 1024
+WATCHED = ("torch", "numpy", "numba", "llvmlite", "scipy", "trimesh", "av", "pydantic", "matplotlib", "cmaes")
+
+
+def versions() -> dict[str, str]:
+    """Names and versions of all that may change a result: libraries, diffloom and its plugins, and the machine."""
+    return {**_libraries(), "threads": str(torch.get_num_threads())}
+
+
+def use_threads_of(folder: Path) -> None:
+    """Let PyTorch use as many threads as when the run in ``folder`` began: products of matrices round by their number,
+    so that a run resumed with another would not reach the same bits."""
+    try:
+        told = json.loads((folder / "versions.json").read_text(encoding="utf-8"))["threads"]
+        count = int(told)
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if 1 <= count <= MOST_THREADS:
+        torch.set_num_threads(count)
+
+
+@cache
+def _libraries() -> dict[str, str]:
+    found = {"python": sys.version.split()[0], "system": platform.platform(), "processor": _processor()}
+    for name in ("diffloom-core", *WATCHED):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    for entry in entry_points(group="diffloom"):
+        if entry.dist is not None:
+            found[entry.dist.name] = entry.dist.version
+    return dict(sorted(found.items()))
+
+
+@cache
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            named = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        named = []
+    return f"{named[0] if named else platform.processor() or 'unknown'}, {os.cpu_count()} cores"
+
+
+VERSION = 1
+_HEAD = re.compile(rb"diffloom checkpoint (\d+) sha256 ([0-9a-f]{64})\n")
+#: A state is a few vectors of unknowns: more than this is none [bytes].
+MOST_BYTES = 2**31
+
+
+def previous(path: Path) -> Path:
+    """Where the checkpoint before ``path`` is kept."""
+    return path.with_name(f"previous_{path.name}")
+
+
+def write_checkpoint(path: Path, state: FitState) -> None:
+    """Write the state; the former checkpoint becomes the previous one, and one of the two is whole at any time."""
+    buffer = io.BytesIO()
+    torch.save(to_data(state), buffer)
+    content = buffer.getvalue()
+    head = f"diffloom checkpoint {VERSION} sha256 {hashlib.sha256(content).hexdigest()}\n".encode()
+    with new_file(path) as beside:
+        with beside.open("wb") as file:
+            file.write(head + content)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            os.replace(path, previous(path))
+
+
+def read_checkpoint(path: Path) -> FitState | None:
+    """The state in a checkpoint, or in the previous one where a crash left only that; None when there is neither.
+
+    A damaged checkpoint is a FolderError that says whether the one before it can be used.
+    """
+    if not path.exists():
+        return _read(previous(path)) if previous(path).exists() else None
+    try:
+        return _read(path)
+    except FolderError as error:
+        raise FolderError(f"{error}; {_instead(path)}") from error
+
+
+def _instead(path: Path) -> str:
+    """What to do about a damaged checkpoint."""
+    before = previous(path)
+    try:
+        kept = _read(before)
+    except FolderError:
+        return "there is none before it that can be used: run the experiment again, with another --out"
+    return (
+        f"the one before it, of iteration {kept.total}, is whole: put it in its place with "
+        f"`mv {before} {path}` and resume again"
+    )
+
+
+def _read(path: Path) -> FitState:
+    what = f"checkpoint {str(path)!r}"
+    with explained(path, "read"):
+        if path.stat().st_size > MOST_BYTES:
+            raise FolderError(f"{what} is larger than a fit's state can be")
+        content = path.read_bytes()
+    head = _HEAD.match(content)
+    if head is None:
+        raise FolderError(f"{what} is damaged, or not a fit's: it does not begin as one")
+    if int(head[1]) != VERSION:
+        raise FolderError(f"{what} is of version {int(head[1])}, and this diffloom reads version {VERSION}")
+    payload = content[head.end() :]
+    if hashlib.sha256(payload).hexdigest().encode() != head[2]:
+        raise FolderError(f"{what} is damaged: its checksum does not hold")
+    try:
+        found = from_data(torch.load(io.BytesIO(payload), weights_only=True))
+        return check_state(found)
+    except Exception as error:  # whole, but made up by somebody: whatever it raises, it is no fit's state
+        raise FolderError(f"{what} is not a fit's ({str(error)[:200] or type(error).__name__})") from error
+
+
+#: Files that a run writes, and --overwrite removes.
+RUN_FILES = (
+    "config.json", "versions.json", "history.jsonl", "checkpoint.pt", "result.json", "report.html", "loss.svg",
+    "parameters.svg", "video*.mp4", "strip*.png", "motion.mp4", "control-*.png", "policy.pt",
+    "history.csv",
+)  # fmt: skip
+#: Largest config.json that is read [bytes].
+MOST_CONFIG = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run's files. config.json: the checked file with all changes and draws; versions.json; history.jsonl: one line
+    per iteration; checkpoint.pt: to go on from, and previous_checkpoint.pt, the one before; then result.json, videos,
+    plots and report.html."""
+
+    path: Path
+
+    @staticmethod
+    def create(path: Path, loaded: LoadedFile) -> RunFolder:
+        """A new folder (with its parents) holding config and versions; refuses one that holds a run."""
+        if (path / "config.json").exists():
+            raise FolderError(
+                f"{str(path)!r} holds a run already; go on with --resume, start anew with --overwrite, "
+                "or choose another --out"
+            )
+        made = _missing_parents(path)
+        try:
+            with explained(path):
+                path.mkdir(parents=True, exist_ok=True)
+            folder = RunFolder(path)
+            config = {"name": loaded.name, "folder": str(loaded.folder.resolve()), "experiment": loaded.raw}
+            write_text(path / "versions.json", json.dumps(versions(), indent=2) + "\n")
+            write_text(path / "config.json", json.dumps(config, indent=2) + "\n")
+        except FolderError:
+            # Leave nothing half-made behind.
+            for name in ("versions.json", "config.json"):
+                if path.exists() and made:
+                    (path / name).unlink(missing_ok=True)
+            for parent in made:
+                if parent.is_dir() and not any(parent.iterdir()):
+                    parent.rmdir()
+            raise
+        return folder
+
+    @staticmethod
+    def free_path(parent: Path, stem: str) -> Path:
+        """parent/stem, or parent/stem-2 and so on when that is taken."""
+        number, path = 1, parent / stem
+        while path.exists() and any(path.iterdir()):
+            number += 1
+            path = parent / f"{stem}-{number}"
+        return path
+
+    @staticmethod
+    def prepare(out: str | None, stem: str, overwrite: bool, loaded: LoadedFile) -> RunFolder:
+        """Create the folder ``out``, or runs/``stem`` (with a number where that is taken), for a new run.
+
+        A run that failed before its first iteration is replaced; any other only with ``overwrite``.
+        """
+        path = Path(out) if out is not None else RunFolder.free_path(Path("runs"), stem)
+        begun = (path / "checkpoint.pt").exists() or (path / "result.json").exists()
+        if (path / "config.json").exists() and (overwrite or not begun):
+            for pattern in RUN_FILES:
+                for file in path.glob(pattern):
+                    file.unlink()
+        return RunFolder.create(path, loaded)
+
+    def config(self) -> Any:
+        """Load the experiment this folder was made for: a ``Loaded``, or the checked file of another kind."""
+        raw, folder, name = read_config(self.path)
+        return recognise(raw, name).load(raw, folder, name)
+
+    def keep(self, state: FitState, record: Record) -> None:
+        """Write one iteration: its line first, then the state that follows from it."""
+        append_record(self.path / "history.jsonl", record)
+        write_checkpoint(self.path / "checkpoint.pt", state)
+
+    def resume(self) -> tuple[FitState | None, list[Record]]:
+        """The state and history to go on from; None and no history for a run that ended before its first iteration."""
+        remove_leftovers(self.path)
+        state = read_checkpoint(self.path / "checkpoint.pt")
+        records = [] if state is None else read_history(self.path / "history.jsonl", state.total)
+        rewrite_history(self.path / "history.jsonl", records)
+        return state, records
+
+
+def read_config(folder: Path) -> tuple[dict[str, Any], Path, str]:
+    """Return the data of the file that a run folder was made for, the folder of its relative paths, and its name."""
+    place = folder / "config.json"
+    try:
+        if place.stat().st_size > MOST_CONFIG:
+            raise ValueError(f"config.json is larger than {MOST_CONFIG / 2**20:.0f} MB")
+        config: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        raw, origin, name = config["experiment"], Path(config["folder"]), str(config["name"])
+        if not isinstance(raw, dict):
+            raise TypeError("config.json holds no experiment")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FolderError(f"{str(folder)!r} is not a run folder ({error})") from error
+    return raw, origin, name
+
+
+def _missing_parents(path: Path) -> list[Path]:
+    """The folders that do not exist yet, deepest first."""
+    return [place for place in (path, *path.parents) if not place.exists()]

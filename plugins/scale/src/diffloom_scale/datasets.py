@@ -1,0 +1,364 @@
+"""Datasets: videos of an experiment with values drawn anew, written in shards, with a datasheet."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from diffloom import batch_surface, simulate
+from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationError
+from diffloom.validation import check_choice
+from diffloom_experiments import Loaded, build_scene, load_file
+from diffloom_experiments.build import build_renderer
+from diffloom_experiments.experiments import build_truth
+from diffloom_experiments.load import load_data
+from diffloom_experiments.run_folder import versions
+from diffloom_fitting.file_writing import explained, write_bytes, write_text
+from diffloom_fitting.scene import MOST_SCENES, batch_of, draw_batch
+from diffloom_fitting.scene import Scene, Sensor, sample_times
+from diffloom_fitting.targets.synthesis import video_times
+from diffloom_scale.engines import Engine, LocalPool
+
+
+def datasheet(about: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> str:
+    """A page: what was made, how, and the distribution of every value that was drawn."""
+    failed = sum(sample["failed"] is not None for sample in samples)
+    height, width = about["size"]
+    lines = [
+        f"# {about['title']}: dataset",
+        "",
+        f"{about['count']} videos of {about['frames']} frames, {width} x {height}, "
+        f"{about['bytes'] / 2**20:.1f} MiB in {len(about['shards'])} shards.",
+        f"{failed} of them could not be simulated; they have no video, and their JSON says why." if failed else "",
+        "",
+        f"* Made by `{about['command']}` from {about['file']}, with the seeds {about['seed']} to "
+        f"{about['seed'] + about['count'] - 1}: sample k depends on the file, the library versions and seed "
+        f"{about['seed']} + k alone, not on shards, workers or the order of work.",
+        "* Each shard is a tar file in the layout of WebDataset: `<index>.json` with the true values, and "
+        f"`<index>.{about['format']}`.",
+        "* Nothing was recorded: all images are synthetic, of no person and no place.",
+        "",
+        "## Values",
+        "",
+        "| value | unit | drawn | mean | deviation | least | quarter | median | three quarters | most |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in about["units"]:
+        numbers = np.concatenate([np.ravel(sample["values"][name]) for sample in samples])
+        parts = np.quantile(numbers, [0.0, 0.25, 0.5, 0.75, 1.0])
+        figures = [numbers.mean(), numbers.std(), *parts]
+        drawn = f"`{json.dumps(about['draws'].get(name))}`"
+        lines.append(f"| {name} | {about['units'][name]} | {drawn} | " + " | ".join(f"{n:.4g}" for n in figures) + " |")
+    lines += ["", "## Made with", "", *(f"* {name} {number}" for name, number in about["versions"].items())]
+    return "\n".join(lines) + "\n"
+
+
+Frames = NDArray[np.uint8]
+#: What of a file differs from video to video without making another scene.
+_DRAWN_LATE = ("seed", "truth", "unknowns")
+
+
+@dataclass(frozen=True)
+class Video:
+    """frames: (frames, height, width, 3). values: the true values by name. model: the file's table, draws put in.
+    failed: why there is no video of these values, or None."""
+
+    index: int
+    frames: Frames
+    times: list[float]
+    values: dict[str, Any]
+    model: dict[str, Any]
+    failed: str | None = None
+
+
+def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[Video]:
+    """The videos of some indices, in their order. files: each with the file as drawn for it."""
+    groups: dict[str, list[tuple[int, Loaded]]] = {}
+    for index, loaded in files:
+        groups.setdefault(_kind(loaded), []).append((index, loaded))
+    found: list[Video] = []
+    with torch.no_grad():
+        for members in groups.values():
+            scene = _scene(members[0][1])
+            for first in range(0, len(members), MOST_SCENES):
+                found += _together(scene, members[first : first + MOST_SCENES])
+    return sorted(found, key=lambda video: video.index)
+
+
+def _kind(loaded: Loaded) -> str:
+    """What tells scenes of one kind from others."""
+    return json.dumps({k: v for k, v in loaded.raw.items() if k not in _DRAWN_LATE}, sort_keys=True, default=str)
+
+
+def _scene(loaded: Loaded) -> Scene:
+    if loaded.content.views:
+        raise InputError(f"{loaded.name}: dataset: it has several views; expected one camera")
+    table = loaded.content.target
+    if table is not None and table.video is not None:
+        raise InputError(f"{loaded.name}: dataset: target.video is a recording; expected a synthesised target")
+    scene = build_scene(loaded)
+    renderer = None if table is None else table.renderer
+    return scene if renderer is None else scene.with_renderer(build_renderer(loaded, renderer))
+
+
+def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[Video]:
+    values = [build_truth(loaded, scene) for _, loaded in members]
+    table = members[0][1].content.target
+    rate = 1.0 / scene.dt if table is None or table.rate is None else float(table.rate)
+    offset = scene.viewpoint.time_offset
+    times = video_times(scene.steps * scene.dt, offset, rate)
+    failed: list[str | None] = [None] * len(members)
+    pixels = _videos(scene, values, times + offset)
+    if pixels is None:
+        pixels = [np.zeros((0, *scene.size, 3), np.uint8)] * len(members)
+        for k, value in enumerate(values):
+            try:
+                image = scene.render(value, times + offset, ("rgba",), NoGradient()).image
+                assert image is not None
+                pixels[k] = image.bytes()[..., :3].numpy()
+            except SimulationError as error:
+                failed[k] = str(error)
+    return [
+        Video(
+            index, pixels[k], times.tolist(), {name: value.tolist() for name, value in values[k].items()},
+            dict(loaded.raw.get("model", {})), failed[k],
+        )
+        for k, (index, loaded) in enumerate(members)
+    ]  # fmt: skip
+
+
+def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) -> list[Frames] | None:
+    """The frames of each video, or None where they cannot be made together."""
+    # A shutter needs times of its own, and what is drawn together has none.
+    plain = scene.viewpoint.sensor == Sensor()
+    params = batch_of(scene, values) if len(values) > 1 and plain else None
+    if params is None:
+        return None
+    sampling = sample_times(times, scene.dt, scene.steps)
+    try:
+        path = simulate(
+            scene.model, params, dt=scene.dt, steps=sampling.save[-1], save=sampling.save, integrator=scene.integrator,
+            gradient=NoGradient(), control=scene.control_with({}, sampling.save[-1]),
+        )  # fmt: skip
+        drawn = draw_batch(scene, path, batch_surface(scene.model, path, params), sampling, ("rgba",))
+        return [image.bytes()[..., :3].numpy() for image, _ in drawn]
+    except (SimulationError, BatchError):
+        return None
+
+
+FORMATS = ("mp4", "npz")
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """What a worker is told: the file's text, what is changed in it, and which indices to make. Other files that it
+    names, such as meshes, must be found from its place by every worker."""
+
+    file: str
+    text: str
+    settings: tuple[str, ...]
+    quick: bool
+    seed: int
+    first: int
+    count: int
+    format: str
+    threads: int | None = None
+
+
+def make_shard(task: ShardTask) -> bytes:
+    """The tar file of a shard."""
+    import torch
+
+    if task.threads is not None:
+        torch.set_num_threads(task.threads)
+    raw = tomllib.loads(task.text)
+    videos = draw_videos([(index, _loaded(task, index, raw)) for index in range(task.first, task.first + task.count)])
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for video in videos:
+            for name, content in _members(video, task):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
+
+
+def _loaded(task: ShardTask, index: int, raw: dict[str, Any]) -> Loaded:
+    """The file as drawn for one sample."""
+    place = Path(task.file)
+    changes = {"seed": task.seed + index}
+    return load_data(raw, place.parent, place.name, settings=task.settings, changes=changes, quick=task.quick)
+
+
+def _members(video: Video, task: ShardTask) -> list[tuple[str, bytes]]:
+    key = f"{video.index:08d}"
+    told = {
+        "index": video.index, "seed": task.seed + video.index, "values": video.values, "times": video.times,
+        "model": video.model, "failed": video.failed,
+    }  # fmt: skip
+    members = [(f"{key}.json", json.dumps(told, sort_keys=True).encode())]
+    if video.failed is None:
+        members.append((f"{key}.{task.format}", encode(video.frames, video.times, task.format)))
+    return members
+
+
+def encode(frames: Frames, times: list[float], kind: str) -> bytes:
+    """(frames, height, width, 3) as an mp4, or as a compressed npz that loses nothing."""
+    out = io.BytesIO()
+    if kind == "npz":
+        np.savez_compressed(out, frames=frames)
+        return out.getvalue()
+    import av
+
+    rate = 1.0 / (times[1] - times[0]) if len(times) > 1 else 1.0
+    even = np.pad(frames, ((0, 0), (0, frames.shape[1] % 2), (0, frames.shape[2] % 2), (0, 0)))
+    with av.open(out, "w", format="mp4", options={"fflags": "+bitexact"}) as video:
+        stream = video.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
+        stream.height, stream.width = even.shape[1], even.shape[2]
+        stream.pix_fmt = "yuv420p"
+        # One thread: with more the bytes depend on how many there are.
+        stream.options = {"crf": "16", "preset": "veryfast", "threads": "1"}
+        for image in even:
+            video.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")))
+        video.mux(stream.encode())
+    return out.getvalue()
+
+
+def checksum(content: bytes) -> str:
+    """SHA-256, as hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def samples_of(content: bytes) -> list[dict[str, Any]]:
+    """What the JSON files of a shard say."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        found = [(tar.extractfile(m), m.name) for m in tar.getmembers() if m.name.endswith(".json")]
+        return [json.loads(file.read()) for file, _ in found if file is not None]
+
+
+Watch = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to make: ``count`` samples of a file, from ``seed`` on, ``shard`` of them in each tar file."""
+
+    file: str
+    count: int
+    shard: int = 100
+    seed: int = 0
+    format: str = "mp4"
+    settings: tuple[str, ...] = ()
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("dataset: --format", self.format, FORMATS)
+        for name in ("count", "shard"):
+            if getattr(self, name) < 1:
+                raise InputError(f"dataset: --{name}: got {getattr(self, name)}; expected 1 or more")
+
+
+def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> dict[str, Any]:
+    """Make what is missing of a dataset, and write dataset.json and datasheet.md. watch: told (samples that are there,
+    those made just now)."""
+    text = Path(recipe.file).read_text(encoding="utf-8")
+    content = checksum(json.dumps([text, asdict(recipe), _libraries()], sort_keys=True, default=str).encode())
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    there, missing = _there(recipe, folder, content)
+    done = sum(_size(recipe, number) for number in there)
+    watch(done, 0)
+    threads = None if isinstance(engine, LocalPool) and engine.jobs <= 1 else 1
+    tasks = [_task(recipe, text, number, threads) for number in missing]
+    for k, made in engine.run(make_shard, tasks):
+        number = missing[k]
+        write_bytes(folder / _name(number), made)
+        told = {"of": content, "sha256": checksum(made), "bytes": len(made), "samples": samples_of(made)}
+        write_text(folder / f"{_name(number)}.json", json.dumps(told) + "\n")
+        done += _size(recipe, number)
+        watch(done, _size(recipe, number))
+    return _finish(recipe, folder, tomllib.loads(text))
+
+
+def _libraries() -> dict[str, Any]:
+    """Versions of what makes the numbers; they do not depend on the machine."""
+    return {name: number for name, number in versions().items() if name not in ("processor", "system", "threads")}
+
+
+def _name(number: int) -> str:
+    return f"shard-{number:06d}.tar"
+
+
+def _size(recipe: Recipe, number: int) -> int:
+    return min(recipe.shard, recipe.count - number * recipe.shard)
+
+
+def _task(recipe: Recipe, text: str, number: int, threads: int | None) -> ShardTask:
+    return ShardTask(
+        recipe.file, text, recipe.settings, recipe.quick, recipe.seed, number * recipe.shard, _size(recipe, number),
+        recipe.format, threads,
+    )  # fmt: skip
+
+
+def _shards(recipe: Recipe) -> range:
+    return range(-(-recipe.count // recipe.shard))
+
+
+def _there(recipe: Recipe, folder: Path, content: str) -> tuple[list[int], list[int]]:
+    """Shards that are whole, and those to make; InputError where they are of something else."""
+    there: list[int] = []
+    missing: list[int] = []
+    for number in _shards(recipe):
+        try:
+            told = json.loads((folder / f"{_name(number)}.json").read_text(encoding="utf-8"))
+            whole = checksum((folder / _name(number)).read_bytes()) == told["sha256"]
+        except (OSError, ValueError, KeyError):
+            missing.append(number)
+            continue
+        if told.get("of") != content:
+            raise InputError(
+                f"{str(folder)!r} holds a dataset of another file, other settings or other library versions; choose "
+                "another --out, or remove it"
+            )
+        (there if whole else missing).append(number)
+    return there, missing
+
+
+def _records(recipe: Recipe, folder: Path) -> Iterator[dict[str, Any]]:
+    for number in _shards(recipe):
+        told = json.loads((folder / f"{_name(number)}.json").read_text(encoding="utf-8"))
+        yield {"name": _name(number), **{key: told[key] for key in ("sha256", "bytes", "samples")}}
+
+
+def _finish(recipe: Recipe, folder: Path, raw: dict[str, Any]) -> dict[str, Any]:
+    """Write what is told of the whole; the same as data."""
+    records = list(_records(recipe, folder))
+    samples = [sample for record in records for sample in record["samples"]]
+    loaded = load_file(recipe.file, settings=recipe.settings, changes={"seed": recipe.seed}, quick=recipe.quick)
+    scene = build_scene(loaded)
+    units = {spec.name: spec.unit for spec in scene.model.specs}
+    about = {
+        "title": loaded.content.title, "file": Path(recipe.file).name, "seed": recipe.seed, "count": recipe.count,
+        "format": recipe.format, "size": list(scene.size), "frames": len(samples[0]["times"]),
+        "bytes": sum(record["bytes"] for record in records),
+        "units": {name: units.get(name, "") for name in loaded.content.truth},
+        "draws": raw.get("truth", {}), "versions": _libraries(),
+        "command": f"diffloom dataset {Path(recipe.file).name} --count {recipe.count} --seed {recipe.seed}",
+        "shards": [{key: record[key] for key in ("name", "sha256", "bytes")} for record in records],
+    }  # fmt: skip
+    write_text(folder / "dataset.json", json.dumps(about, indent=1) + "\n")
+    write_text(folder / "datasheet.md", datasheet(about, samples))
+    return about

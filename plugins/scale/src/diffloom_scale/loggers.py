@@ -1,0 +1,185 @@
+"""Loggers, which are told of a fit while it runs: a CSV table, TensorBoard, MLflow."""
+
+from __future__ import annotations
+
+import csv
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diffloom_fitting.file_writing import explained
+
+if TYPE_CHECKING:
+    from diffloom_fitting.loop import Record
+    from diffloom_fitting.result import Result
+
+
+class Logger(ABC):
+    """Told of a fit's beginning, of every iteration and of its end. Registered by name through the hook
+    ``diffloom_register_loggers``; ``diffloom run --log NAME`` makes one without arguments."""
+
+    @abstractmethod
+    def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
+        """A fit begins, or goes on. folder: of the run. config: the experiment file's data."""
+
+    @abstractmethod
+    def record(self, record: Record) -> None:
+        """An iteration is done."""
+
+    @abstractmethod
+    def end(self, result: Result) -> None:
+        """The fit has ended."""
+
+    def close(self) -> None:  # noqa: B027
+        """Nothing more will come, also where the fit failed. Does nothing unless defined."""
+
+
+class _All:
+    """Several loggers as one."""
+
+    def __init__(self, loggers: Sequence[Logger]) -> None:
+        self._loggers = loggers
+
+    def record(self, record: Record) -> None:
+        for logger in self._loggers:
+            logger.record(record)
+
+    def end(self, result: Result) -> None:
+        for logger in self._loggers:
+            logger.end(result)
+
+
+@contextmanager
+def logged(names: Sequence[str], folder: Path, title: str, config: Mapping[str, Any]) -> Iterator[_All]:
+    """The registered loggers of these names, begun, and closed when the block ends."""
+    from diffloom_scale import get_logger
+
+    loggers: list[Logger] = [get_logger(name)() for name in names]
+    try:
+        for logger in loggers:
+            logger.begin(folder, title, config)
+        yield _All(loggers)
+    finally:
+        for logger in loggers:
+            logger.close()
+
+
+def figures(record: Record) -> dict[str, float]:
+    """The numbers of an iteration by name: loss, gradient, seconds, and each value, its entries counted from 0."""
+    found = {"loss": record.loss, "seconds": record.seconds, "evaluations": float(record.evaluations)}
+    if record.gradient is not None:
+        found["gradient"] = record.gradient
+    for name, value in record.values.items():
+        parts = value.items() if isinstance(value, Mapping) else _numbered(value)
+        found |= {f"{name}.{part}" if part != "" else name: float(number) for part, number in parts}
+    return found
+
+
+def _numbered(value: Any) -> list[tuple[str, float]]:
+    if not isinstance(value, list):
+        return [("", value)]
+    return [(f"{k}.{part}" if part else str(k), n) for k, entry in enumerate(value) for part, n in _numbered(entry)]
+
+
+def needs_tensorboard() -> str | None:
+    """Why TensorBoard's files cannot be written, or None."""
+    return _missing("tensorboard")
+
+
+def needs_mlflow() -> str | None:
+    """Why MLflow cannot be told, or None."""
+    return _missing("mlflow")
+
+
+def _missing(name: str) -> str | None:
+    return None if find_spec(name) else f"{name} is not installed: pip install 'diffloom-scale[{name}]'"
+
+
+class CsvTable(Logger):
+    """``history.csv``: one line an iteration; a run that goes on adds to it."""
+
+    def __init__(self) -> None:
+        self._path = Path("history.csv")
+        self._columns: list[str] = []
+
+    def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
+        self._path = folder / "history.csv"
+        if self._path.exists():
+            with explained(self._path, "read"), self._path.open(encoding="utf-8", newline="") as file:
+                self._columns = next(csv.reader(file), [])
+
+    def record(self, record: Record) -> None:
+        row = {
+            "total": record.total, "start": record.start, "stage": record.stage, "iteration": record.iteration,
+            **figures(record), "note": record.note,
+        }  # fmt: skip
+        with explained(self._path), self._path.open("a", encoding="utf-8", newline="") as file:
+            if not self._columns:
+                self._columns = list(row)
+                csv.writer(file).writerow(self._columns)
+            csv.writer(file).writerow([row.get(name, "") for name in self._columns])
+
+    def end(self, result: Result) -> None:
+        """All was written as it came."""
+
+
+class TensorBoard(Logger):
+    """Scalars of every iteration in ``tensorboard/`` of the run's folder, by the count of all iterations."""
+
+    def __init__(self) -> None:
+        self._writer: Any = None
+
+    def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder / "tensorboard"))
+        self._writer.add_text("title", title)
+
+    def record(self, record: Record) -> None:
+        for name, number in figures(record).items():
+            self._writer.add_scalar(name, number, record.total)
+
+    def end(self, result: Result) -> None:
+        self._writer.add_text("verdict", result.verdict.level)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class MlFlow(Logger):
+    """A run in the experiment "diffloom", at the server that the variable MLFLOW_TRACKING_URI names; without it in
+    ``mlflow.db`` of the run's folder."""
+
+    def __init__(self) -> None:
+        self._client: Any = None
+        self._run = ""
+
+    def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
+        from mlflow.tracking import MlflowClient
+
+        place = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(folder / 'mlflow.db').resolve()}"
+        self._client = MlflowClient(tracking_uri=place)
+        found = self._client.get_experiment_by_name("diffloom")
+        number = self._client.create_experiment("diffloom") if found is None else found.experiment_id
+        self._run = self._client.create_run(number, run_name=title, tags={"folder": str(folder)}).info.run_id
+        for name in ("title", "seed", "precision"):
+            if name in config:
+                self._client.log_param(self._run, name, config[name])
+
+    def record(self, record: Record) -> None:
+        for name, number in figures(record).items():
+            self._client.log_metric(self._run, name, number, step=record.total)
+
+    def end(self, result: Result) -> None:
+        self._client.set_tag(self._run, "verdict", result.verdict.level)
+        self._client.set_terminated(self._run, "KILLED" if result.interrupted else "FINISHED")
+        self._run = ""
+
+    def close(self) -> None:
+        if self._client is not None and self._run:
+            self._client.set_terminated(self._run, "FAILED")

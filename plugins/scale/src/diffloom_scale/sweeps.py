@@ -1,0 +1,363 @@
+"""Many fits of one experiment: over seeds, pairs of renderers and baselines, and their table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.losses import StateError
+from diffloom_fitting.optimisers import CmaEs
+from diffloom_fitting.stages import Stage
+from diffloom_scale.engines import Engine, LocalPool
+
+if TYPE_CHECKING:
+    from diffloom_experiments import Loaded
+
+
+BASELINES = {
+    "state": "3D states",
+    "cma": "CMA-ES",
+    "differences": "finite differences",
+}
+
+
+def as_baseline(experiment: Experiment, name: str, budget: int | None = None) -> Experiment:
+    """The experiment changed into one of ``BASELINES``.
+
+    state: the same engine and search, shown true states instead of images. cma: a search without gradients for the
+    same loss from the same start, one value for what the first stage ties together, until it has simulated ``budget``
+    times. differences: every gradient from forward differences instead of the adjoint.
+    """
+    if name == "state":
+        seen = tuple(replace(stage, loss=None, loss_settings={}, renderer={}) for stage in experiment.stages)
+        return replace(experiment, loss=StateError(), stages=seen)
+    if name == "cma":
+        if budget is None:
+            raise InputError("baseline 'cma' may simulate as often as our fit did; run that first")
+        return replace(experiment, stages=(_search(experiment, budget),), starts=(), probe=0)
+    if name == "differences":
+        return replace(experiment, differences=True)
+    raise InputError(f"baseline: got {name!r}; expected one of {', '.join(BASELINES)}")
+
+
+def _search(experiment: Experiment, budget: int) -> Stage:
+    first = experiment.stages[0]
+    tied = Stage(CmaEs(), only=None, shared=first.shared, together=first.together)
+    tie = experiment.tie(tied, experiment.start(0))
+    size = experiment.layout.size if tie is None else tie.size
+    # Hansen's usual population for so many unknowns, and for two at least, which the search itself pads to.
+    population = 4 + int(3.0 * math.log(max(2, size)))
+    search = CmaEs(sigma=1.0, population=population)
+    return replace(tied, optimiser=search, iterations=max(1, budget // population))
+
+
+#: Largest outcome that is read [bytes].
+MOST_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Case:
+    """An experiment with one seed, one renderer and one renderer of the target (None: the fit's own). baseline: one of
+    `BASELINES` instead of the fit itself; budget: how often it may simulate. Plain, so that it can be handed to another
+    process."""
+
+    file: str
+    seed: int
+    renderer: str | None = None
+    target_renderer: str | None = None
+    settings: tuple[str, ...] = ()
+    quick: bool = False
+    baseline: str | None = None
+    budget: int | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """What it changes in the file."""
+        found: dict[str, Any] = {"seed": self.seed}
+        if self.renderer is not None:
+            found["renderer.name"] = self.renderer
+        if self.target_renderer is not None:
+            found["target.renderer"] = self.target_renderer
+        return found
+
+
+def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
+    """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
+    from diffloom_experiments import load_file
+    from diffloom_experiments.run_folder import versions
+
+    loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+    other = [] if case.baseline is None else [case.baseline, case.budget]
+    digest = hashlib.sha256(json.dumps([loaded.raw, versions(), *other], sort_keys=True).encode()).hexdigest()[:16]
+    return Path(store) / f"seed{case.seed}-{digest}.json", loaded
+
+
+@dataclass(frozen=True)
+class Task:
+    """A case with the text of its file, for a worker that may not have it. threads: of PyTorch; None leaves them."""
+
+    case: Case
+    text: str
+    threads: int | None = None
+
+
+def run_case(case: Case, store: str) -> dict[str, Any]:
+    """Fit one case, unless its outcome is kept in ``store``; the outcome as data."""
+    kept, loaded = place_of(case, store)
+    found = read_outcome(kept)
+    return found if found is not None else keep_outcome(kept, fit_loaded(case, loaded))
+
+
+def fit_task(task: Task) -> dict[str, Any]:
+    """What a worker does, on whatever machine: fit a case, and hand back its outcome."""
+    import torch
+
+    from diffloom_experiments import load_file
+
+    if task.threads is not None:
+        torch.set_num_threads(task.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        case = task.case
+        if not Path(case.file).exists():
+            case = replace(case, file=str(Path(folder) / Path(case.file).name))
+            Path(case.file).write_text(task.text, encoding="utf-8")
+        loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+        return fit_loaded(case, loaded)
+
+
+def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
+    """The outcome of a case as data."""
+    import time
+
+    from diffloom.interfaces import InputError
+    from diffloom_experiments import build_experiment
+    from diffloom_fitting.fits import run_fit
+    from diffloom_fitting.result_file import result_data
+
+    experiment = build_experiment(loaded)
+    if case.baseline is not None:
+        experiment = as_baseline(experiment, case.baseline, case.budget)
+    unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.target.truth]
+    if unjudged:
+        raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")
+    busy = time.process_time()
+    result = run_fit(experiment)
+    data = {**result_data(result), "seed": case.seed, "title": experiment.title}
+    # A shared machine stretches the wall clock; what the processor did is the steadier figure.
+    data["processor_seconds"] = time.process_time() - busy
+    data["size"] = list(experiment.scene.size)
+    data["steps"] = experiment.scene.steps
+    data["frames"] = len(experiment.target)
+    return data
+
+
+def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
+    """Write an outcome to its place; the outcome as it is read from there."""
+    from diffloom_fitting.file_writing import explained, write_text
+
+    with explained(kept):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"sha256": _checksum(data), "outcome": data})
+    write_text(kept, text + "\n")
+    # JSON turns tuples into lists: what is told now is what a sweep that goes on will be told.
+    outcome: dict[str, Any] = json.loads(text)["outcome"]
+    return outcome
+
+
+def read_outcome(kept: Path) -> dict[str, Any] | None:
+    """A finished case's outcome, or None where there is none, or it is not as it was written: then it runs again."""
+    try:
+        if kept.stat().st_size > MOST_BYTES:
+            return None
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        outcome, told = found["outcome"], found["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return outcome if isinstance(outcome, dict) and told == _checksum(outcome) else None
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def outcomes_of(cases: Sequence[Case], store: str, engine: Engine) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number of the case, its outcome), as they finish. Outcomes are kept here, not where a case ran: whatever is
+    stopped goes on from what had come back."""
+    places = [place_of(case, store)[0] for case in cases]
+    missing = []
+    for number, kept in enumerate(places):
+        found = read_outcome(kept)
+        if found is None:
+            missing.append(number)
+        else:
+            yield number, found
+    alone = isinstance(engine, LocalPool) and engine.jobs <= 1
+    tasks = [Task(cases[n], _text(cases[n].file), None if alone else 1) for n in missing]
+    for k, found in engine.run(fit_task, tasks):
+        yield missing[k], keep_outcome(places[missing[k]], found)
+
+
+def _text(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8")
+
+
+Outcome = dict[str, Any]
+
+
+def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note: str = "") -> str:
+    """A document: a summary with one row per pair of renderers, then every seed.
+
+    pairs: (label, outcomes). Errors are relative: mean |found - truth| / mean |truth|.
+    """
+    names = [e["name"] for e in pairs[0][1][0]["estimates"]]
+    lines = [f"# {title}", ""]
+    if note:
+        lines += [note, ""]
+    first = pairs[0][1][0]
+    lines += [
+        f"Images {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
+        "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
+        "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
+        "that of guessing their mean. Seconds are of one processor core; memory is the "
+        "peak of the process, whose fits ran one after another.",
+        "",
+        *_summary(names, pairs),
+        "",
+        *(f"* Where the time of {label} went: {_shares(outcomes)}." for label, outcomes in pairs[:2]),
+    ]
+    for label, outcomes in pairs:
+        lines += ["", f"## {label}", "", *_seeds(names, outcomes)]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[str]:
+    head = ["fit <- target", "seeds", "unknown", "average", "start", "mean", "deviation", "median", "worst", "s / fit",
+            "s / iteration", "peak memory"]  # fmt: skip
+    rows = [_row(head), _row(["---"] * len(head))]
+    for label, outcomes in pairs:
+        for number, name in enumerate(names):
+            errors = [_estimate(o, name)["error"] for o in outcomes]
+            starts = [_estimate(o, name)["start_error"] for o in outcomes]
+            cost = ["", "", ""]
+            if number == 0:
+                cost = [
+                    f"{statistics.mean(o['processor_seconds'] for o in outcomes):.1f}",
+                    f"{statistics.mean(o['processor_seconds'] / max(1, o['iterations']) for o in outcomes):.3f}",
+                    f"{max(o['peak_memory_bytes'] for o in outcomes) / 2**20:.0f} MB",
+                ]
+            figures = [
+                statistics.mean(average_errors(outcomes, name)), statistics.mean(starts), statistics.mean(errors),
+                statistics.pstdev(errors), statistics.median(errors), max(errors),
+            ]  # fmt: skip
+            begin = [label, str(len(outcomes))] if number == 0 else ["", ""]
+            rows.append(_row([*begin, name, *(short(f) for f in figures), *cost]))
+    return rows
+
+
+def _shares(outcomes: Sequence[Outcome]) -> str:
+    """The parts of a fit's time in percent, the largest first: the median over fits, for a machine that others use may
+    stop one of them for a while."""
+    parts = {part for outcome in outcomes for part in outcome["seconds_by_part"]}
+    usual = {part: statistics.median(_share(outcome, part) for outcome in outcomes) for part in parts}
+    whole = sum(usual.values()) or 1.0
+    order = sorted(usual.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{part} {100.0 * share / whole:.0f} %" for part, share in order)
+
+
+def _share(outcome: Outcome, part: str) -> float:
+    spent: dict[str, float] = outcome["seconds_by_part"]
+    return spent.get(part, 0.0) / (sum(spent.values()) or 1.0)
+
+
+def average_errors(outcomes: Sequence[Outcome], name: str) -> list[float]:
+    """For each fit, the error of guessing the mean of all fits' starts instead: the middle of what was thought
+    possible."""
+    starts = [_flat(_estimate(o, name)["start"]) for o in outcomes]
+    guess = [statistics.mean(column) for column in zip(*starts, strict=True)]
+    errors = []
+    for outcome in outcomes:
+        truth = _flat(_estimate(outcome, name)["truth"])
+        wanted = truth * (len(guess) // len(truth))
+        size = statistics.mean(abs(t) for t in wanted)
+        errors.append(statistics.mean(abs(g - t) for g, t in zip(guess, wanted, strict=True)) / (size or 1.0))
+    return errors
+
+
+def sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
+    """The figures of every fit, one plain record each; values only of unknowns that are one number."""
+    return [record for label, outcomes in pairs for record in _records(label, outcomes)]
+
+
+def _records(label: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    names = [e["name"] for e in outcomes[0]["estimates"]]
+    guessed = {name: average_errors(outcomes, name) for name in names}
+    return [_record(label, o, {name: guessed[name][k] for name in names}) for k, o in enumerate(outcomes)]
+
+
+def _record(label: str, o: Outcome, guessed: dict[str, float]) -> Outcome:
+    kept = ("seed", "loss", "start_loss", "holdout_loss", "reason", "iterations", "evaluations", "seconds",
+            "processor_seconds", "seconds_by_part", "peak_memory_bytes")  # fmt: skip
+    estimates = [
+        {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _many(e[k])}
+        | {"average_error": guessed[e["name"]]}
+        for e in o["estimates"]
+    ]
+    return {"pair": label, **{name: o[name] for name in kept}, "estimates": estimates}
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
+    head = ["seed", *(f"{n}: truth" for n in names[:1]), *(f"error of {n}" for n in names), "loss", "iterations", "s"]
+    rows = [_row(head), _row(["---"] * len(head))]
+    for o in outcomes:
+        truth = _estimate(o, names[0])["truth"]
+        rows.append(
+            _row(
+                [
+                    str(o["seed"]),
+                    brief_truth(truth),
+                    *(short(_estimate(o, n)["error"]) for n in names),
+                    short(o["loss"]),
+                    str(o["iterations"]),
+                    f"{o['processor_seconds']:.1f}",
+                ]
+            )
+        )
+    return rows
+
+
+def brief_truth(truth: Any) -> str:
+    """A true value, or the mean of many."""
+    flat = _flat(truth)
+    return f"{flat[0]:.4g}" if len(flat) == 1 else f"mean {sum(flat) / len(flat):.4g}"
+
+
+def short(value: float | None) -> str:
+    """A figure in two digits."""
+    return (
+        "" if value is None else f"{value:.1e}" if value == 0.0 or abs(math.log10(abs(value))) > 2 else f"{value:.2g}"
+    )
+
+
+def _estimate(outcome: Outcome, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(e for e in outcome["estimates"] if e["name"] == name)
+    return found
+
+
+def _flat(value: Any) -> list[float]:
+    return [x for item in value for x in _flat(item)] if isinstance(value, list) else [float(value)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,143 @@
+"""`diffloom simulate`, `diffloom render` and `diffloom export`: forward only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from diffloom_studio.dispatch import Options, by_kind, experiment_options
+
+
+@click.command()
+@by_kind("file")
+@click.argument("file", type=click.Path())
+@experiment_options
+@click.option("--out", type=click.Path(), help="Folder for video and states (default: simulated/<file's name>).")
+@click.option("--rate", type=float, default=30.0, show_default=True, help="Frames a second.")
+@click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
+@click.option("--video/--no-video", default=True, help="Whether to draw, or to write states only.")
+def simulate(
+    file: str, options: Options, out: str | None, rate: float, truth: bool, video: bool,
+) -> None:  # fmt: skip
+    """Simulate the scene of FILE and write video.mp4 (video-<label>.mp4 of each view) and states.npz (q, u, times)."""
+    import time
+    from itertools import accumulate
+
+    import torch
+
+    from diffloom.interfaces import NoGradient
+    from diffloom_experiments import build_scene
+    from diffloom_experiments.experiments import build_truth
+    from diffloom_fitting.file_writing import explained
+    from diffloom_fitting.scene import sample_times
+    from diffloom_fitting.targets.synthesis import video_times
+    from diffloom_fitting.trust.time_step import refuse_long_steps
+    from diffloom_fitting.validation import real
+    from diffloom_studio.report.media import write_states, write_video
+
+    real("simulate: --rate [frames/s]", rate, above=0.0)
+    loaded = options.load(file)
+    scene = build_scene(loaded)
+    values = build_truth(loaded, scene) if truth else {}
+    folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
+    times = video_times(scene.steps * scene.dt, 0.0, rate)
+    exposed = [scene.seen_from(label).exposed(times, values) for label in scene.viewpoints]
+    whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps)
+    ends = [0, *accumulate(len(part) for part in (times, *exposed))]
+    parts = {label: whole.part(*ends[n + 1 : n + 3]) for n, label in enumerate(scene.viewpoints)}
+    refuse_long_steps(scene, values)
+    begin = time.perf_counter()
+    with torch.no_grad():
+        trajectory, params = scene.simulate(values, whole.save, NoGradient())
+        simulated = time.perf_counter()
+        videos = {
+            label: scene.seen_from(label).draw(trajectory, params, values, ("rgba",), parts[label])[0].bytes()
+            for label in (scene.viewpoints if video else ())
+        }
+    drawn = time.perf_counter()
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_states(folder / "states.npz", trajectory)
+    click.echo(f"simulated {scene.steps} steps in {simulated - begin:.2f} s: {folder / 'states.npz'}")
+    for label, frames_drawn in videos.items():
+        place = folder / (f"video-{label}.mp4" if label else "video.mp4")
+        write_video(place, frames_drawn[..., :3].numpy(), min(rate, 60.0))
+        click.echo(f"drew {len(times)} frames in {(drawn - simulated) / len(videos):.2f} s: {place}")
+
+
+@click.command()
+@by_kind("file")
+@click.argument("file", type=click.Path())
+@experiment_options
+@click.option("--time", "moment", type=float, default=0.0, show_default=True, help="When [s].")
+@click.option("--out", type=click.Path(), default="image.png", show_default=True, help="The image (png).")
+@click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
+@click.option("--view", "label", help="The label of the view, where there are several (default: the first).")
+@click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
+def render(
+    file: str, options: Options, moment: float, out: str, truth: bool, label: str | None, output: str,
+) -> None:  # fmt: skip
+    """Draw the scene of FILE at one time."""
+    import torch
+    from PIL import Image
+
+    from diffloom.interfaces import InputError, NoGradient
+    from diffloom_experiments import build_scene
+    from diffloom_experiments.experiments import build_truth
+    from diffloom_fitting.file_writing import new_file
+    from diffloom_fitting.validation import real
+
+    real("render: --time [s]", moment, least=0.0)
+    if Path(out).suffix.lower() != ".png":
+        raise InputError(f"render: --out: got {out!r}; images are written as png: end the name so")
+    loaded = options.load(file)
+    scene = build_scene(loaded)
+    scene = scene if label is None else scene.seen_from(label)
+    values = build_truth(loaded, scene) if truth else {}
+    with torch.no_grad():
+        # The start is always among the times: a rollout of no steps is no rollout.
+        times = torch.tensor([0.0, moment] if moment > 0.0 else [0.0, scene.dt], dtype=torch.float64)
+        image = scene.render(values, times, (output,), NoGradient()).image
+    assert image is not None
+    shown = -1 if moment > 0.0 else 0
+    if output == "rgba":
+        pixels = image.bytes()[shown].numpy()
+    else:
+        plane = getattr(image, output)[shown]
+        if output == "depth":
+            far = scene.viewpoint.far
+            near = plane[plane < far]
+            low, high = (float(near.min()), float(near.max())) if near.numel() else (0.0, far)
+            plane = torch.where(
+                plane < far, 1.0 - 0.8 * (plane - low) / max(high - low, 1e-12), torch.zeros_like(plane)
+            )
+        pixels = (plane.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    with new_file(Path(out)) as beside:
+        Image.fromarray(pixels).save(beside, format="PNG")
+    click.echo(f"drew {out}")
+
+
+@click.command()
+@by_kind("place")
+@click.argument("place", type=click.Path(exists=True))
+@click.argument("out", type=click.Path())
+@click.option("--body", default=None, help="start, fit or truth (default: the fit, where there is one).")
+@click.option(
+    "--format", "kind", default=None, metavar="NAME", help="Where OUT does not end so, such as ply for a folder."
+)
+@click.option("--frames", default=61, show_default=True, type=click.IntRange(2), help="How many, evenly over the time.")
+@click.option("--view", default=None, metavar="LABEL", help="The camera of a video (default: the first).")
+def export(place: str, out: str, body: str | None, kind: str | None, frames: int, view: str | None) -> None:
+    """Write what moved in PLACE, a run folder or an experiment file, to OUT.
+
+    By its ending: glb, usd, usda, usdc (animated meshes), ply, obj (a folder of frames), csv, parquet (trajectories),
+    mp4, gif (what a camera sees).
+    """
+    from diffloom_studio.exports import export as write
+    from diffloom_studio.playback import load_playback
+
+    playback = load_playback(place)
+    chosen = body or ("fit" if "fit" in playback.values else "start")
+    written = write(playback, out, chosen, kind=kind, frames=frames, view=view)
+    click.echo(f"wrote {written}")

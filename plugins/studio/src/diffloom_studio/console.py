@@ -1,0 +1,158 @@
+"""Progress of a fit as it runs: a live table in a terminal, plain lines in logs and pipes, a bar in a notebook."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from contextlib import AbstractContextManager
+from html import escape
+from types import TracebackType
+from typing import Any, Protocol
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.loop import FitState, Record, tasks
+from diffloom_fitting.numbers import brief, number, seconds
+
+
+class Watcher(Protocol):
+    """Told of every iteration."""
+
+    def show(self, state: FitState, record: Record) -> None:
+        """Show one iteration."""
+
+
+def watcher(experiment: Experiment, console: Console, every: float = 2.0) -> AbstractContextManager[Watcher]:
+    """A live table in a terminal, a bar in a notebook, plain lines elsewhere (at most one per ``every`` seconds)."""
+    if console.is_jupyter:
+        return NotebookBar(experiment)
+    return LiveTable(experiment, console) if console.is_terminal else PlainLines(experiment, console, every)
+
+
+def planned(experiment: Experiment) -> int:
+    """How many iterations there are at most, beginnings of stages included."""
+    whole = sum(stage.iterations + 1 for stage in experiment.stages)
+    return sum(experiment.probe + 1 if task.probe else whole for task in tasks(experiment))
+
+
+class PlainLines:
+    """One line per iteration, but no more than one in ``every`` seconds; ends of stages are always told."""
+
+    def __init__(self, experiment: Experiment, console: Console, every: float = 2.0) -> None:
+        self._stages = len(experiment.stages)
+        self._console = console
+        self._every = every
+        self._last = -1e9
+
+    def __enter__(self) -> PlainLines:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def show(self, state: FitState, record: Record) -> None:
+        """Print one iteration."""
+        now = time.monotonic()
+        if not record.note and now - self._last < self._every:
+            return
+        self._last = now
+        values = "  ".join(f"{name} {brief(value)}" for name, value in list(record.values.items())[:6])
+        line = (
+            f"stage {record.stage + 1}/{self._stages} {record.optimiser} {record.iteration}: "
+            f"loss {number(record.loss, 4)}  {values}  {seconds(record.seconds)}"
+        )
+        self._console.print(
+            line + (f"  ({record.note})" if record.note else ""), soft_wrap=True, highlight=False, markup=False
+        )
+
+
+ROWS = 10
+COLUMNS = 5
+
+
+class LiveTable:
+    """The last iterations, redrawn in place."""
+
+    def __init__(self, experiment: Experiment, console: Console) -> None:
+        self._stages = len(experiment.stages)
+        self._names = [slot.name for slot in experiment.layout.slots][:COLUMNS]
+        self._units = {slot.name: slot.unit for slot in experiment.layout.slots}
+        self._rows: deque[Record] = deque(maxlen=ROWS)
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
+        self._task = self._bar.add_task("fitting", total=planned(experiment))
+        self._live = Live(self._view(), console=console, refresh_per_second=8)
+
+    def __enter__(self) -> LiveTable:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def show(self, state: FitState, record: Record) -> None:
+        """Add one iteration."""
+        self._rows.append(record)
+        if state.finished:
+            self._bar.update(self._task, total=record.total, completed=record.total, description="fitted")
+        else:
+            self._bar.update(self._task, completed=record.total)
+        self._live.update(self._view())
+
+    def _view(self) -> Group:
+        table = Table(header_style="bold", expand=False)
+        table.add_column("stage")
+        table.add_column("it.", justify="right")
+        table.add_column("loss", justify="right")
+        for name in self._names:
+            unit = f"\n[{self._units[name]}]" if self._units[name] else ""
+            table.add_column(Text(name + unit), justify="right")
+        table.add_column("time", justify="right")
+        for r in self._rows:
+            told = [brief(r.values[name]) for name in self._names]
+            stage = f"{r.stage + 1}/{self._stages} {r.optimiser}"
+            table.add_row(Text(stage), str(r.iteration), number(r.loss, 4), *told, seconds(r.seconds))
+        return Group(table, self._bar)
+
+
+class NotebookBar:
+    """A bar, the loss and the unknowns. handle: IPython's, made when the fit begins."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._total = planned(experiment)
+        self._handle: Any = None
+
+    def __enter__(self) -> NotebookBar:
+        from IPython.display import HTML, display
+
+        self._handle = display(HTML(bar_html(0, self._total, "fitting")), display_id=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def show(self, state: FitState, record: Record) -> None:
+        """Redraw the bar."""
+        from IPython.display import HTML
+
+        values = ", ".join(f"{name} {brief(value)}" for name, value in list(record.values.items())[:4])
+        done = f"{'fitted' if state.finished else 'fitting'}: loss {number(record.loss, 4)}, {values}"
+        total = record.total if state.finished else self._total
+        self._handle.update(HTML(bar_html(record.total, total, done)))
+
+
+def bar_html(done: int, total: int, text: str) -> str:
+    """The bar as HTML that needs no script."""
+    return f'<progress value="{done}" max="{max(total, 1)}"></progress> {done} of at most {total}; {escape(text)}'

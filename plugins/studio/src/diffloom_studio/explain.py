@@ -1,0 +1,302 @@
+"""``diffloom explain NAME``: a parameter, a setting, a registered thing or a key of an experiment file, in words."""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from diffloom.plugins import Entry, PluginError, installed_registry
+from diffloom_experiments.keys import Key, file_keys
+from diffloom_experiments.kinds import experiment_kinds
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Page:
+    """title: one line. text: what it is, in paragraphs. rows: (what, value). table: headed rows of a listing."""
+
+    title: str
+    text: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+    heading: str = ""
+    table: tuple[tuple[str, ...], ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        for paragraph in self.text.split("\n\n") if self.text else ():
+            lines += [*textwrap.wrap(" ".join(paragraph.split()), WIDTH, initial_indent="  ", subsequent_indent="  ")]
+        wide = max((len(what) for what, _ in self.rows), default=0)
+        for what, value in self.rows:
+            indent = " " * (wide + 4)
+            lines += textwrap.wrap(value, WIDTH, initial_indent=f"  {what:{wide}}  ", subsequent_indent=indent)
+        if self.table:
+            lines += [f"  {self.heading}:", *_columns(self.table)]
+        return "\n".join(lines)
+
+
+def _columns(table: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Aligned columns; the last one is wrapped."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]
+    lines: list[str] = []
+    for row in table:
+        start = "    " + "".join(f"{cell:{width}}  " for cell, width in zip(row, widths, strict=False))
+        lines += textwrap.wrap(row[-1], WIDTH, initial_indent=start, subsequent_indent=" " * len(start)) or [start]
+    return lines
+
+
+#: How an experiment file names a thing of a kind.
+IN_A_FILE = {
+    "model": '[model] name = "{0}"',
+    "integrator": '[time] integrator = "{0}"',
+    "term": '[[terms]] kind = "{0}" and a name of your own',
+    "renderer": '[renderer] name = "{0}", settings in [renderer.{0}]',
+    "contact law": '[model] contact = "{0}"',
+    "loss": '[loss] name = "{0}"',
+    "optimiser": '[[stages]] optimiser = "{0}", or {{name = "{0}", ...}} with settings',
+    "video reader": '[target] reader = "{0}"',
+    "camera": '[camera] kind = "{0}", settings in [camera.settings]',
+}
+
+#: How it names a parameter, of a model and of other things.
+IN_PARAMS = "[params] {0} = ...; to be found: [unknowns.{0}]"
+PARAMETER_IN_A_FILE = {
+    "camera": '[camera] {0} = ...; to be found: [unknowns."camera.{0}"]',
+    "term": '[params] "<name>.{0}" = ...; to be found: [unknowns."<name>.{0}"]',
+}
+
+
+def entry_page(entry: Entry) -> Page:
+    """What a registered thing is, what can be set, and, of a model, what its parameters are."""
+    title = f"{entry.name}: {entry.kind.singular} of the plugin {entry.origin.plugin} ({entry.origin})"
+    reason = entry.unavailable()
+    try:
+        thing = entry.load() if reason is None else None
+    except PluginError as error:
+        reason = str(error)
+        thing = None
+    if thing is None:
+        return Page(title, entry.summary, (("unavailable", str(reason)),))
+    if entry.kind.singular == "command":
+        return Page(title, f"{entry.summary}.\n\n{thing.help or ''}", (("options", f"diffloom {entry.name} --help"),))
+    rows = [("settings", ", ".join(_said(p) for p in settings(thing).values()) or "none")]
+    if entry.kind.singular in IN_A_FILE:
+        rows.append(("in a file", IN_A_FILE[entry.kind.singular].format(entry.name)))
+    table = tuple((spec.name, spec.unit or "-", spec.doc) for spec in parameters(thing))
+    text = f"{entry.summary}.\n\n{_doc(thing)}"
+    return Page(title, text, tuple(rows), "parameters" if table else "", table)
+
+
+def member_page(entry: Entry, member: str) -> Page | None:
+    """What a parameter or setting of a registered thing means; None when it has none of this name."""
+    try:
+        thing = entry.load()
+    except PluginError as error:
+        return Page(f"{entry.name}.{member}", str(error))
+    of = f"of the {entry.kind.singular} {entry.name} ({entry.origin})"
+    for spec in parameters(thing):
+        if spec.name == member:
+            return Page(f"{entry.name}.{member}: parameter {of}", spec.doc, _spec_rows(entry.kind.singular, spec))
+    if member in settings(thing):
+        found = settings(thing)[member]
+        default = "none: it must be given" if found.default is found.empty else repr(found.default)
+        rows = [("type", _annotation(found))] if found.annotation is not found.empty else []
+        return Page(f"{entry.name}.{member}: setting {of}", _about(member, _doc(thing)), (*rows, ("default", default)))
+    return None
+
+
+def members(entry: Entry) -> list[str]:
+    """Names of all parameters and settings; none of what cannot be loaded."""
+    try:
+        thing = entry.load()
+    except PluginError:
+        return []
+    return list(dict.fromkeys([*(spec.name for spec in parameters(thing)), *settings(thing)]))
+
+
+def settings(thing: Any) -> dict[str, inspect.Parameter]:
+    """What a thing is made with, by name."""
+    try:
+        found = inspect.signature(thing).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {name: p for name, p in found.items() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+
+
+def parameters(thing: Any) -> tuple[Any, ...]:
+    """The declared parameters of a model, read off its example; those of other things that declare some, off one made
+    with default settings."""
+    declared = inspect.isclass(thing) and hasattr(thing, "specs")
+    if not declared:
+        return ()
+    try:
+        wants = inspect.signature(thing.example).parameters if hasattr(thing, "example") else None
+        # The example of a term wants to know what it acts on; its parameters are the same everywhere.
+        made = thing() if wants is None or wants else thing.example()
+        return tuple(made.specs)
+    except Exception:
+        return ()  # It has no example, or that fails: `diffloom plugins check` says why.
+
+
+def _spec_rows(kind: str, spec: Any) -> tuple[tuple[str, str], ...]:
+    shape = f"({', '.join(map(str, spec.shape))}{',' if len(spec.shape) == 1 else ''})" if spec.shape else "one number"
+    low, high = spec.bounds
+    space = "free" if low is None else "log" if high is None else "bounded"
+    bounds = {"free": "none", "log": f"at least {low:g}" if low is not None else ""}.get(space, f"{low} to {high}")
+    if space == "free" and high is not None:
+        bounds = f"at most {high:g}"
+    rows = [
+        ("unit", spec.unit or "none"),
+        ("default", "absent unless given" if spec.default is None else _value(spec.default)),
+        ("shape", shape + (", or what broadcasts to it, such as one number for all" if spec.shape else "")),
+        ("bounds", bounds),
+        ("searched", f"in the {space} space" if spec.differentiable else "never: it has no gradient"),
+        ("in a file", PARAMETER_IN_A_FILE.get(kind, IN_PARAMS).format(spec.name)),
+    ]
+    if spec.per_step:
+        rows.insert(4, ("per step", f"may be given for each step, as the control {spec.name!r}"))
+    return tuple(rows)
+
+
+def _value(default: Any) -> str:
+    if getattr(default, "shape", ()):
+        return f"values of shape {tuple(default.shape)}"
+    return f"{default:g}" if isinstance(default, int | float) else str(default)
+
+
+def _said(parameter: inspect.Parameter) -> str:
+    return parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    found = parameter.annotation
+    return found if isinstance(found, str) else getattr(found, "__name__", str(found))
+
+
+def _doc(thing: Any) -> str:
+    return inspect.getdoc(thing) or ""
+
+
+def _about(name: str, doc: str) -> str:
+    """The sentences of a docstring on one setting, introduced by ``name:``, up to the next such name; all of it where
+    there are none."""
+    text = " ".join(doc.split())
+    start = re.search(rf"(?:^|(?<=[.;)] )|(?<=, ))((?:\w+, )*{re.escape(name)}(?:, \w+)*): ", text)
+    if start is None:
+        return doc
+    rest = text[start.end() :]
+    end = re.search(r"(?<=[.;]) (?:\w+, )*\w+: ", rest)
+    return rest if end is None else rest[: end.start()]
+
+
+def explanations(name: str) -> list[Page]:
+    """Everything that ``name`` stands for. Torch is imported only where a registered thing has to be opened."""
+    found = _key_pages(name)
+    bare = _without_kind(name)
+    named = [entry for entry in entries() if entry.name == bare]
+    # Parameters of a world's bodies have dots of their own: world.ball.mass.
+    splits = {bare.rpartition(".")[::2], bare.partition(".")[::2]}
+    owners = [(entry, member) for owner, member in sorted(splits) for entry in entries() if entry.name == owner]
+    if named or owners:
+        found += [entry_page(entry) for entry in named]
+        found += [page for entry, member in owners if (page := member_page(entry, member)) is not None]
+    if not found and "." not in name:
+        found = [page for entry in _loadable() if (page := member_page(entry, name)) is not None]
+    return found
+
+
+def suggestion(name: str) -> str:
+    """The nearest names there are, as the end of a message."""
+    keys = {place: None for kind in experiment_kinds().values() for place in file_keys(kind.schema())}
+    known = [*keys, *(entry.name for entry in entries())]
+    owner, _, member = _without_kind(name).rpartition(".")
+    for entry in entries():
+        if entry.name == owner:
+            inside = members(entry)
+            near = get_close_matches(member, inside, n=3)
+            hint = f"; did you mean {_joined(f'{owner}.{each}' for each in near)}?" if near else ""
+            return f"{hint or '.'} The {entry.kind.singular} {owner!r} has: {', '.join(inside) or 'nothing to set'}"
+    if "." not in name:
+        known += [f"{entry.name}.{each}" for entry in _loadable() for each in members(entry)]
+        short: dict[str, list[str]] = {}
+        for each in known:
+            short.setdefault(each.rpartition(".")[2], []).append(each)
+        near = [each for part in get_close_matches(name, short, n=2) for each in short[part]][:4]
+    else:
+        near = get_close_matches(name, known, n=3)
+    if near:
+        return f"; did you mean {_joined(near)}?"
+    return "; `diffloom plugins` lists what is installed, `diffloom schema` what a file may say"
+
+
+def entries() -> Iterator[Entry]:
+    """All that is registered."""
+    registry = installed_registry()
+    return (entry for kind in registry.kinds for entry in registry.entries(kind))
+
+
+def _loadable() -> Iterator[Entry]:
+    """What can be opened here, commands aside: these have no settings but options."""
+    for entry in entries():
+        try:
+            if entry.kind.singular != "command" and entry.unavailable() is None:
+                entry.load()
+                yield entry
+        except PluginError:
+            continue
+
+
+def _without_kind(name: str) -> str:
+    """``softras.sigma`` of ``renderer.softras.sigma``."""
+    first, _, rest = name.partition(".")
+    return rest if rest and first in {kind.singular for kind in installed_registry().kinds} else name
+
+
+def _places(name: str) -> Iterator[str]:
+    """The name as a key's place, and without one of the names or numbers that a user chooses in a file."""
+    yield name
+    parts = name.split(".")
+    for number in range(1, len(parts) - 1):
+        yield ".".join([*parts[:number], *parts[number + 1 :]])
+
+
+def _key_pages(name: str) -> list[Page]:
+    """Return a page for each kind of experiment file that has this key, unless it means the same as in one before."""
+    pages: dict[tuple[Any, ...], Page] = {}
+    for kind in experiment_kinds().values():
+        keys = file_keys(kind.schema())
+        for place in [place for place in dict.fromkeys(_places(name)) if place in keys][:1]:
+            page = _key_page(keys[place], kind.noun)
+            pages.setdefault((page.text, page.rows), page)
+    return list(pages.values())
+
+
+def _key_page(key: Key, noun: str) -> Page:
+    default = "none: it must be given" if key.default is None else key.default or "empty"
+    rows = [("give", key.kind), ("default", default)]
+    if key.keys and key.keys != ("name",):
+        rows.append(("keys", ", ".join(key.keys)))
+    return Page(f"{key.place}: key of {noun}", key.text, tuple(rows))
+
+
+def _joined(names: Iterable[str]) -> str:
+    return " or ".join(repr(each) for each in names)
+
+
+@click.command()
+@click.argument("name")
+def explain(name: str) -> None:
+    """Explain NAME: a parameter (fem.shear_modulus), a setting (softras.sigma), anything registered (gauss_newton), or
+    a key of an experiment file (unknowns.start).
+
+    A bare name, such as shear_modulus, is looked up in everything that is installed.
+    """
+    found = explanations(name)
+    if not found:
+        raise click.ClickException(f"nothing is called {name!r}{suggestion(name)}")
+    click.echo("\n\n".join(str(each) for each in found))

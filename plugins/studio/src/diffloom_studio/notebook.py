@@ -1,0 +1,97 @@
+"""Scenes, targets and results as HTML, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from diffloom.notebook import format_tensor, html_table
+from diffloom_fitting.numbers import pretty_unit
+from diffloom_studio.report.media import frame_rate, write_video
+from diffloom_studio.report.page_data import embedded
+from diffloom_studio.report.panels import enlarged
+
+if TYPE_CHECKING:
+    from diffloom_fitting.result import Result
+    from diffloom_fitting.scene import Scene
+    from diffloom_fitting.targets import Target
+
+
+LEVELS = {"green": "#1d7f4e", "amber": "#94650b", "red": "#b3361f"}
+MOST_FRAMES = 120
+
+
+def target_html(target: Target) -> str:
+    """The video, playing, and what it consists of."""
+    size = target.size
+    rows = [("frames", str(len(target)))]
+    if len(target):
+        rows.append(("times [s]", f"{float(target.times[0]):.4g} to {float(target.times[-1]):.4g}"))
+    if size is not None:
+        rows.append(("size [px]", f"{size[1]} × {size[0]}"))
+    if target.source:
+        rows.append(("source", Path(target.source).name))
+    rows += [(f"true {name}", format_tensor(value)) for name, value in target.truth.items()]
+    return html_table(("target", ""), rows) + _video(target)
+
+
+def targets_html(views: Mapping[str, Target]) -> str:
+    """Each view's target under its label."""
+    return "".join(f"<h4>{escape(label)}</h4>{target_html(target)}" for label, target in views.items())
+
+
+def _video(target: Target) -> str:
+    images = target.frames if target.frames is not None else target.masks
+    if images is None or len(target) == 0:
+        return ""
+    every = -(-len(target) // MOST_FRAMES)
+    shown = images[::every]
+    shown = shown[..., :3] if shown.dim() == 4 else shown[..., None].expand(*shown.shape, 3)
+    frames = (shown.detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "target.mp4"
+        write_video(place, np.ascontiguousarray(enlarged(frames)), frame_rate(target.times[::every].numpy()))
+        return f'<video src="{embedded(place.read_bytes(), "video/mp4")}" controls loop muted autoplay></video>'
+
+
+def scene_html(scene: Scene) -> str:
+    """What the scene is made of, and its parameters with their units."""
+    views = ", ".join(
+        f"{label or type(view.camera).__name__} {view.size[1]} × {view.size[0]} px"
+        for label, view in scene.viewpoints.items()
+    )
+    integrator = scene.integrator if isinstance(scene.integrator, str) else type(scene.integrator).__name__
+    rows = [
+        ("model", type(scene.model).__name__),
+        ("renderer", type(scene.renderer).__name__),
+        ("cameras", views),
+        ("time", f"{scene.steps} steps of {scene.dt:g} s, {scene.steps * scene.dt:g} s in all"),
+        ("integrator", "the model's own" if scene.integrator is None else integrator),
+    ]
+    specs = {spec.name: spec for spec in scene.model.specs}
+    units = {name: pretty_unit(spec.unit) for name, spec in specs.items()}
+    known = [(name, format_tensor(value), units[name], specs[name].doc) for name, value in scene.params.items()]
+    return html_table(("scene", ""), rows) + html_table(("parameter", "value", "unit", "meaning"), known)
+
+
+def result_html(result: Result) -> str:
+    """Verdict, what was found, the loss, and the sentences of `str(result)`."""
+    from diffloom_fitting.result_tables import result_lines
+    from diffloom_studio.report.charts import loss_plot
+    from diffloom_studio.report.page_data import rows
+
+    found = [{name: ", ".join(lines) for name, lines in row.items()} for row in rows(result)]
+    table = html_table(list(found[0]), [list(row.values()) for row in found]) if found else ""
+    badge = ""
+    if result.uncertainty != "not asked for":
+        level = result.verdict.level
+        parts = "".join(f"<li>{part}: {escape(finding.text)}</li>" for part, finding in result.verdict.findings())
+        badge = f'<p><b style="color: {LEVELS[level]}">verdict: {level}</b></p><ul>{parts}</ul>'
+    lines = "".join(f"<p>{escape(line)}</p>" for line in result_lines(result))
+    return badge + table + (loss_plot(result) if result.history else "") + lines

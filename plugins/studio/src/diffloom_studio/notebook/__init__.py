@@ -1,1 +1,0 @@
-"""How things of a fit show in a notebook."""

@@ -1,0 +1,91 @@
+"""Files of frames and states: videos, contact sheets and NumPy archives."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from diffloom.interfaces import InputError, Trajectory
+from diffloom_fitting.file_writing import explained, new_file, write_bytes
+
+Frames = NDArray[np.uint8]
+
+
+def write_video(path: Path, frames: Frames, rate: float) -> None:
+    """Write (frames, height, width, 3) bytes as an mp4 that any browser plays, or a gif when the name ends so.
+
+    rate: frames a second. Odd sizes get a black row or column, which H.264 needs.
+    """
+    if frames.ndim != 4 or frames.shape[-1] != 3 or frames.shape[0] == 0:
+        raise InputError(f"write_video: got frames of shape {frames.shape}; expected (frames, height, width, 3)")
+    if path.suffix.lower() == ".gif":
+        _write_gif(path, frames, rate)
+        return
+    import av
+
+    odd = frames.shape[1] % 2, frames.shape[2] % 2
+    even = np.pad(frames, ((0, 0), (0, odd[0]), (0, odd[1]), (0, 0))) if any(odd) else frames
+    with new_file(path) as beside, av.open(str(beside), "w", format="mp4", options={"movflags": "+faststart"}) as out:
+        stream = out.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
+        stream.height, stream.width = even.shape[1], even.shape[2]
+        stream.pix_fmt = "yuv420p"
+        stream.options = {"crf": "16", "preset": "veryfast", "threads": "1"}
+        for image in even:
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")))
+        out.mux(stream.encode())
+
+
+def _write_gif(path: Path, frames: Frames, rate: float) -> None:
+    from PIL import Image
+
+    images = [Image.fromarray(frame) for frame in frames]
+    with new_file(path) as beside:
+        images[0].save(beside, save_all=True, append_images=images[1:], duration=1000.0 / rate, loop=0)
+
+
+def frame_rate(times: NDArray[np.float64]) -> float:
+    """Frames a second at which frames taken at ``times`` [s] play in true time, kept between 4 and 60."""
+    if len(times) < 2:
+        return 4.0
+    return float(np.clip(1.0 / max(float(np.median(np.diff(times))), 1e-9), 4.0, 60.0))
+
+
+def write_frames(path: str | Path, frames: Tensor, columns: int | None = None, rows: int | None = None) -> Path:
+    """Write frames (frames, height, width, 3 or 4), 0..1, as one PNG, row by row; returns its path.
+
+    columns: in a row, all of them unless given; rows: instead of columns.
+    """
+    if not isinstance(frames, Tensor) or frames.dim() != 4 or frames.shape[-1] not in (3, 4) or not len(frames):
+        got = tuple(frames.shape) if isinstance(frames, Tensor) else type(frames).__name__
+        raise InputError(f"write_frames: got {got}; expected a tensor (frames, height, width, 3 or 4) of 0..1")
+    count, height, width, _ = frames.shape
+    wide = columns or (-(-count // rows) if rows else count)
+    high = -(-count // wide)
+    tiles = np.zeros((high * wide, height, width, 3), dtype=np.uint8)
+    tiles[:count] = (frames[..., :3].detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    sheet = tiles.reshape(high, wide, height, width, 3).transpose(0, 2, 1, 3, 4).reshape(high * height, wide * width, 3)
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(sheet)).save(buffer, format="PNG", optimize=True)
+    place = Path(path)
+    with explained(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(place, buffer.getvalue())
+    return place
+
+
+def write_states(path: Path, trajectory: Trajectory) -> None:
+    """Write q (frames, nodes, dq), u (frames, nodes, du) and times (frames,) [s]; of several node sets "ball.q" etc."""
+    saved: dict[str, Any] = {"times": trajectory.times.cpu().numpy()}
+    for name, (q, u) in trajectory.sets.items():
+        before = f"{name}." if name else ""
+        saved |= {f"{before}q": q.cpu().numpy(), f"{before}u": u.cpu().numpy()}
+    with new_file(path) as beside:
+        np.savez_compressed(beside, **saved)

@@ -1,0 +1,267 @@
+"""First guesses of unknowns from the tracks of a video: bounces, pendulums, throws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.targets import Target
+from diffloom_fitting.targets.target import tracked
+from diffloom_video.free_swing import frequency
+
+Row = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Tracks of the frames that show the object. times: (n,) [s] of the simulation; tracks: (3, n) column, row and
+    radius [px]; focal: of the camera [px]; height, width: of its images [px]; elevation: of the camera [rad]."""
+
+    times: Row
+    tracks: Row
+    focal: float
+    height: int
+    width: int
+    elevation: float = 0.0
+
+    def upright(self, radius: float) -> tuple[Row, Row, float]:
+        """(x, y) [m] of a ball of known radius [m] that moves in the upright plane across the view, from the point that
+        the camera aims at; and the camera's distance from it [m]."""
+        column, row, wide = self.tracks
+        right, up = (column - 0.5 * self.width) / self.focal, (0.5 * self.height - row) / self.focal
+        sine, cosine = float(np.sin(self.elevation)), float(np.cos(self.elevation))
+        y = up / (cosine + up * sine)  # in units of the distance, as long as that is not known
+        distance = float(np.median(self.focal * radius / wide / (1.0 - y * sine)))
+        return right * (1.0 - y * sine) * distance, y * distance, distance
+
+    def place(self, scale: float, column: float, row: float) -> dict[str, float]:
+        """Where an orbit's camera must stand and aim so that the world's origin is seen in a pixel and a metre has
+        ``scale`` pixels there."""
+        return {
+            "camera.distance": self.focal / scale,
+            "camera.target.x": (0.5 * self.width - column) / scale,
+            "camera.target.y": (row - 0.5 * self.height) / scale,
+        }
+
+
+def through(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row, float]:
+    """Least squares of ``values`` on ``columns``, in which outliers count ever less; and the mean square that is left,
+    in relation to the values' variance."""
+    table = np.stack(columns, axis=1)
+    weight = np.ones(len(values))
+    for _ in range(rounds):
+        root = np.sqrt(weight)
+        found = np.asarray(np.linalg.lstsq(table * root[:, None], values * root, rcond=None)[0], np.float64)
+        rest = values - table @ found
+        size = 1.4826 * float(np.median(np.abs(rest))) + 1e-9
+        weight = 1.0 / (1.0 + (rest / (3.0 * size)) ** 2)
+    left = float((weight * rest**2).sum() / weight.sum())
+    return found, left / max(float(values.var()), 1e-12)
+
+
+#: The name under which a guess hands over when windows after the first begin [s].
+WINDOWS = "windows"
+LEAST_ARC = 3  # frames of an arc
+BEFORE = 1  # whole frames between a window's begin and its bounce
+
+
+def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> dict[str, float | list[float]]:
+    """Starts for one ball of the model "rigid" that bounces on its ground, moving across the view, and windows that
+    begin shortly before each of its first ``count`` bounces but the first: each may have a restitution of its own.
+
+    radius: of the ball [m], which is the ruler. The camera aims at a point above the origin, which lies on the ground.
+    """
+    ends = bounces(seen.times, seen.tracks[1])
+    if len(ends) < count:
+        raise InputError(
+            f"guess 'bounces': got count = {count}; the track shows {len(ends)} bounces; use a longer part"
+        )
+    x, y, distance = seen.upright(radius)
+    arcs = _arcs(seen.times, x, y, [-1, *ends[: count + 1], len(x)][: count + 2])
+    meet = [_meeting(before, after) for before, after in pairwise(arcs)]
+    ground = float(np.median([np.polyval(arc[1], at) for arc, at in zip(arcs[:count], meet, strict=True)])) - radius
+    begins = [_between_frames(seen.times, at, BEFORE) for at in meet[1:]]
+    (along, height), first = arcs[0], 0.0
+    fall = [(_speed(before, at), _speed(after, at)) for (before, after), at in zip(pairwise(arcs), meet, strict=True)]
+    return {
+        WINDOWS: begins,
+        "position.x": float(np.polyval(along, first)),
+        "position.y": float(np.polyval(height, first)) - ground,
+        "velocity.x": float(along[0]),
+        "velocity.y": _speed(arcs[0], first),
+        "restitution": [min(-after / before, 0.98) for before, after in fall],
+        "gravity.y": 2.0 * float(np.median([height[0] for _, height in arcs])),
+        "camera.distance": distance,
+        "camera.target.y": -ground,
+    }
+
+
+def _speed(arc: tuple[Row, Row], at: float) -> float:
+    """Upwards [m/s]."""
+    return float(np.polyval(np.polyder(arc[1]), at))
+
+
+def bounces(t: Row, row: Row) -> list[int]:
+    """The frames at which the ball is seen lowest, one for each bounce."""
+    found, first = list[int](), 0
+    while (further := first_bounce(t[first:], row[first:])) < len(row) - first:
+        found.append(first + further)
+        first += further
+    return found
+
+
+def _arcs(t: Row, x: Row, y: Row, ends: list[int]) -> list[tuple[Row, Row]]:
+    """Polynomials in time of x (a line) and y (a parabola) between the bounces, from the highest power on."""
+    arcs = []
+    for first, last in pairwise(ends):
+        part = slice(first + 1, last)
+        time = t[part]
+        if len(time) < LEAST_ARC:
+            raise InputError(f"guess 'bounces': {len(time)} frames from one bounce to the next; lower count")
+        one = np.ones_like(time)
+        across, _ = through([time, one], x[part])
+        along, _ = through([time**2, time, one], y[part])
+        arcs.append((across, along))
+    return arcs
+
+
+def _meeting(before: tuple[Row, Row], after: tuple[Row, Row]) -> float:
+    """When two arcs are at the same height [s], the first falling and the second rising."""
+    for root in np.roots(before[1] - after[1]):
+        if _speed(before, root.real) < 0.0 < _speed(after, root.real):
+            return float(root.real)
+    raise InputError("guess 'bounces': two arcs of the track do not meet; look at the masks, or lower count")
+
+
+def _between_frames(t: Row, at: float, before: int) -> float:
+    """The middle between two frames, so many frames before a time."""
+    k = int(np.clip(np.searchsorted(t, at) - before, 1, len(t) - 1))
+    return float(0.5 * (t[k - 1] + t[k]))
+
+
+def guess_pendulum(
+    seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02, round: bool = False
+) -> dict[str, float | list[float]]:
+    """Starts for the builder "pendulum" with its pivot in the origin, swinging in the image plane.
+
+    The period gives the length, L = g / omega^2; the arc of the swing, whose lowest point it is and whose sagitta is
+    x^2 / (2 R), the radius R in pixels, and so the scale. gravity: strength [m/s^2]. bob: radius [m] of the ball that
+    the model draws, for appearance.size. round: the bob may leave the plane: its joint has two angles, the second of
+    which begins at 0.
+    """
+    t, (column, row, radius) = seen.times, seen.tracks
+    omega, _ = frequency(t, column)
+    cosine, sine = np.cos(omega * t), np.sin(omega * t)
+    (middle, a, b, _, _), _ = through([np.ones_like(t), cosine, sine, t * cosine, t * sine], column)
+    swing = float(np.hypot(a, b))
+    arc = _arc(column - middle, row, swing)
+    lowest, bow = float(arc[0]), float(arc[1])
+    if not 1.0 / (200.0 * swing) < bow < 1.0 / (1.2 * swing):
+        # An arc that cannot be seen: a swing of a tenth of a radian.
+        bow = 1.0 / (20.0 * swing)
+    reach = 0.5 / bow
+    angle = float(np.arcsin(np.clip(a / reach, -0.99, 0.99)))
+    amplitude = float(np.arcsin(min(swing / reach, 0.99)))
+    length = gravity / omega**2 * (1.0 - amplitude**2 / 8.0)
+    scale = reach / length
+    rate = float(b * omega / reach)
+    return {
+        "length": length,
+        "joint_position": [angle, 0.0] if round else angle,
+        "joint_velocity": [rate, 0.0] if round else rate,
+        "appearance.size": float(np.median(radius)) / scale / bob,
+        **seen.place(scale, float(middle), lowest - reach),
+    }
+
+
+def _arc(across: Row, row: Row, swing: float) -> Row:
+    """Lowest row and half the inverse radius of the arc, in which a tilt of the image takes the slope."""
+    found, _ = through([np.ones_like(across), -(across**2), across], row)
+    return found
+
+
+#: Least frames of an arc, and the loss of downward speed [px/s] in relation to its own that tells a bounce.
+LEAST_THROW = 5
+
+
+def guess_throw(
+    seen: Sighting, *, radius: float = 0.03, gravity: float = 9.81, ruler: str = "size"
+) -> dict[str, float]:
+    """Starts for one ball of the model "rigid" over its ground, moving in the image plane.
+
+    radius: of the ball [m]. ruler: "size", the known radius gives the scale and gravity is found; or "gravity", its
+    known strength [m/s^2] gives the scale. The origin lies on the ground where the ball first bounces, or where it is
+    seen last.
+    """
+    if ruler not in ("size", "gravity"):
+        raise InputError(f"guess 'throw': got ruler={ruler!r}; expected size or gravity")
+    t, (column, row, wide) = seen.times, seen.tracks
+    end = first_bounce(t, row)
+    arc = slice(0, end)
+    if end < LEAST_THROW:
+        raise InputError(f"guess 'throw': the ball bounces after {end} frames; begin earlier, or later")
+    one = np.ones_like(t[arc])
+    (x, vx), _ = through([one, t[arc]], column[arc])
+    (y, vy, half), _ = through([one, t[arc], t[arc] ** 2], row[arc])
+    falls = max(2.0 * float(half), 1e-6)
+    scale = float(np.median(wide[arc])) / radius if ruler == "size" else falls / gravity
+    last = min(end, len(t) - 1)
+    place = seen.place(scale, float(column[last]), float(max(row[arc].max(), row[last])) + radius * scale)
+    return {
+        "position.x": (float(x) - float(column[last])) / scale,
+        "position.y": (float(max(row[arc].max(), row[last])) - float(y)) / scale + radius,
+        "velocity.x": float(vx) / scale,
+        "velocity.y": -float(vy) / scale,
+        "gravity.y": -falls / scale,
+        "appearance.size": float(np.median(wide[arc])) / (radius * scale),
+        **place,
+    }
+
+
+def first_bounce(t: Row, row: Row) -> int:
+    """How many frames come before the first bounce: all where there is none."""
+    speed = np.diff(row) / np.diff(t)
+    for k in range(1, len(speed)):
+        if speed[k - 1] > 0.0 and speed[k] < -0.2 * speed[max(0, k - 2) : k].max():
+            return k
+    return len(row)
+
+
+Guess = dict[str, float] | dict[str, float | list[float]]
+GUESSES: Mapping[str, Callable[..., Guess]] = {
+    "bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
+}  # fmt: skip
+
+
+def sighting(scene: Scene, target: Target) -> Sighting:
+    """What the tracks of a target show, in the scene's camera."""
+    tracks = tracked(target).double().numpy()
+    seen = tracks[:, 3] > 0.5
+    if int(seen.sum()) < 6:
+        raise InputError(f"guess: the object is seen in {int(seen.sum())} frames; expected at least 6; see the masks")
+    times = target.times.numpy() + scene.viewpoint.time_offset
+    view = scene.viewpoint.camera
+    fov = getattr(view, "fov", None)
+    if fov is None:
+        raise InputError("guess: the camera must be an orbit, whose field of view is known")
+    height, width = scene.size
+    focal = 0.5 * height / float(np.tan(np.radians(0.5 * fov)))
+    elevation = float(np.radians(getattr(view, "elevation", 0.0)))
+    return Sighting(times[seen], tracks[seen, :3].T, focal, height, width, elevation)
+
+
+def mean_colour(target: Target) -> dict[str, list[float]]:
+    """The object's mean colour, where it surely is."""
+    if target.frames is None or target.masks is None:
+        return {}
+    inside = target.masks > 0.99
+    if not bool(inside.any()):
+        return {}
+    colour = target.frames[..., :3][inside].double().mean(dim=0)
+    return {"appearance.colour": colour.clamp(0.01, 0.99).tolist()}

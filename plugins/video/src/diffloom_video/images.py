@@ -1,0 +1,130 @@
+"""Images and folders of images: reading and resizing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from diffloom.interfaces import InputError
+from diffloom_video.limits import check_pixels
+
+#: What Pillow may take a file for, whatever its name says.
+FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+
+
+def images_in(folder: Path) -> list[Path]:
+    """Its images, frame2 before frame10; InputError when there are none."""
+    found = [p for p in folder.iterdir() if p.suffix.lower() in ENDINGS]
+    if not found:
+        raise InputError(f"folder {str(folder)!r}: no images in it; expected files ending in {', '.join(ENDINGS)}")
+    return sorted(found, key=lambda p: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", p.name)])
+
+
+def read_image(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
+    """(height, width, 3) bytes, or (height, width) for mode "L"."""
+    import warnings
+
+    from PIL import Image
+
+    what = f"image {str(path)!r}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is the lower one
+            with Image.open(path, formats=FORMATS) as image:
+                check_pixels(what, *image.size)
+                return np.asarray(image.convert(mode), dtype=np.uint8).copy()
+    except InputError:
+        raise
+    except Exception as error:  # decoders raise what they like on damaged files: SyntaxError, struct.error, ...
+        raise InputError(f"{what}: cannot be read ({str(error)[:200]}); it may be damaged, or too large") from error
+
+
+def read_folder(folder: Path, rate: float | None) -> Iterator[tuple[float, NDArray[np.uint8]]]:
+    """Time [s] and rgb bytes of each image."""
+    if rate is None or not rate > 0.0:
+        raise InputError(
+            f"folder {str(folder)!r}: images have no times; say how many there are per second, e.g. rate = 30"
+        )
+    shape: tuple[int, ...] | None = None
+    for number, path in enumerate(images_in(folder)):
+        image = read_image(path)
+        if shape is not None and image.shape != shape:
+            raise InputError(
+                f"folder {str(folder)!r}: {path.name} is {image.shape[1]}x{image.shape[0]} pixels, the ones before "
+                f"{shape[1]}x{shape[0]}; expected one size"
+            )
+        shape = image.shape
+        yield number / rate, image
+
+
+def resize(image: Tensor, size: tuple[int, int]) -> Tensor:
+    """An image (height, width, channels) scaled to ``size``; shrinking averages, so nothing is skipped.
+
+    Height and width must scale alike to within 2 %: a stretched video has another field of view per axis.
+    """
+    check_shape(int(image.shape[0]), int(image.shape[1]), size)
+    if image.shape[:2] == size:
+        return image
+    batch = image.permute(2, 0, 1)[None]
+    scaled = interpolate(batch, size=size, mode="bilinear", antialias=True, align_corners=False)
+    return scaled[0].permute(1, 2, 0).clamp(0.0, 1.0).contiguous()
+
+
+def check_shape(height: int, width: int, size: tuple[int, int]) -> None:
+    """Raise unless an image of this height and width can be scaled to ``size`` without being stretched."""
+    ratio = (size[0] / height) / (size[1] / width)
+    # Sizes are whole pixels: half a pixel of a small image may be more than the 2 %.
+    if (height, width) != size and not min(0.98, 1.0 - 0.5 / min(size)) < ratio < max(1.02, 1.0 + 0.5 / min(size)):
+        raise InputError(
+            f"the video is {width}x{height} pixels and the camera {size[1]}x{size[0]}, another shape; set camera.size "
+            f"to [{size[0]}, {round(size[0] * width / height)}] or to the video's own [{height}, {width}]"
+        )
+
+
+def scale_frame(frame: NDArray[Any], size: tuple[int, int] | None, dtype: torch.dtype, gamma: float = 1.0) -> Tensor:
+    """A reader's frame, bytes or 0..1, as a tensor in 0..1 of ``size``; None keeps its own.
+
+    Bytes are scaled as bytes, by averaging: large videos are read many times faster so, and the half of a grey level
+    that rounding may cost is less than what a video codec leaves. gamma: other than 1, light is averaged, which is
+    proportional to this power of the numbers: half of a dark pixel and half of a bright one are not their mean.
+    """
+    if gamma != 1.0 and size is not None and frame.shape[:2] != size:
+        light = torch.from_numpy(np.ascontiguousarray(frame)).to(torch.float32)
+        light = (light / 255.0 if frame.dtype == np.uint8 else light).clamp(min=0.0) ** gamma
+        return (resize(light, size) ** (1.0 / gamma)).to(dtype)
+    if frame.dtype != np.uint8:
+        image = torch.from_numpy(np.ascontiguousarray(frame)).to(dtype)
+        return image if size is None else resize(image, size)
+    if size is not None and frame.shape[:2] != size:
+        from PIL import Image
+
+        check_shape(frame.shape[0], frame.shape[1], size)
+        frame = np.asarray(Image.fromarray(frame).resize((size[1], size[0]), Image.Resampling.BILINEAR))
+    return torch.from_numpy(np.array(frame)).to(dtype) / 255.0
+
+
+def cut_out(frame: NDArray[Any], crop: tuple[int, int, int, int] | None, rotate: int, name: str) -> NDArray[Any]:
+    """A frame turned counter-clockwise by ``rotate`` degrees (a multiple of 90), then cut to ``crop``: (top, left,
+    height, width) [px]."""
+    if rotate % 90:
+        raise InputError(f"video {name!r}: got rotate={rotate}; expected 0, 90, 180 or 270 degrees")
+    turned = np.rot90(frame, rotate // 90 % 4)
+    if crop is None:
+        return turned
+    top, left, height, width = crop
+    within = top >= 0 and left >= 0 and top + height <= turned.shape[0] and left + width <= turned.shape[1]
+    if not within or height < 1 or width < 1:
+        raise InputError(
+            f"video {name!r}: got crop={list(crop)}; expected [top, left, height, width] within its "
+            f"{turned.shape[0]} rows and {turned.shape[1]} columns"
+        )
+    return turned[top : top + height, left : left + width]

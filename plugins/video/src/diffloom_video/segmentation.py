@@ -1,0 +1,229 @@
+"""Segmentation: masks of a video by a background plate, a colour or motion."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from diffloom.interfaces import InputError
+from diffloom_fitting.targets.confidence import doubled
+from diffloom_fitting.targets.masks import with_masks
+from diffloom_fitting.targets.target import Target
+from diffloom_fitting.targets.tracks import Ruler
+from diffloom_fitting.validation import instance, numbers, real, whole
+from diffloom_video.kinds import get_segmenter
+from diffloom_video.mattes import Cleaning, Plane, cleaning_of, dot
+
+Video = NDArray[np.float32]
+"""(frames, height, width, 3) in 0..1; mattes are the same without channels."""
+
+
+class Segmenter(ABC):
+    """Says where the object is. Implementations are frozen dataclasses, registered by name through the hook
+    ``diffloom_register_segmenters``; a file chooses one with ``target.segment`` and sets its fields beside the name."""
+
+    @abstractmethod
+    def mattes(self, video: Video) -> NDArray[np.float32]:
+        """(frames, height, width) in 0..1: how much of each pixel of ``video`` (frames, height, width, 3) is object.
+
+        All zero where a frame does not show it. Edges that are blurred keep their part; what is no object but moves,
+        such as a hand, is left out where the segmenter can tell.
+        """
+
+
+#: Part of an image whose strongest differences tell the object's contrast: smaller than what can be fitted.
+PATCH = 1e-3
+#: How many times stronger than the rest of such a part its strongest few pixels are where the object is smaller.
+FALLS = 2.0
+#: Of the object's contrast: what counts as object. Median deviations of the noise that it must exceed as well.
+SHARE, NOISE = 0.35, 8.0
+#: How much of a shadow's darkening counts as a difference.
+SHADOW = 0.3
+
+
+def background_plate(video: Video, plate: str | Plane = "median", first: int = 5) -> Plane:
+    """(height, width, 3): what is behind the object.
+
+    plate: "median" over all frames, which shows what is there at least half of the time; "first": the median of the
+    first frames, where the object is not yet there; or an image, (height, width, 3) in 0..1 or a file.
+    """
+    if not isinstance(plate, str):
+        image = np.asarray(plate, np.float32)
+        if image.shape != video.shape[1:]:
+            raise InputError(f"segmenter 'plate': got a plate of shape {image.shape}; expected {video.shape[1:]}")
+        return image
+    if plate == "median":
+        # Some 120 frames tell a median as well as a thousand.
+        return np.asarray(np.median(video[:: max(1, len(video) // 120)], axis=0), np.float32)
+    if plate == "first":
+        return np.asarray(np.median(video[:first], axis=0), np.float32)
+    from diffloom_video.images import check_shape, read_image
+
+    if not Path(plate).is_file():
+        raise InputError(f"segmenter 'plate': got plate={plate!r}; expected median, first, or an image file")
+    stored = read_image(Path(plate))
+    height, width = video.shape[1:3]
+    check_shape(stored.shape[0], stored.shape[1], (height, width))
+    if stored.shape[:2] != (height, width):
+        from PIL import Image
+
+        stored = np.asarray(Image.fromarray(stored).resize((width, height), Image.Resampling.BILINEAR))
+    return stored.astype(np.float32) / np.float32(255.0)
+
+
+def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
+    """(height, width): how far colours are from the plate's. shadows: a pixel that is only darker than the plate, in
+    the same colour, counts little."""
+    if not shadows:
+        return np.sqrt(dot(image - plate, image - plate))
+    scale = dot(image, plate) / np.maximum(dot(plate, plate), 1e-4)
+    shade = np.clip(scale, 0.3, 1.0)[..., None]
+    rest, dark = image - shade * plate, (1.0 - shade) * plate
+    return np.asarray(np.sqrt(dot(rest, rest) + SHADOW**2 * dot(dark, dark)))
+
+
+def rough_masks(apart: Plane, threshold: float | None) -> NDArray[np.bool_]:
+    """(frames, height, width): where differences ``apart`` are those of an object. threshold: the least difference;
+    None takes a share of the object's contrast, which its strongest pixels show, and more than noise."""
+    least = _threshold(apart) if threshold is None else threshold
+    return np.asarray(apart > least)
+
+
+def _threshold(apart: Plane) -> float:
+    strongest, peak = (_strongest(apart, count) for count in (max(9, round(PATCH * apart[0].size)), 9))
+    sample = apart[:: max(1, len(apart) // 20)]
+    centre = float(np.median(sample))
+    noise = 1.4826 * float(np.median(np.abs(sample - centre)))
+    # Where contrast falls off within the patch, the object is smaller, and all else there is thread or noise.
+    return max(SHARE * (peak if peak > FALLS * strongest else strongest), centre + NOISE * noise)
+
+
+def _strongest(apart: Plane, count: int) -> float:
+    """The difference that ``count`` pixels exceed in frames that show the object: in the upper half of them, since it
+    may be away for long."""
+    found = np.partition(apart.reshape(len(apart), -1), -count, axis=1)[:, -count]
+    return float(np.quantile(found, 0.75))
+
+
+@dataclass(frozen=True)
+class BackgroundPlate(Segmenter):
+    """What differs from a background plate, for a camera that stands still.
+
+    plate: "median" of the video, "first" frames, or an image (an array, or a file); first: how many of them. threshold:
+    least difference in colour (0..1) of the object, None to take it from the video. shadows: leave out what is only
+    darker than the plate. cleaning: how the mask is made clean.
+    """
+
+    plate: str | Plane = "median"
+    first: int = 5
+    threshold: float | None = None
+    shadows: bool = True
+    cleaning: Cleaning = field(default_factory=Cleaning)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cleaning", cleaning_of(self.cleaning))
+
+    def mattes(self, video: Video) -> NDArray[np.float32]:
+        behind = background_plate(video, self.plate, self.first)
+        apart = np.stack([differences(image, behind, self.shadows) for image in video])
+        rough = rough_masks(apart, self.threshold)
+        return self.cleaning.mattes(video, rough, behind)
+
+
+#: How much brightness counts beside hue: light and shade move along it.
+BRIGHTNESS = 0.3
+
+
+def key_distance(image: Plane, colour: tuple[float, ...]) -> Plane:
+    """(height, width): distance in rgb from ``colour`` scaled to each pixel's brightness, and a part of the difference
+    in brightness."""
+    key = np.asarray(colour, np.float32)
+    along = image @ (key / np.linalg.norm(key))
+    hue = image - along[..., None] * (key / np.linalg.norm(key))
+    light = along - np.linalg.norm(key)
+    return np.asarray(np.sqrt((hue**2).sum(-1) + (BRIGHTNESS * light) ** 2))
+
+
+@dataclass(frozen=True)
+class ColourKey(Segmenter):
+    """What has a colour, for a camera that may move. colour: rgb in 0..1 of the object. tolerance: how far from it, a
+    distance in rgb in which brightness counts little."""
+
+    colour: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    tolerance: float = 0.15
+    cleaning: Cleaning = field(default_factory=Cleaning)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "colour", numbers("segmenter 'colour': colour", self.colour, 3))
+        object.__setattr__(self, "cleaning", cleaning_of(self.cleaning))
+        real("segmenter 'colour': tolerance", self.tolerance, above=0.0)
+
+    def mattes(self, video: Video) -> NDArray[np.float32]:
+        rough = (key_distance(image, self.colour) < self.tolerance for image in video)
+        return self.cleaning.mattes(video, rough, None)
+
+
+@dataclass(frozen=True)
+class Motion(Segmenter):
+    """What differs from a frame ``gap`` frames earlier and from one as much later, for a background whose light
+    changes. The object must move by more than its size in that time, at least at its edges; an object that rests is
+    not found. threshold, shadows: as of BackgroundPlate."""
+
+    gap: int = 6
+    threshold: float | None = None
+    shadows: bool = True
+    cleaning: Cleaning = field(default_factory=Cleaning)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cleaning", cleaning_of(self.cleaning))
+
+    def mattes(self, video: Video) -> NDArray[np.float32]:
+        gap, count = whole("segmenter 'motion': gap", self.gap, 1), len(video)
+        if count <= gap:
+            raise InputError(f"segmenter 'motion': got {count} frames; expected more than gap={gap}")
+        apart = np.stack(
+            [
+                np.minimum(*(differences(video[k], video[other], self.shadows) for other in _others(k, gap, count)))
+                for k in range(count)
+            ]
+        )
+        rough = rough_masks(apart, self.threshold)
+        return np.stack([self.cleaning.matte(*pair, None) for pair in zip(video, rough, strict=True)])
+
+
+def _others(number: int, gap: int, count: int) -> tuple[int, int]:
+    """The frames to compare with: earlier and later, or two on the same side at the ends."""
+    if number < gap:
+        return number + gap, min(number + 2 * gap, count - 1)
+    if number + gap >= count:
+        return number - gap, max(number - 2 * gap, 0)
+    return number - gap, number + gap
+
+
+def segment(target: Target, segmenter: Segmenter | str, ruler: Ruler = "area") -> Target:
+    """``target`` with masks, tracks of them, and how far each frame can be believed.
+
+    segmenter: such as ``BackgroundPlate()``, or the name of a registered one. ruler: what the tracks' radii are
+    measured by, the "area" or the width "across" the motion (``measured_across``). InputError where no
+    frame shows an object.
+    """
+    chosen = instance("segmenter", segmenter, Segmenter, get_segmenter)  # type: ignore[type-abstract]
+    if target.frames is None:
+        raise InputError("segmenter: this target has no frames; read a video")
+    video = target.frames[..., :3].to(torch.float32).numpy()
+    mattes = np.clip(np.asarray(chosen.mattes(video), np.float32), 0.0, 1.0)
+    if mattes.shape != video.shape[:3]:
+        raise InputError(
+            f"segmenter {type(chosen).__name__}: it gives mattes of shape {mattes.shape}; expected {video.shape[:3]}"
+        )
+    if not mattes.any():
+        raise InputError(
+            f"segmenter {type(chosen).__name__}: no frame shows an object; try another segmenter, a lower threshold, "
+            "or give masks"
+        )
+    return with_masks(target, mattes, doubled(video, mattes), ruler)

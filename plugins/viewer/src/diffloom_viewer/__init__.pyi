@@ -1,0 +1,5 @@
+from diffloom_viewer.recording import record as record
+from diffloom_viewer.window import (
+    Live as Live,
+    Window as Window,
+)
