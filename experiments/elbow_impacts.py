@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from diffloom_geometry.rotations import rotate_vectors
 from diffloom_motion.clips import Clip
 from diffloom_motion.files import load_motion
-from diffloom_motion.rotations import rotated
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 Array = NDArray[np.float64]
@@ -38,7 +38,7 @@ def turn_of(orientation: Array) -> Array:
     """(frames, 3, 3): rotation matrices."""
     axes = torch.eye(3, dtype=torch.float64)
     return np.stack(
-        [rotated(torch.tensor(orientation), axes[i].expand(len(orientation), 3)).numpy() for i in range(3)], -1
+        [rotate_vectors(torch.tensor(orientation), axes[i].expand(len(orientation), 3)).numpy() for i in range(3)], -1
     )
 
 

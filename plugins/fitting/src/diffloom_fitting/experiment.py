@@ -92,7 +92,7 @@ class AbstractExperiment(ABC):
         """Return sentences on the `Result` of a fit beyond those that every result has."""
         return []
 
-    def check_before(self) -> None:
+    def check_before(self) -> None:  # noqa: B027 - few need it
         """Raise where a fit from the first start makes no sense."""
 
     @property

@@ -252,7 +252,9 @@ def _record(
     )
 
 
-def follow_task(experiment: AbstractExperiment, number: int, told: MutableSequence[tuple[FitState, Record]]) -> Posed[None]:
+def follow_task(
+    experiment: AbstractExperiment, number: int, told: MutableSequence[tuple[FitState, Record]]
+) -> Posed[None]:
     """Follow one start, or probe it, as if there were none before it. told: is given each state and record."""
     start = tasks(experiment)[number].start
     assert start is not None

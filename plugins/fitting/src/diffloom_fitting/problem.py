@@ -117,7 +117,7 @@ class Problem(ABC):
 
     @property
     def own_curvature(self) -> bool:
-        """Whether it answers requests for "curvature": it knows how to linearise itself better than column by column."""
+        """Whether it answers requests for "curvature", because it linearises itself better than entry by entry."""
         return False
 
     @property

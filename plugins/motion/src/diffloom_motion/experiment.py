@@ -77,6 +77,7 @@ class MotionExperiment(AbstractExperiment):
         loss: Of a frame's error.
         holdout: Clips kept aside under the same model, which are scored from their own starts.
         known: Further values by name.
+        true_values: Truth by name, where a recording was made up.
         documented: Values from elsewhere, to stand beside what is found.
         width: Size of the body [m] that position errors are told in % of.
     """
@@ -84,7 +85,7 @@ class MotionExperiment(AbstractExperiment):
     scene: MotionScene
     unknowns: Sequence[Unknown]
     stages: tuple[Stage, ...] = field(default_factory=lambda: (MotionStage(),))
-    loss: FrameLoss = FrameLoss()
+    loss: FrameLoss = field(default_factory=FrameLoss)
     holdout: MotionScene | None = None
     starts: tuple[Mapping[str, Tensor], ...] = ()
     probe: int = 0
@@ -92,6 +93,7 @@ class MotionExperiment(AbstractExperiment):
     seed: int = 0
     title: str = "A fit of measured motion"
     known: Mapping[str, Tensor] = field(default_factory=dict)
+    true_values: Mapping[str, Any] = field(default_factory=dict)
     documented: Mapping[str, Any] = field(default_factory=dict)
     width: float | None = None
     differences: bool = False
@@ -123,6 +125,10 @@ class MotionExperiment(AbstractExperiment):
                 slots.append(Slot(START + name, unit, shape, Free(deviation), start))
         return Layout(tuple(slots), torch.float64)
 
+    @property
+    def truth(self) -> Mapping[str, Tensor]:
+        return {name: torch.as_tensor(value, dtype=torch.float64) for name, value in self.true_values.items()}
+
     def describe(self) -> str:
         aside = 0 if self.holdout is None else len(self.holdout.clips)
         return f"{len(self.scene.clips)} clips, {aside} kept aside"
@@ -152,8 +158,8 @@ class MotionExperiment(AbstractExperiment):
         for place, given in (("fixed", fixed), ("only", stage.only or ())):
             for name in given:
                 if name not in names:
-                    raise InputError(f"stages.{place}: nothing called {name!r} is sought{nearest(name, names)} Expected "
-                                     f"some of {', '.join(names)}")  # fmt: skip
+                    told = f"nothing called {name!r} is sought{nearest(name, names)}"
+                    raise InputError(f"stages.{place}: {told} Expected some of {', '.join(names)}")
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
@@ -281,14 +287,12 @@ def fit_motion(
         observer: Called after each iteration with the state that would resume it, and its record.
 
     Returns:
-        The result; its ``scores`` are those of the clips of the "fit", and with clips kept aside those of the "holdout",
-        and of these with the values that the unknowns started from ("before").
+        The result; its ``scores`` are those of the clips of the "fit", and with clips kept aside those of the
+        "holdout", and of these with the values that the unknowns started from ("before").
     """
     if not unknowns:
         raise InputError("unknowns: nothing is unknown; name at least one, such as friction")
-    experiment = MotionExperiment(
-        scene, tuple(unknowns), tuple(stages), FrameLoss(loss, threshold), holdout, seed=seed
-    )
+    experiment = MotionExperiment(scene, tuple(unknowns), tuple(stages), FrameLoss(loss, threshold), holdout, seed=seed)
     return run_fit(experiment, observer=observer)
 
 

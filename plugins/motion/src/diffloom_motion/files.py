@@ -22,6 +22,7 @@ from diffloom_experiments.make import known_value, make, make_registered, with_p
 from diffloom_experiments.values import ScheduleTable
 from diffloom_fitting import Stop, Unknown, get_optimiser
 from diffloom_fitting.schedules import Schedule, constant
+from diffloom_fitting.unknowns import Layout
 from diffloom_motion.clips import Clip
 from diffloom_motion.experiment import MotionExperiment, MotionStage
 from diffloom_motion.objective import FrameLoss
@@ -91,6 +92,9 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
     params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
     start, loss = content.start, content.loss
+    unsought = [name for name in content.truth if name not in content.unknowns]
+    if unsought:
+        raise InputError(f"truth.{unsought[0]}: this is not sought; expected some of {', '.join(content.unknowns)}")
     recording = Recording(**content.recording.model_dump())
     own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
     rules = Rules(
@@ -117,8 +121,10 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
         tuple(_stage(table, f"stages.{number}") for number, table in enumerate(content.stages)),
         FrameLoss(loss.name, loss.threshold), MotionScene(model, holdout, rules) if holdout else None,
         probe=content.starts.probe, enough=content.starts.enough, seed=content.seed, title=content.title,
-        documented=content.documented, width=content.width,
+        true_values=content.truth, documented=content.documented, width=content.width,
     )  # fmt: skip
+    # A start that cannot be searched from is told before anything is written.
+    Layout(made.shared, torch.float64).start()
     return replace(made, starts=_further_starts(made, content))
 
 

@@ -91,7 +91,7 @@ class MotionObjective(Problem):
 
     scene: MotionScene
     layout: Layout
-    loss: FrameLoss = FrameLoss()
+    loss: FrameLoss = field(default_factory=FrameLoss)
     frames: int | None = None
     flight: bool = False
     known: Mapping[str, Tensor] = field(default_factory=dict)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import InputError, Params, Trajectory
+from diffloom_geometry.rotations import multiply_quaternions, quaternions_of_vectors, vectors_between
 from diffloom_motion.clips import Array, Clip
-from diffloom_motion.rotations import between, from_vector, product
 from diffloom_motion.starts import LEAST_FLIGHT, Starts, flight_frames, starts_of
 
 #: Recorded length per metre: an unknown of the recording, not of the model.
@@ -218,7 +218,11 @@ class MotionScene:
             if START + name in values:
                 change = values[START + name][group.rows]
                 turned = name == "orientation"
-                found[name] = product(from_vector(change), found[name]) if turned else found[name] + change
+                found[name] = (
+                    multiply_quaternions(quaternions_of_vectors(change), found[name])
+                    if turned
+                    else found[name] + change
+                )
         return found
 
     def errors(
@@ -228,7 +232,7 @@ class MotionScene:
         the joints (frames, n, joints) [rad], full turns left out."""
         poses, joints = self.poses(group, values, frames)
         place = poses[..., :3] - group.position[: len(poses)] / scale_of(values, self.rules.params)
-        turn = between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
+        turn = vectors_between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
         off = joints - group.joints[: len(poses)]
         return place, turn, off - 2.0 * torch.pi * torch.round(off.detach() / (2.0 * torch.pi))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from diffloom_experiments.schema import StartsTable
 from diffloom_experiments.values import Named, Number, ScheduleTable, StopTable, Table
 
 if TYPE_CHECKING:
+    from diffloom_motion.experiment import MotionExperiment
     from diffloom_motion.files import LoadedMotion
 
 
@@ -94,7 +95,8 @@ class MotionStageTable(Table):
     """One optimiser's turn."""
 
     optimiser: Named = Field(
-        Named(name="gauss_newton"), description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings"
+        Named(name="gauss_newton"),
+        description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings",
     )
     frames: int | None = Field(None, ge=2, description="frames of each clip that count; absent: all")
     iterations: int = Field(20, ge=1, description="how many, unless it stops before")
@@ -127,6 +129,7 @@ class MotionFile(Table):
     )
     stages: list[MotionStageTable] = Field([MotionStageTable()], min_length=1)
     starts: StartsTable = Field(StartsTable(), description="several starts, of which the best is kept")
+    truth: dict[str, Any] = Field({}, description="true values of unknowns, where a recording was made up")
     documented: dict[str, Any] = Field({}, description="what others say of the unknowns; shown beside what is found")
     width: Number | None = Field(
         None, gt=0.0, description="size of the body [m] that position errors are shown in % of"
@@ -138,7 +141,13 @@ class MotionKind(ExperimentKind):
 
     noun = "a file about measured motion"
     tables = ("recording",)
-    actions: ClassVar[Mapping[str, str | Callable[..., Any]]] = {"run": "diffloom_motion.command:run_motion"}
+    actions: ClassVar = dict.fromkeys(("run", "check-gradient", "landscape", "sweep"))
+    refused: ClassVar = {
+        "run": ("renderer", "target_renderer", "view"),
+        "check-gradient": ("renderer", "target_renderer"),
+        "landscape": ("renderer", "target_renderer", "profiled"),
+        "sweep": ("pairs", "baselines"),
+    }
 
     def schema(self) -> type[MotionFile]:
         """Return the model of the file."""
@@ -152,3 +161,9 @@ class MotionKind(ExperimentKind):
         from diffloom_motion.files import load_motion_data
 
         return load_motion_data(raw, folder, name, settings=settings, changes=changes, quick=quick, variants=variants)
+
+    def build(self, loaded: LoadedMotion) -> MotionExperiment:
+        """Build the experiment of a file."""
+        from diffloom_motion.files import build_loaded
+
+        return build_loaded(loaded)

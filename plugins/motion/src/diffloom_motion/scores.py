@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,12 +24,12 @@ class Score(dict[str, Tensor]):
     @property
     def mean_degrees(self) -> float:
         """Of the rotation, over clips."""
-        return float(np.degrees(self["rotation"].mean()))
+        return math.degrees(self["rotation"].mean())
 
     @property
     def mean_joint_degrees(self) -> float:
         """Over clips; 0 without joints."""
-        return float(np.degrees(self["joint"].mean())) if "joint" in self else 0.0
+        return math.degrees(self["joint"].mean()) if "joint" in self else 0.0
 
     def words(self, width: float | None = None) -> str:
         """Mean errors over clips, and the median clip's. width: size [m] that position errors are shown in % of."""
@@ -37,7 +38,7 @@ class Score(dict[str, Tensor]):
         joint = f", joints {self.mean_joint_degrees:.2f} degrees" if "joint" in self else ""
         return (
             f"position {place}{of}, rotation {self.mean_degrees:.2f} degrees{joint}, mean over {len(self['position'])} "
-            f"clips (median {np.degrees(np.median(self['rotation'])):.2f} degrees)"
+            f"clips (median {math.degrees(np.median(self['rotation'])):.2f} degrees)"
         )
 
 

@@ -27,8 +27,7 @@ from diffloom_experiments.experiments import build_truth
 from diffloom_experiments.load import load_data
 from diffloom_experiments.run_folder import versions
 from diffloom_fitting.file_writing import explained, write_bytes, write_text
-from diffloom_fitting.scene import MOST_SCENES, batch_of, draw_batch
-from diffloom_fitting.scene import Scene, Sensor, sample_times
+from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, batch_of, draw_batch, sample_times
 from diffloom_fitting.targets.synthesis import video_times
 from diffloom_scale.engines import Engine, LocalPool
 

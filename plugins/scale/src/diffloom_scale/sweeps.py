@@ -91,10 +91,10 @@ class Case:
 
 def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
     """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
-    from diffloom_experiments import load_file
+    from diffloom_experiments.kinds import load_any
     from diffloom_experiments.run_folder import versions
 
-    loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+    loaded = load_any(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
     other = [] if case.baseline is None else [case.baseline, case.budget]
     digest = hashlib.sha256(json.dumps([loaded.raw, versions(), *other], sort_keys=True).encode()).hexdigest()[:16]
     return Path(store) / f"seed{case.seed}-{digest}.json", loaded
@@ -120,7 +120,7 @@ def fit_task(task: Task) -> dict[str, Any]:
     """What a worker does, on whatever machine: fit a case, and hand back its outcome."""
     import torch
 
-    from diffloom_experiments import load_file
+    from diffloom_experiments.kinds import load_any
 
     if task.threads is not None:
         torch.set_num_threads(task.threads)
@@ -129,7 +129,7 @@ def fit_task(task: Task) -> dict[str, Any]:
         if not Path(case.file).exists():
             case = replace(case, file=str(Path(folder) / Path(case.file).name))
             Path(case.file).write_text(task.text, encoding="utf-8")
-        loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+        loaded = load_any(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
         return fit_loaded(case, loaded)
 
 
@@ -138,14 +138,14 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     import time
 
     from diffloom.interfaces import InputError
-    from diffloom_experiments import build_experiment
+    from diffloom_experiments.kinds import build_any
     from diffloom_fitting.fits import run_fit
     from diffloom_fitting.result_file import result_data
 
-    experiment = build_experiment(loaded)
+    experiment = build_any(loaded)
     if case.baseline is not None:
         experiment = as_baseline(experiment, case.baseline, case.budget)
-    unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.target.truth]
+    unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.truth]
     if unjudged:
         raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")
     busy = time.process_time()
@@ -153,9 +153,10 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     data = {**result_data(result), "seed": case.seed, "title": experiment.title}
     # A shared machine stretches the wall clock; what the processor did is the steadier figure.
     data["processor_seconds"] = time.process_time() - busy
-    data["size"] = list(experiment.scene.size)
-    data["steps"] = experiment.scene.steps
-    data["frames"] = len(experiment.target)
+    if isinstance(experiment, Experiment):
+        data |= {
+            "size": list(experiment.scene.size), "steps": experiment.scene.steps, "frames": len(experiment.target)
+        }  # fmt: skip
     return data
 
 

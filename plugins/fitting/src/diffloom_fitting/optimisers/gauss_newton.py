@@ -29,9 +29,9 @@ class GaussNewton(Optimiser):
     width: take gradient and curvature from central differences this wide in the searched space, which see across the
     small jumps that contact makes where the exact gradient sees only the slope between two of them.
     damping: at the start; it falls as steps succeed and grows as they fail. longest: damping also grows until no
-    entry of a step is longer than this in the searched space (own unknowns of an `Arrow` aside), so that what the images hardly show stays put while
-    what they show moves. trials: dampings tried per iteration. A problem with ``own_curvature`` is asked for half its
-    gradient and its curvature at once, and for losses alone beside that.
+    entry of a step, own unknowns of an `Arrow` aside, is longer than this in the searched space, so that what the
+    images hardly show stays put while what they show moves. trials: dampings tried per iteration. A problem with
+    ``own_curvature`` is asked for half its gradient and its curvature at once, and for losses alone beside that.
     """
 
     damping: float = 1e-2

@@ -96,9 +96,7 @@ class Optimiser(ABC):
         )
 
 
-def first_evaluation(
-    problem: Problem, z: Tensor, residuals: bool = False, gradient: bool = True
-) -> Search[Progress]:
+def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False, gradient: bool = True) -> Search[Progress]:
     """Evaluate the start, with its ``gradient`` unless its loss is low enough, and ``residuals`` if asked for; FitError
     when it is not finite."""
     (seen,) = yield Evaluate([z], differentiable=gradient)

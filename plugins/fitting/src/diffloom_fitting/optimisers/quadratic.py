@@ -46,7 +46,9 @@ class Arrow:
         m, own = len(self.shared), vector[self.index]
         found = torch.empty_like(vector)
         found[:m] = self.shared @ vector[:m] + torch.einsum("gmk,gk->m", self.beside, own)
-        found[self.index] = torch.einsum("gmk,m->gk", self.beside, vector[:m]) + torch.einsum("gkl,gl->gk", self.own, own)
+        found[self.index] = torch.einsum("gmk,m->gk", self.beside, vector[:m]) + torch.einsum(
+            "gkl,gl->gk", self.own, own
+        )
         return found
 
     def solve(self, added: Tensor, right: Tensor) -> Tensor:
@@ -78,7 +80,8 @@ Curvature = Tensor | Arrow
 class Model:
     """loss(z + s) ~ loss + 2 half.s + s' curvature s.
 
-    curvature: (n, n) or an Arrow; scale: (n,) positive, the diagonal that damping multiplies; half: (n,) half the gradient.
+    curvature: (n, n) or an Arrow; scale: (n,) positive, the diagonal that damping multiplies; half: (n,) half the
+    gradient.
     """
 
     def __init__(self, curvature: Curvature, scale: Tensor, half: Tensor) -> None:

@@ -137,9 +137,7 @@ def estimate_uncertainty(
     total = (total.square() + ruler).sqrt()
     moved = displacement(objective, end)
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
-    open_, undetermined = left_open(
-        layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total)
-    )
+    open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     inflation, drawn = max(1.0, _largest(_over(larger, single))), None
     if method == "posterior" and _overall(noises) > EXACT:
