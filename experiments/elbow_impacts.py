@@ -18,8 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom_geometry.rotations import rotate_vectors
-from diffloom_motion.clips import Clip
-from diffloom_motion.files import load_motion
+from diffloom_motion import Clip, load_motion
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 Array = NDArray[np.float64]
@@ -165,7 +164,7 @@ def main() -> None:
         "clips.holdout_limit=1",
         "clips.windows=[121, 121]",
     )
-    clips = load_motion(str(FILE), whole).problem.clips
+    clips = load_motion(str(FILE), whole).scene.clips
     for side, skip in ((4, 0), (5, 0), (6, 0), (6, 1), (7, 1)):
         rows = [row for clip in clips for row in impacts_of(clip, side, skip)]
         rows = [row for row in rows if row["noise"] < 0.1]

@@ -111,13 +111,19 @@ class MotionExperiment(AbstractExperiment):
         """The places of the unknowns that all clips share."""
         return tuple(_slot(unknown, self.scene) for unknown in self.unknowns)
 
+    def shared_values(self, given: Mapping[str, Any] | None = None) -> dict[str, Tensor]:
+        """Parameters, by name, that all clips share: where the unknowns start, or at numbers that are ``given``."""
+        shared = Layout(self.shared, torch.float64)
+        numbers = {slot.name: slot.start for slot in self.shared}
+        numbers |= {name: torch.as_tensor(value, dtype=torch.float64) for name, value in (given or {}).items()}
+        return shared.decode(shared.encode(numbers))
+
     @cached_property
     def layout(self) -> Layout:  # type: ignore[override]
         own = self.scene.rules.own
         slots = list(self.shared)
         if own is not None:
-            shared = Layout(self.shared, torch.float64)
-            settled = settle(self.scene, {**self.known, **shared.decode(shared.start())}) if self.shared else {}
+            settled = settle(self.scene, {**self.known, **self.shared_values()}) if self.shared else {}
             for name, deviation in own.deviations.items():
                 shape = (len(self.scene.clips), own.width(name))
                 start = settled.get(START + name, torch.zeros(shape, dtype=torch.float64))
