@@ -92,6 +92,11 @@ class AbstractExperiment(ABC):
         """Return sentences on the `Result` of a fit beyond those that every result has."""
         return []
 
+    @property
+    def uses_adjoint(self) -> bool:
+        """Whether the fit follows gradients of the adjoint, which are then worth a check."""
+        return True
+
     def check_before(self) -> None:  # noqa: B027 - few need it
         """Raise where a fit from the first start makes no sense."""
 

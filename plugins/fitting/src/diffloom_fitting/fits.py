@@ -130,7 +130,7 @@ def run_fit(
     interrupted = False
     starts = MultiStart(experiment)
     try:
-        if check:
+        if check and experiment.uses_adjoint:
             badge, wide = _badge(experiment, sure), _wide(experiment, sure)
             experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:

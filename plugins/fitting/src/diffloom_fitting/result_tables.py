@@ -58,7 +58,7 @@ def result_lines(result: Result) -> list[str]:
         lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
     if result.holdout_loss is not None and result.holdout_start_loss is not None:
         lines.append(
-            f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
+            f"on what was kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
         )
     if result.track_pixels is not None:
         aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on frames kept aside"

@@ -139,6 +139,10 @@ class MotionExperiment(AbstractExperiment):
         aside = 0 if self.holdout is None else len(self.holdout.clips)
         return f"{len(self.scene.clips)} clips, {aside} kept aside"
 
+    @property
+    def uses_adjoint(self) -> bool:
+        return not all(isinstance(stage.optimiser, GaussNewton) for stage in self.stages)
+
     def objective(self) -> MotionObjective:
         return MotionObjective(self.scene, self.layout, self.loss, known=self.known, stopwatch=self.stopwatch)
 

@@ -153,7 +153,9 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     data = {**result_data(result), "seed": case.seed, "title": experiment.title}
     # A shared machine stretches the wall clock; what the processor did is the steadier figure.
     data["processor_seconds"] = time.process_time() - busy
-    if isinstance(experiment, Experiment):
+    if not isinstance(experiment, Experiment):
+        data["compared"] = experiment.describe()
+    else:
         data |= {
             "size": list(experiment.scene.size), "steps": experiment.scene.steps, "frames": len(experiment.target)
         }  # fmt: skip
@@ -223,9 +225,12 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
     if note:
         lines += [note, ""]
     first = pairs[0][1][0]
+    compared = first.get("compared")
+    if compared is None:
+        compared = f"Images {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, "
+        compared += f"{first['steps']} physics steps"
     lines += [
-        f"Images {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
-        "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
+        f"{compared}. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
         "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
         "that of guessing their mean. Seconds are of one processor core; memory is the "
         "peak of the process, whose fits ran one after another.",

@@ -61,7 +61,7 @@ def _found(experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
     """What the page says of the result."""
     return {
         "verdict": result.verdict if result.uncertainty != "not asked for" else None,
-        "advice": advice(result) if result.uncertainty != "not asked for" else [],
+        "advice": advice(result, isinstance(experiment, Experiment)) if result.uncertainty != "not asked for" else [],
         "headline": headline(result),
         "cards": cards(result),
         "rows": rows(result),
