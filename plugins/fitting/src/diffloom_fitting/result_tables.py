@@ -115,7 +115,7 @@ def plain_table(result: Result) -> str:
     console = Console(width=110, record=False, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for line in verdict_lines(result):
-            console.print(line)
+            console.print(line, markup=False)
         console.print(result_table(result))
         for line in result_lines(result):
             console.print(line, markup=False)

@@ -132,7 +132,7 @@ def carry_out(
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
         told.end(result)
     for line in verdict_lines(result):
-        console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
+        console.print(line, highlight=False, soft_wrap=True, markup=False, style=COLOURS[result.verdict.level])
     console.print(result_table(result))
     for line in (*result_lines(result), *experiment.lines(result)):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
