@@ -15,8 +15,8 @@ WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/memin
 BUILD_LEFTOVERS := build $(addsuffix build,$(PACKAGES))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo warm smoke test test-slow test-services coverage attack lint format bench docs wheel-files wheels lock cuda-check \
-	gpu-acceptance clean
+.PHONY: help install demo warm smoke test test-slow test-services coverage attack lint format bench docs wheel-files wheels catalogue lock \
+	cuda-check gpu-acceptance clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
@@ -82,6 +82,10 @@ wheels: wheel-files ## Build all wheels, install them into a fresh environment a
 	build/wheel-venv/bin/python -m pip check
 	DIFFLOOM_STRICT_PLUGINS=1 build/wheel-venv/bin/diffloom plugins
 	rm -rf build/wheel-venv
+
+catalogue: $(STAMP) ## Write anew what the core knows of the published plugins, and the drawing of the layers
+	$(BIN)/python tools/catalogue.py
+	$(BIN)/python tools/draw_layers.py
 
 lock: $(STAMP) ## Resolve the pinned set anew into constraints.txt, within constraints.in
 	$(BIN)/python tools/lock.py

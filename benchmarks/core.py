@@ -72,7 +72,7 @@ MEMORY = """
 import sys, time, resource, torch
 sys.path.insert(0, sys.argv[1])
 from core import net, peak
-from diffloom_mechanics.integrators import SemiImplicitEuler
+from diffloom_mechanics import SemiImplicitEuler
 from diffloom.interfaces import Checkpointed, StoreAll
 policy = StoreAll() if sys.argv[2] == "all" else Checkpointed()
 steps = int(sys.argv[3])

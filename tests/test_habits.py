@@ -45,7 +45,7 @@ def test_this_version_has_its_section_and_its_day():
     wanted = f">={major}.{minor},<{major}.{int(minor) + 1}"
     files = [
         *ROOT.glob("examples/*/pyproject.toml"),
-        *ROOT.glob("core/src/**/pyproject.toml.in"),
+        *ROOT.glob("libs/*/src/**/pyproject.toml.in"),
         ROOT / "pyproject.toml",
     ]
     files += [*ROOT.glob("plugins/*/pyproject.toml"), ROOT / "docs/plugins.md", ROOT / "docs/guide/versions.md"]

@@ -4,7 +4,7 @@ import pytest
 
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Orbit, Scene
-from diffloom_fitting.unknowns import seekable
+from diffloom_fitting.scene import seekable
 
 #: By model of the table: how it is made here, and what it calls each quantity of the table.
 ROWS = {

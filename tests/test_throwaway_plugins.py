@@ -43,6 +43,25 @@ def diffloom_register_{kind}(register):
     register("{name}", "nowhere:Thing", summary="Something")
 """
 
+DEFINES = """
+from diffloom.plugins import Kind
+
+SOUNDS = Kind("sounds", "sound", doc="Functions that return a sound.")
+
+@hookimpl
+def diffloom_define_kinds():
+    return [SOUNDS]
+"""
+
+OFFER_BANG = """
+@hookimpl
+def diffloom_register_sounds(register):
+    register("bang", "throwaway_drum:bang", summary="A loud sound")
+
+def bang():
+    return "bang!"
+"""
+
 # plugin: (source, state, what its line must say)
 PLUGINS = {
     "good": (GOOD, "loaded", ""),
@@ -64,24 +83,28 @@ PLUGINS = {
     "future": (
         "DIFFLOOM_PLUGIN_API = 99\n" + OFFER.format(kind="models", name="future"),
         "broken",
-        "it needs plugin API 99, and this diffloom-core offers 2: upgrade diffloom-core",
+        "it needs plugin API 99, and this diffloom-core has 3: upgrade diffloom-core",
     ),
+    "old": (
+        "DIFFLOOM_PLUGIN_API = 2\n" + OFFER.format(kind="models", name="old"),
+        "broken",
+        "it was written for plugin API 2, and the oldest served is 3: upgrade the plugin",
+    ),
+    "band": (DEFINES, "loaded", ""),
+    "drum": (OFFER_BANG, "loaded", ""),
+    "noise": (DEFINES, "broken", "it defines the kind 'sound', which throwaway-band 1.0 defines already"),
     "elsewhere": ("raise UnavailableError('runs on the moon only')\n", "unavailable", "runs on the moon only"),
     "nowhere": ("", "broken", "ModuleNotFoundError: No module named 'throwaway_no_such_module'"),
 }
 #: Loaded too, with a line on stderr that must say this; None for none.
 SERVED = {
-    "old": (
-        "DIFFLOOM_PLUGIN_API = 1\n" + OFFER.format(kind="models", name="old"),
-        "it was written for plugin API 1 and is served as such by 2",
-    ),
     "newer": (
-        OFFER.format(kind="models", name="newer") + OFFER.format(kind="sounds", name="bang"),
-        "its hook diffloom_register_sounds is unknown to this diffloom-core and left out",
+        OFFER.format(kind="models", name="newer") + OFFER.format(kind="smells", name="rose"),
+        "its hook diffloom_register_smells is unknown here and left out: install the plugin that defines it",
     ),
     "discreet": (
         OFFER.format(kind="models", name="discreet")
-        + OFFER.format(kind="sounds", name="whisper").replace("@hookimpl", "@hookimpl(optionalhook=True)"),
+        + OFFER.format(kind="smells", name="rain").replace("@hookimpl", "@hookimpl(optionalhook=True)"),
         None,
     ),
 }
@@ -144,9 +167,21 @@ def test_everything_else_works(installed):
     for report in installed_registry().plugins:
         ours = found[report.origin.plugin]
         assert (ours["state"], len(ours["offers"])) == (report.state, len(report.offers))
-    use = "from diffloom.plugins import *; print(get_loss('throwaway')(5, 3), 'half' in models())"
+    use = (
+        "from diffloom.plugins import models; from diffloom_fitting import get_loss; "
+        "print(get_loss('throwaway')(5, 3), 'half' in models())"
+    )
     assert installed.run("-c", use).stdout == "2 False\n"
     assert installed.diffloom("throwaway").stdout == "the command of the good plugin\n"
+
+
+def test_one_defines_a_kind_and_another_registers_for_it(installed):
+    data = json.loads(installed.diffloom("plugins", "--json").stdout)
+    hooks = {hook["hook"]: hook["defined_by"] for hook in data["hooks"]}
+    assert hooks["diffloom_register_sounds"] == "throwaway-band"
+    assert installed.run("-c", "from throwaway_band import SOUNDS; print(SOUNDS.get('bang')())").stdout == "bang!\n"
+    alone = installed.diffloom("plugins", "--json", DIFFLOOM_NO_PLUGINS="band,noise")
+    assert "its hook diffloom_register_sounds is unknown here and left out" in alone.stderr
 
 
 @pytest.mark.parametrize("command", [["plugins"], ["doctor"], ["--help"]])

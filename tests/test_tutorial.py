@@ -85,7 +85,7 @@ def test_following_it_works_in_a_fresh_environment(tmp_path):
     wheels, copy = tmp_path / "wheels", tmp_path / "source"
     leave = shutil.ignore_patterns(".*", "build", "dist", "wheels", "site", "tests", "*.egg-info", "__pycache__")
     shutil.copytree(ROOT, copy, ignore=leave)
-    sources = [copy, copy / "core", *sorted((copy / "plugins").iterdir())]
+    sources = [copy, copy / "core", *sorted((copy / "libs").iterdir()), *sorted((copy / "plugins").iterdir())]
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(wheels)]
     subprocess.run([*pip, *map(str, sources)], check=True)
     folder = tmp_path / "empty"

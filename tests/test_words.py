@@ -28,12 +28,12 @@ PROSE = set(INSTEAD) - {"held", "look", "looks", "overlap", "room", "see", "spin
 ALLOWED = {"look_at"}
 
 SOURCES = sorted(
-    path for folder in (ROOT / "core/src", *ROOT.glob("plugins/*/src"), *ROOT.glob("examples/*/src"))
+    path for folder in (*ROOT.glob("*/src"), *ROOT.glob("*/*/src"))
     for path in folder.rglob("*.py")
 )  # fmt: skip
 DOCUMENTS = sorted([
     ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md"),
-    *ROOT.glob("core/**/*.md"), *ROOT.glob("core/**/*.in"), *ROOT.glob("experiments/*.md"),
+    *ROOT.glob("core/**/*.md"), *ROOT.glob("libs/**/*.md"), *ROOT.glob("libs/**/*.in"), *ROOT.glob("experiments/*.md"),
     *ROOT.glob("examples/**/*.md"),
     *ROOT.glob("experiments/*.toml"), *ROOT.glob("examples/**/*.toml"),
 ])  # fmt: skip

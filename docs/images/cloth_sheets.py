@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import AmbientLight, Camera, Control, Material, NoGradient, PointLight, Surface
-from diffloom_physics_cloth.meshes import shapes as grid
+from diffloom_physics_cloth.meshes import grid
 from diffloom_physics_cloth.model import ClothModel
 from diffloom_render_dibr.renderer import DibrRenderer
 

@@ -21,7 +21,7 @@ from diffloom.interfaces import InputError
 from diffloom_control.networks import load_policy, save_policy
 from diffloom_experiments import load_file
 from diffloom_experiments.run_folder import read_checkpoint, read_history, write_checkpoint
-from diffloom_fitting.history import append_record
+from diffloom_fitting.checkpoints import append_record
 from diffloom_fitting.loop import FitState, Record
 from diffloom_fitting.scene.policy import Policy
 from diffloom_geometry import check_tetmesh, read_solid, read_triangles

@@ -2,7 +2,7 @@
 
 import torch
 
-from diffloom_fitting.result import Estimate, Result
+from diffloom_fitting.results import Estimate, Result
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import Finding, Verdict
 

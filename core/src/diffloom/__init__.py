@@ -8,7 +8,7 @@ from typing import Any
 
 from diffloom.lazy import lazy_exports
 
-_get, __dir__, __all__ = lazy_exports(__name__)
+_get, __dir__ = lazy_exports(__name__)
 
 
 def __getattr__(name: str) -> Any:

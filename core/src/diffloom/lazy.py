@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,29 +17,32 @@ _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.+)$", re.MULTILINE)
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
 
 
-def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub says where its names are defined.
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package whose stub says where its names are defined.
 
     The stub beside ``__init__.py`` holds lines such as ``from diffloom.simulation import simulate as simulate``, which
-    type checkers read. Importing the package imports none of these modules. Use::
+    type checkers read. Importing the package imports none of these modules, and reads the stub only when a name is
+    first used; ``__all__`` is such a name. Use::
 
-        __getattr__, __dir__, __all__ = lazy_exports(__name__)
+        __getattr__, __dir__ = lazy_exports(__name__)
 
     Args:
         package: Name of the package, ``__name__`` of its ``__init__.py``.
     """
-    homes = _read_stub(package)
+    homes = cache(partial(_read_stub, package))
 
     def get(name: str) -> Any:
-        if name not in homes:
+        if name == "__all__":
+            found: Any = sorted(homes())
+        elif name.startswith("__") or name not in homes():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home, original = homes[name]
-        found = getattr(import_module(home), original)
+        else:
+            home, original = homes()[name]
+            found = getattr(import_module(home), original)
         setattr(sys.modules[package], name, found)  # found without this function from now on
         return found
 
-    names = sorted(homes)
-    return get, lambda: list(names), names
+    return get, lambda: sorted(homes())
 
 
 def _read_stub(package: str) -> dict[str, tuple[str, str]]:

@@ -25,10 +25,9 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.interfaces.params import is_per_scene
+from diffloom.plugins import PluginError, get_integrator, integrators
 from diffloom.transforms import explain_batch_errors, mapped
 from diffloom.validation import whole_number
-
-_Times = tuple[float, int | Sequence[int], int | None, Sequence[int] | None]
 
 
 def simulate(
@@ -44,22 +43,32 @@ def simulate(
     control: Control | None = None,
     state: State | None = None,
 ) -> Trajectory:
-    """Advance ``model`` by ``steps`` steps of ``dt`` [s] and return the saved states, differentiable.
+    """Advance a model by equal steps and return the saved states, differentiable.
 
-    save_every: save the start and every so many steps; or save: the step counts to save. Default: every step.
-    integrator: a name ("semi_implicit", "backward_euler") or an object; the model's default if not given. gradient:
-    StoreAll() by default, Checkpointed() or NoGradient(). control: one row per step for parameters declared
-    ``per_step``. state: start here instead of the model's own initial state.
+    Args:
+        model: The model.
+        params: Its parameters, from ``model.params(...)``; the defaults if not given. Those made with
+            ``model.params(batch=n)`` are of n scenes, which run at once; the trajectory then has a leading axis of
+            scenes.
+        dt: Length of a step [s].
+        steps: Number of steps; of a batch one number for all scenes, or one each.
+        save_every: Save the start and every so many steps. Default: every step.
+        save: Step counts to save, in place of ``save_every``.
+        integrator: A name such as "semi_implicit" or "backward_euler", or an object; the model's default if not given.
+        gradient: ``StoreAll()`` (default), ``Checkpointed()`` or ``NoGradient()``.
+        control: One row per step for parameters that are declared ``per_step``; of a batch it may have a leading axis
+            of scenes.
+        state: State to start from instead of the model's own; of a batch it may have a leading axis of scenes.
 
-    Parameters made with ``model.params(batch=n)`` are those of n scenes, which run at once; state and control may then
-    have a leading axis of scenes too, and steps may be one number a scene. The trajectory has a leading axis of scenes.
+    Returns:
+        The states at the saved steps.
     """
-    from diffloom.plugins import get_integrator
-
     given = params if params is not None else model.params()
     if given.batch is not None:
-        times = (dt, steps, save_every, save)
-        return _simulate_batch(model, given, times, (state, control), integrator=integrator, gradient=gradient)
+        return _simulate_batch(
+            model, given, dt=dt, steps=steps, control=control, state=state,
+            save_every=save_every, save=save, integrator=integrator, gradient=gradient,
+        )  # fmt: skip
     given.check(type(model).__name__, model.specs, model.axes)
     steps = whole_number("steps", steps)
     inputs = (control or Control()).check_steps(steps)
@@ -85,8 +94,6 @@ def simulate(
 
 def _instead(model: Model, dynamics: Dynamics) -> str:
     """Which integrator to set, the model's own default first: the end of a message that one was refused."""
-    from diffloom.plugins import PluginError, get_integrator, integrators
-
     able = []
     for name in dict.fromkeys((model.default_integrator, *integrators())):
         try:
@@ -114,12 +121,14 @@ def saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> 
 def _simulate_batch(
     model: Model,
     params: Params,
-    times: _Times,
-    driven: tuple[State | None, Control | None],
-    **how: object,
+    *,
+    dt: float,
+    steps: int | Sequence[int],
+    control: Control | None,
+    state: State | None,
+    **how: Any,
 ) -> Trajectory:
-    """Run ``simulate`` under vmap. times: dt, steps, save_every, save. driven: state and control, one or by scene."""
-    dt, steps, every, save = times
+    """Run ``simulate`` of a batch under vmap; control and state are one for all scenes, or have an axis of scenes."""
     batch = int(params.batch or 1)
     longest, lengths = _lengths(steps, batch)
     # A gradient that is shared is summed over scenes here, in a fixed order, and not wherever scenes meet.
@@ -129,17 +138,16 @@ def _simulate_batch(
         if name in params.per_scene or value.requires_grad
     }
     shared = {name: value for name, value in params.items() if name not in own}
-    rows, for_all = _controls(model, driven[1], longest, batch)
-    states, start = _states(model, params, driven[0], batch)
+    rows, for_all = _controls(model, control, longest, batch)
+    states, start = _states(model, params, state, batch)
+    time = 0.0 if state is None else state.time
     found: list[Trajectory] = []
 
     def one(_: Tensor, given: dict[str, Tensor], rows: dict[str, Tensor], sets: Any) -> Any:
         values = Params({**shared, **given}, params.dtype, params.checked)
-        at = start if sets is None else State(sets[0], sets[1], 0.0 if driven[0] is None else driven[0].time)
-        path = simulate(
-            model, values, dt=dt, steps=longest, save_every=every, save=save, control=Control({**for_all, **rows}),
-            state=at, **how,
-        )  # fmt: skip
+        at = start if sets is None else State(sets[0], sets[1], time)
+        inputs = Control({**for_all, **rows})
+        path = simulate(model, values, dt=dt, steps=longest, control=inputs, state=at, **how)
         found.append(path)
         return dict(path.sets)
 
@@ -148,7 +156,7 @@ def _simulate_batch(
         sets = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
     q, u = ({name: pair[k] for name, pair in sets.items()} for k in (0, 1))
     path = Trajectory(q, u, found[0].times, batch)
-    return path if lengths is None else _padded(path, lengths, dt, 0.0 if driven[0] is None else driven[0].time)
+    return path if lengths is None else _padded(path, lengths, dt, time)
 
 
 def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | None]:

@@ -18,7 +18,7 @@ from numba.core.errors import TypingError
 
 from diffloom_kernels import Program, device, launch
 from diffloom_kernels.compile import memory_bound
-from diffloom_kernels.compile.stored_code import read_code
+from diffloom_kernels.compile.cache import read_code
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="children compile on Linux only")
 
@@ -114,7 +114,7 @@ def test_a_child_that_dies_hangs_or_fails_is_done_without(forks, end, monkeypatc
 
 @linux
 def test_without_a_place_for_code_it_is_compiled_here(forks, monkeypatch):
-    monkeypatch.setattr("diffloom_kernels.backends.cpu.write_code", lambda path, payload: None)
+    monkeypatch.setattr("diffloom_kernels.backends.whole_program.write_code", lambda path, payload: None)
     body = scaling(3.3)
     assert np.array_equal(run(body), np.linspace(0.1, 0.7, 7) * 3.3)
     assert len(forks) == 1 and body.overloads

@@ -4,8 +4,7 @@ import threading
 import numpy as np
 import torch
 
-from diffloom_kernels import Arena
-from diffloom_kernels.memory_pool import SMALL, MemoryPool, pool
+from diffloom_kernels.arena import SMALL, Arena, MemoryPool, pool
 
 SIZE = 2 * SMALL // 4
 

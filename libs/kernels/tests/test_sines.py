@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffloom_kernels import Program, cos, device, launch, sin
-from diffloom_kernels.sines import turned_sine
+from diffloom_kernels.functions import turned_sine
 
 
 @device

@@ -154,12 +154,12 @@ def rotations(e, a, b, out):
     st33(out[3], e, k.quat_matrix(p))
     turned = k.quat_mul(k.quat_mul(p, k.quat_from_vec3(x)), k.quat_conj(p))
     st7(out[4], e, k.quat_vec3(turned), k.quat_add(p, k.quat_scale(q, q[0])))
-    adj_q, adj_x = k.quat_rotate_vjp(p, x, w)
+    adj_q, adj_x = k.quat_rotate_adjoint(p, x, w)
     st7(out[5], e, adj_x, adj_q)
-    left, right = k.quat_mul_vjp(p, q, ld4(a, e))
+    left, right = k.quat_mul_adjoint(p, q, ld4(a, e))
     st4(out[6], e, left)
     st4(out[7], e, right)
-    st4(out[8], e, k.quat_normalize_vjp(ld4(b, e), ld4(a, e)))
+    st4(out[8], e, k.quat_normalize_adjoint(ld4(b, e), ld4(a, e)))
     st6(out[9], e, v, w)
 
 
@@ -266,4 +266,4 @@ def test_the_cotangent_of_a_quaternion_by_its_matrix():
         (A @ np.array(k.quat_matrix(tuple(r + h))) - A @ np.array(k.quat_matrix(tuple(r - h)))) / 2e-6
         for h in 1e-6 * np.eye(4)
     ]
-    np.testing.assert_allclose(k.quat_matrix_vjp(tuple(r), tuple(A)), differences, rtol=1e-8)
+    np.testing.assert_allclose(k.quat_matrix_adjoint(tuple(r), tuple(A)), differences, rtol=1e-8)

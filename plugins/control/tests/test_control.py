@@ -16,18 +16,28 @@ from diffloom.plugins import get_model
 from diffloom_control.goals import Goal, goal_target, pose_goal
 from diffloom_control.networks import Network, control_rows, driven_numbers, load_policy, network_policy, save_policy
 from diffloom_control.observations import SeesImage, SeesState, Splines
-from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.fits import fit, run_fit
+from diffloom_fitting import (
+    ControlCosts,
+    Evaluation,
+    Experiment,
+    PixelError,
+    Problem,
+    Region,
+    Stage,
+    Stop,
+    Unknown,
+    run_fit,
+    run_search,
+)
+from diffloom_fitting.fits import fit
 from diffloom_fitting.goal_outcome import Reached, reached
-from diffloom_fitting.losses import CentreError, Moments, PixelError, Region
-from diffloom_fitting.objective import Evaluation, Objective
+from diffloom_fitting.losses import CentreError, Moments
+from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
 from diffloom_fitting.optimisers.line_scan import shortest_step
 from diffloom_fitting.scene import Policy, Scene, View
-from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import Target, synthesise
-from diffloom_fitting.unknowns import Unknown, resolve
+from diffloom_fitting.unknowns import resolve
 from diffloom_studio.report import write_report
 
 
@@ -245,24 +255,24 @@ def test_a_scan_along_the_gradient_never_rises():
         LineScan(rate=0.0)
 
 
-class Misleading:
+class Misleading(Problem):
     """z^2, with a gradient that points uphill, as that of a ripple may."""
 
-    def evaluate(self, z):
-        return Evaluation(float(z.square().sum()), -z)
+    layout, enough = None, None
 
-    def values_at(self, places):
-        return [Evaluation(float(z.square().sum())) for z in places]
+    def evaluate_batch(self, questions):
+        return [[Evaluation(float(z.square().sum()), -z) for z in request.points] for _, request in questions]
 
 
 def test_a_scan_that_is_stuck_tries_random_directions():
-    start = torch.full((5,), 1.0, dtype=torch.float64)
+    start, problem = torch.full((5,), 1.0, dtype=torch.float64), Misleading()
     ends = {}
     for scan in (LineScan(), LineScan(scatter=True)):
         progress = Progress(start, 5.0, -start, {"seed": 3, "draws": 0})
         path = []
         for _ in range(12):
-            progress = scan.step(Misleading(), progress, 1.0) if progress.done is None else progress
+            if progress.done is None:
+                progress = run_search(problem, scan.step(problem, progress, 1.0))
             path.append(progress)
         assert [p.value for p in path] == sorted((p.value for p in path), reverse=True)
         ends[scan.scatter] = path
@@ -271,7 +281,7 @@ def test_a_scan_that_is_stuck_tries_random_directions():
     # From what a run keeps it goes on to the same bits.
     again = ends[True][5]
     for wanted in ends[True][6:]:
-        again = LineScan(scatter=True).step(Misleading(), again, 1.0)
+        again = run_search(problem, LineScan(scatter=True).step(problem, again, 1.0))
         assert torch.equal(again.z, wanted.z) and again.evaluations == wanted.evaluations
 
 
@@ -280,7 +290,7 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
     layout = resolve([Unknown("policy"), Unknown("velocity", [1.0, 1.0, 0.0])], scene)
     objective = Objective(scene, aim(), Moments(), layout)
     z = layout.start()
-    residuals, rows = objective.residual_slopes(z)
+    residuals, rows = objective.jacobian(z)
     assert rows.shape == (3, layout.size)
     generator = torch.Generator().manual_seed(0)
     along = torch.randn(z.numel(), generator=generator, dtype=z.dtype)
@@ -291,7 +301,7 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
     left = residuals + rows @ step
     assert float(left.norm()) < 0.1 * float(residuals.norm())
     with pytest.raises(InputError, match="each would take a gradient"):
-        replace(objective, loss=PixelError()).residual_slopes(z)
+        replace(objective, loss=PixelError()).jacobian(z)
     stage = Stage(LineScan(rate=0.05, trials=10, each=True), 6, stop=Stop())
     goal = aim()
     result = run_fit(Experiment(scene, goal, [Unknown("policy")], loss=Moments(), stages=(stage,)), sure=False)

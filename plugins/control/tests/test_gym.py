@@ -17,14 +17,12 @@ from diffloom.interfaces import Control, InputError, SimulationError
 from diffloom_control.goals import goal_target, pose_goal
 from diffloom_control.networks import Network, network_policy
 from diffloom_control.observations import SeesImage
-from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.losses import Moments, PixelError
+from diffloom_fitting import ControlCosts, Experiment, PixelError, Stage, Unknown
+from diffloom_fitting.losses import Moments
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam
-from diffloom_fitting.stages import Stage
 from diffloom_fitting.targets import Targets, synthesise
-from diffloom_fitting.unknowns import Unknown, resolve
+from diffloom_fitting.unknowns import resolve
 
 gymnasium = pytest.importorskip("gymnasium", reason="pip install 'diffloom[gym]'")
 

@@ -15,8 +15,8 @@ from diffloom.cli.group import diffloom
 from diffloom.interfaces import Checkpointed, InputError
 from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.run_folder import RunFolder
-from diffloom_fitting.fits import run_fit
-from diffloom_fitting.losses import CentreError, Region
+from diffloom_fitting import Region, run_fit
+from diffloom_fitting.losses import CentreError
 
 HEAD = TOY[: TOY.index("[target]")]
 DRIVEN = """

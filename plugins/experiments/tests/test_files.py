@@ -9,7 +9,7 @@ from diffloom.interfaces import InputError
 from diffloom.plugins import UnknownNameError
 from diffloom_experiments import ExperimentFile, build_experiment, build_scene, load_file
 from diffloom_experiments.load import opposite
-from diffloom_fitting.fits import run_fit
+from diffloom_fitting import run_fit
 
 
 @pytest.fixture

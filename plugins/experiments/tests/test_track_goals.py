@@ -14,7 +14,7 @@ from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
 from diffloom_control.goals import track_target
 from diffloom_experiments import build_experiment, load_file
-from diffloom_fitting.fits import run_fit
+from diffloom_fitting import run_fit
 from diffloom_fitting.goal_outcome import Reached
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.losses import CentreError, TrackError

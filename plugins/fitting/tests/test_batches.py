@@ -10,12 +10,11 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import run_search
-from diffloom_fitting.gradient_check import check_gradient
+from diffloom_fitting.gradient_check import check_gradient, check_wide
 from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.optimisers.jacobian import jacobian
 from diffloom_fitting.problem import Evaluation
 from diffloom_fitting.scene import batches
-from diffloom_fitting.wide_check import check_wide
 
 
 def objective(unknowns, loss="mse", cameras=None):

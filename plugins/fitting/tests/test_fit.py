@@ -14,8 +14,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, BasinHopping, CmaEs, FitError, GaussNewton, Lbfgs, Sgd
 from diffloom_fitting.problem import Evaluation, Problem
 from diffloom_fitting.scene import Orbit, Policy, Scene, Sinusoids
-from diffloom_fitting.schedules import Schedule
-from diffloom_fitting.stages import Stage, Stop
+from diffloom_fitting.stages import Schedule, Stage, Stop
 from diffloom_fitting.targets import synthesise
 from diffloom_fitting.unknowns import Unknown
 

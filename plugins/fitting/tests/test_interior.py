@@ -13,8 +13,7 @@ from diffloom_fitting.losses import InteriorError, PixelError
 from diffloom_fitting.losses.robust import tamed
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.scene import Appearance, Orbit, Scene, View
-from diffloom_fitting.schedules import Schedule
-from diffloom_fitting.stages import Stage
+from diffloom_fitting.stages import Schedule, Stage
 from diffloom_fitting.targets import Target, synthesise
 from diffloom_fitting.unknowns import Unknown
 

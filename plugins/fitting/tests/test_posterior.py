@@ -12,12 +12,11 @@ from toy_scenes import START, TRUTH, noisy, toy_scene
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
-from diffloom_fitting.landscape import Axis, evaluate_grid
+from diffloom_fitting.landscape import Axis, evaluate_grid, profile
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.result_file import result_data
+from diffloom_fitting.results import result_data
 from diffloom_fitting.targets import synthesise
 from diffloom_fitting.trust.hamiltonian import sample
-from diffloom_fitting.trust.profile import profile
 from diffloom_fitting.unknowns import Unknown
 
 

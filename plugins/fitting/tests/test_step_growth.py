@@ -6,8 +6,7 @@ import fitting_toys as toys
 import pytest
 from toy_scenes import toy_scene
 
-from diffloom_fitting.trust.step_growth import growth_of_changes
-from diffloom_fitting.trust.time_step import refuse_long_steps
+from diffloom_fitting.trust.time_step import growth_of_changes, refuse_long_steps
 
 
 def test_a_step_that_is_too_long_multiplies_changes_by_a_number_below_minus_one():

@@ -16,7 +16,7 @@ from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses import IoU, StateError
 from diffloom_fitting.optimisers import Adam, Lbfgs
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.result_file import result_data
+from diffloom_fitting.results import result_data
 from diffloom_fitting.scene import Orbit
 from diffloom_fitting.stages import Stop
 from diffloom_fitting.targets import synthesise

@@ -32,9 +32,8 @@ from diffloom_fitting import (
 )
 from diffloom_fitting.landscape import Axis, evaluate_grid
 from diffloom_fitting.trust.uncertainty import Uncertainty, estimate_uncertainty
-from diffloom_studio.commands.forward import render
+from diffloom_studio.commands.forward import render, simulate
 from diffloom_studio.commands.run import run
-from diffloom_studio.commands.forward import simulate
 from diffloom_studio.report.media import write_video
 
 D = torch.float64

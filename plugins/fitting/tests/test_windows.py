@@ -7,12 +7,11 @@ import torch
 
 import diffloom_fitting as fitting
 from diffloom.interfaces import InputError
-from diffloom_experiments.schema import ExperimentFile
 from diffloom_experiments.experiments import of_windows
+from diffloom_experiments.schema import ExperimentFile
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import check_gradient
-from diffloom_video.guesses import guess_bounces
-from diffloom_video.guesses import Sighting
+from diffloom_video.guesses import Sighting, guess_bounces
 
 SIZE = (24, 28)
 TIMES = torch.tensor([0.05, 0.11, 0.19, 0.25, 0.31, 0.38], dtype=torch.float64)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import diffloom_fitting as f
-from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Params
+from diffloom.interfaces import AmbientLight, DirectionalLight, InputError, Params, ParamSpec
 from diffloom.plugins import PluginError
 from diffloom_control import Goal
 from diffloom_experiments import build_experiment, load_file
@@ -30,6 +30,14 @@ PARAMS = MODEL.params(D)
 TIMES = torch.arange(3, dtype=D) / 10
 ONE = torch.ones((), dtype=D)
 FRAMES = torch.zeros(3, 16, 16, 3, dtype=D)
+
+
+class Named(toys.ToyModel):
+    """A model with a part called like a camera."""
+
+    @property
+    def specs(self):
+        return (*super().specs, ParamSpec("camera.mass", 1.0, "kg", "of the part"))
 
 
 def scene(**changes):
@@ -106,6 +114,10 @@ SCENE = {
     "light from nowhere": (lambda: scene(lights=DirectionalLight((0, 0, 0))), "expected a way to go, not 0"),
     "waypoint's time": (lambda: f.Waypoint("0 s"), "Waypoint.time: got '0 s'; expected a number"),
     "goal's time": (lambda: Goal("late"), "goal.at [s]: got 'late'"),
+    "names of other unknowns": (
+        lambda: scene(model=Named()),
+        "scene.model: the name 'camera' in 'camera.mass' is kept for other unknowns; choose another",
+    ),
     "two models": (lambda: scene(model=[MODEL, MODEL]), "scene.model: got a list of 2; expected one model"),
     "model's name": (lambda: scene(model="fem"), "scene.model: got 'fem'; expected a model: get_model('fem')(...)"),
     "model's class": (lambda: scene(model=toys.ToyModel), "got the class ToyModel; expected an object: ToyModel()"),

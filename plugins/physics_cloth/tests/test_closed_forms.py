@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom_physics_cloth.meshes import shapes as grid, staggered_grid
+from diffloom_physics_cloth.meshes import grid, staggered_grid
 from diffloom_physics_cloth.model import ClothModel
 
 GRAVITY = 9.81

@@ -11,7 +11,7 @@ from torch.func import grad, jvp, vjp
 
 from diffloom_mechanics import Mechanics, particles
 from diffloom_physics_cloth.hinge_kernels import angle
-from diffloom_physics_cloth.meshes import irregular_grid, shapes as grid
+from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.rest_shape import rest_shape
 from diffloom_physics_cloth.terms import Air, Elasticity, face_term, hinge_term, planar_face_term
 from diffloom_testing.gradients import check_gradient

@@ -10,7 +10,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Control
 from diffloom_mechanics import Mechanics, SemiImplicitEuler
-from diffloom_physics_cloth.meshes import Sheet, irregular_grid, shapes as disc
+from diffloom_physics_cloth.meshes import Sheet, disc, irregular_grid
 from diffloom_physics_cloth.model import ClothModel
 
 SHEET = irregular_grid((6, 5), (1.0, 0.8), jitter=0.3, seed=5)

@@ -7,14 +7,14 @@ import trimesh
 from diffloom.errors import InputError
 from diffloom_physics_cloth.meshes import (
     Sheet,
+    disc,
     from_trimesh,
+    grid,
     irregular_grid,
     load,
     make_sheet,
-    shapes as disc,
-    shapes as grid,
-    shapes as walker,
     staggered_grid,
+    walker,
 )
 
 

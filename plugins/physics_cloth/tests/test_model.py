@@ -10,7 +10,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Control, InputError
 from diffloom.plugins import get_model
-from diffloom_physics_cloth.meshes import irregular_grid, shapes as grid
+from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.model import ClothModel
 from diffloom_physics_cloth.rest_shape import sheet_moduli
 from diffloom_testing.gradients import check_gradient

@@ -17,9 +17,8 @@ from click.testing import CliRunner
 
 from diffloom_experiments import build_experiment
 from diffloom_experiments.load import load_data
-from diffloom_fitting import run_fit
+from diffloom_fitting import Result, run_fit
 from diffloom_fitting.landscape import Axis, evaluate_grid
-from diffloom_fitting.result import Result
 from diffloom_scale.distributed import Sent, grid_on, starts_on
 from diffloom_scale.engines import Engine, engine_of
 from diffloom_studio.commands.loss import landscape

@@ -9,7 +9,7 @@ import pytest
 from chain_file import CHAIN
 from click.testing import CliRunner
 
-from diffloom_fitting.history import read_history
+from diffloom_fitting.checkpoints import read_history
 from diffloom_scale import LOGGERS, get_logger
 from diffloom_scale.loggers import figures
 

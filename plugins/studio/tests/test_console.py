@@ -6,10 +6,8 @@ import pytest
 from rich.console import Console
 from toy_scenes import TRUTH, toy_scene
 
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.fits import run_fit
+from diffloom_fitting import Experiment, Unknown, run_fit
 from diffloom_fitting.targets import synthesise
-from diffloom_fitting.unknowns import Unknown
 from diffloom_studio.console import watcher
 
 

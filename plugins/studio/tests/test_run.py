@@ -15,7 +15,7 @@ from toy_file import TOY
 
 from diffloom.interfaces import InputError
 from diffloom_experiments.run_folder import RunFolder, read_history
-from diffloom_fitting import file_writing as writing
+from diffloom_fitting import files as writing
 from diffloom_studio.commands.run import run
 
 FILES = {"config.json", "versions.json", "history.jsonl", "checkpoint.pt", "previous_checkpoint.pt", "result.json",
@@ -231,3 +231,37 @@ def test_a_bad_file_makes_no_folder(toy):
     with pytest.raises(InputError, match="no such file"):
         invoke("none.toml", code=1)
     assert not (toy / "runs").exists()
+
+
+def test_a_fit_is_watched_by_the_display_live(tmp_path, toy_registry, monkeypatch):
+    from diffloom.plugins import hookimpl
+
+    (tmp_path / "toy.toml").write_text(TOY)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r'the viewer is not installed; pip install "diffloom\[viewer\]"'):
+        CliRunner().invoke(run, ["toy.toml", "--view", "--no-report"], catch_exceptions=False)
+    told = []
+
+    class Live:
+        address = "http://here"
+
+        def __init__(self, experiment):
+            told.append(experiment.title)
+
+        def observe(self, state, record):
+            told.append(record.total)
+
+        def wait(self):
+            told.append("waited")
+
+    class Plugin:
+        @hookimpl
+        def diffloom_register_displays(self, register):
+            register("live", Live, summary="A fake")
+
+    toy_registry.install(Plugin(), "live")
+    done = CliRunner().invoke(run, ["toy.toml", "--view", "--no-report", "--quick"], catch_exceptions=False)
+    assert "look at http://here" in done.output
+    assert told[0] == "A thrown triangle"
+    assert told[-1] == "waited"
+    assert len(told) > 3

@@ -23,7 +23,7 @@ from diffloom_experiments.run_folder import (
     read_history,
     write_checkpoint,
 )
-from diffloom_fitting.history import append_record
+from diffloom_fitting.checkpoints import append_record
 from diffloom_fitting.loop import FitState, Outcome, Record
 from diffloom_fitting.optimisers import Progress
 from diffloom_scale.sweeps import _checksum, keep_outcome, read_outcome

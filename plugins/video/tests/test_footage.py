@@ -14,8 +14,7 @@ from diffloom_experiments.build_target import choose_frames
 from diffloom_experiments.values import FramesTable
 from diffloom_fitting.losses.silhouette import SilhouetteError
 from diffloom_fitting.scene import View
-from diffloom_fitting.targets import Target
-from diffloom_fitting.targets.confidence import without_repeats
+from diffloom_fitting.targets import Target, without_repeats
 from diffloom_studio.report.media import write_video
 from diffloom_video import read_masks, read_video
 from diffloom_video.free_swing import frequency, with_free_swing

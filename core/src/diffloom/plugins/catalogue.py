@@ -6,7 +6,7 @@ has no other knowledge of them.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -14,22 +14,29 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.plugins.entry import PluginReport, PluginState
-from diffloom.plugins.kinds import Kind
+from diffloom.plugins.kinds import HOOK_PREFIX, Kind
 from diffloom.plugins.selection import normalized
+
+
+@cache
+def _text() -> str:
+    # Not by importlib.resources, whose import takes longer than reading the file.
+    return Path(__file__).with_name("catalogue.json").read_text("utf-8")
 
 
 @cache
 def _published() -> dict[str, dict[str, Any]]:
     """Return what each distribution defines (plurals of kinds) and registers (names by the plural of their kind)."""
-    # Not by importlib.resources, whose import takes longer than all the rest of this function.
-    found: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("catalogue.json").read_text("utf-8"))
+    import json  # only where a name is missing: every start reads the names of the distributions
+
+    found: dict[str, dict[str, Any]] = json.loads(_text())
     return found
 
 
 @cache
 def published_distributions() -> frozenset[str]:
     """Return the names of the published distributions. They load before all others, so nobody can take their names."""
-    return frozenset(_published())
+    return frozenset(re.findall(r'^ "([^"]+)": \{', _text(), re.MULTILINE))
 
 
 def distribution_of(kind: Kind, name: str) -> str | None:
@@ -42,7 +49,7 @@ def distribution_of(kind: Kind, name: str) -> str | None:
 
 def distribution_defining(hook: str) -> str | None:
     """Return the distribution that defines a registration hook, or None if no published one does."""
-    plural = hook.removeprefix("diffloom_register_")
+    plural = hook.removeprefix(HOOK_PREFIX)
     return next((distribution for distribution, entry in _published().items() if plural in entry["defines"]), None)
 
 

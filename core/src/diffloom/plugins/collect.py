@@ -22,7 +22,7 @@ from diffloom.plugins.hookspecs import (
     Register,
     hook_manager,
 )
-from diffloom.plugins.kinds import Kind
+from diffloom.plugins.kinds import HOOK_PREFIX, Kind
 
 API_ATTRIBUTE = "DIFFLOOM_PLUGIN_API"
 UPGRADE = "the guide's page 'Versions' says what to change"
@@ -135,9 +135,11 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: object, kinds: Sequence[
 
 
 def _advice(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.9)
+    # Without what all of them begin with, which would make any two look alike.
+    kinds = {hook.removeprefix(HOOK_PREFIX): hook for hook in known}
+    near = get_close_matches(name.removeprefix(HOOK_PREFIX), kinds, n=1, cutoff=0.75)
     if near:
-        return f"; did you mean {near[0]}?"
+        return f"; did you mean {kinds[near[0]]}?"
     owner = distribution_defining(name)
     cause = "install the plugin that defines it" if owner is None else f"{owner}, which defines it, is not loaded"
     return f": {cause}; or mark it @hookimpl(optionalhook=True)"

@@ -8,6 +8,7 @@ from typing import Any
 
 from diffloom.plugins.errors import RegistrationError
 
+HOOK_PREFIX = "diffloom_register_"
 _PLURAL = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
@@ -43,7 +44,7 @@ class Kind:
     @property
     def hook(self) -> str:
         """Name of the hook that registers things of this kind."""
-        return f"diffloom_register_{self.plural}"
+        return f"{HOOK_PREFIX}{self.plural}"
 
     def get(self, name: str) -> Any:
         """Import and return the registered factory called ``name``; UnknownNameError lists the names there are."""

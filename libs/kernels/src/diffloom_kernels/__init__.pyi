@@ -55,14 +55,14 @@ from diffloom_kernels.algebra.quaternions import (
     quat_dot as quat_dot,
     quat_from_vec3 as quat_from_vec3,
     quat_matrix as quat_matrix,
-    quat_matrix_vjp as quat_matrix_vjp,
+    quat_matrix_adjoint as quat_matrix_adjoint,
     quat_mul as quat_mul,
-    quat_mul_vjp as quat_mul_vjp,
+    quat_mul_adjoint as quat_mul_adjoint,
     quat_normalize as quat_normalize,
-    quat_normalize_vjp as quat_normalize_vjp,
+    quat_normalize_adjoint as quat_normalize_adjoint,
     quat_rotate as quat_rotate,
+    quat_rotate_adjoint as quat_rotate_adjoint,
     quat_rotate_inverse as quat_rotate_inverse,
-    quat_rotate_vjp as quat_rotate_vjp,
     quat_scale as quat_scale,
     quat_vec3 as quat_vec3,
 )
@@ -79,7 +79,7 @@ from diffloom_kernels.algebra.vec3 import (
     sub3 as sub3,
     where3 as where3,
 )
-from diffloom_kernels.arena import Arena as Arena, array_of as array_of, kept_numbers as kept_numbers
+from diffloom_kernels.arena import Arena as Arena, array_of as array_of, kept_numbers as kept_numbers, pool as pool
 from diffloom_kernels.backends.threads import (
     Threads as Threads,
     num_threads as num_threads,
@@ -87,17 +87,32 @@ from diffloom_kernels.backends.threads import (
     threads as threads,
 )
 from diffloom_kernels.compile.arguments import Bound as Bound
-from diffloom_kernels.compile.program import REGISTERED as REGISTERED, Program as Program
+from diffloom_kernels.compile.cache import cache_folder as cache_folder
+from diffloom_kernels.compile.notices import compile_seconds as compile_seconds
+from diffloom_kernels.compile.program import (
+    REGISTERED as REGISTERED,
+    Noted as Noted,
+    Program as Program,
+    recording as recording,
+)
 from diffloom_kernels.functions import (
     absolute as absolute,
+    anyl as anyl,
     atan2 as atan2,
+    clamp as clamp,
     constant as constant,
+    cos as cos,
     exp as exp,
     floor as floor,
     fma as fma,
     log as log,
+    maximum as maximum,
+    minimum as minimum,
+    notl as notl,
     reciprocal as reciprocal,
+    sin as sin,
     sqrt as sqrt,
+    where as where,
 )
 from diffloom_kernels.language import (
     Const as Const,
@@ -127,8 +142,6 @@ from diffloom_kernels.memory import (
     store_corners as store_corners,
     strow3 as strow3,
 )
-from diffloom_kernels.memory_pool import pool as pool
-from diffloom_kernels.recorder import Noted as Noted, recording as recording
 from diffloom_kernels.rows import (
     row_add as row_add,
     row_at as row_at,
@@ -141,20 +154,4 @@ from diffloom_kernels.rows import (
     row_vec3 as row_vec3,
     row_zero as row_zero,
 )
-from diffloom_kernels.selection import (
-    anyl as anyl,
-    clamp as clamp,
-    maximum as maximum,
-    minimum as minimum,
-    notl as notl,
-    where as where,
-)
-from diffloom_kernels.simd.models import pack_indices as pack_indices, unpack as unpack
 from diffloom_kernels.simd.places import beside as beside, place as place
-from diffloom_kernels.simd.types import (
-    FloatLanes as FloatLanes,
-    IndexLanes as IndexLanes,
-    MaskLanes as MaskLanes,
-    Run as Run,
-)
-from diffloom_kernels.sines import cos as cos, sin as sin

@@ -6,4 +6,4 @@ Device functions for kernels are in ``diffloom_raster.kernels``, the records tha
 
 from diffloom.lazy import lazy_exports
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -14,21 +14,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from diffloom_kernels import (
-    FloatLanes,
-    IndexLanes,
-    MaskLanes,
-    Run,
-    constant,
-    device,
-    floor,
-    maximum,
-    minimum,
-    overloaded,
-    pack_indices,
-    unpack,
-    where,
-)
+from diffloom_kernels import constant, device, floor, maximum, minimum, overloaded, where
+from diffloom_kernels.simd import FloatLanes, IndexLanes, MaskLanes, Run, pack_indices, unpack
 
 
 def first_of(e):

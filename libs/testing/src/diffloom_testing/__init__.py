@@ -6,4 +6,4 @@ each for pytest; ``check_gradient`` compares any gradient with finite difference
 
 from diffloom.lazy import lazy_exports
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -15,6 +15,11 @@ from diffloom.interfaces import InputError
 from diffloom_testing.checks import Failure, Skip, compared, require
 from diffloom_testing.gradients import Comparison, compare_gradient
 
+__all__ = [
+    "STEPS",
+    "equal_copies", "finite", "frozen", "largest_difference", "matched_gradients", "refused", "same_bits", "worst",
+]  # fmt: skip
+
 #: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
 #: short ones drown in rounding. A wrong gradient agrees with none of them.
 STEPS = (1e-5, 1e-6, 1e-4, 1e-7, 1e-3)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+__all__ = ["COSINE", "RATIO", "WIDTH", "WideComparison", "compare_wide"]
+
 #: Below this cosine between the adjoint and wide differences a gradient is of little use to an optimiser ...
 COSINE = 0.9
 #: ... and so it is when it is longer or shorter than they are by more than this factor.

@@ -2,4 +2,4 @@
 
 from diffloom.lazy import lazy_exports
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_fitting.targets.target import Target
+from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import numbers, real
 from diffloom_video.images import read_image, resize
 from diffloom_video.limits import MOST_BYTES, MOST_FRAMES, refused

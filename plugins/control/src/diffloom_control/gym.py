@@ -16,13 +16,11 @@ from diffloom.interfaces import Control, InputError, NoGradient, Params, Simulat
 from diffloom.validation import check_choice
 from diffloom_control.networks import Rows, control_rows, driven_numbers
 from diffloom_control.observations import SeesImage, SeesState
-from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.losses import Loss, PixelError
-from diffloom_fitting.scene import Observation, Policy, Sampling, Scene, View, sample_times
-from diffloom_fitting.scene.policy import driven_shape, remembered
-from diffloom_fitting.targets import Target
-from diffloom_fitting.targets.several import AnyTarget
+from diffloom_fitting import ControlCosts, Experiment, Loss, PixelError
+from diffloom_fitting.scene import Observation, Policy, Sampling, Scene, View, driven_shape, remembered, sample_times
+from diffloom_fitting.targets import AnyTarget, Target
+
+__all__ = ["SceneEnv", "Task", "gymnasium", "task_of"]
 
 try:
     import gymnasium

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from diffloom.interfaces import InputError, Model, Params
 from diffloom.validation import nearest
 from diffloom_control.observations import SeesImage, SeesState, Splines
-from diffloom_fitting.file_writing import write_bytes
-from diffloom_fitting.scene.policy import PREFIX, Policy, Sinusoids, driven_shape
+from diffloom_fitting.files import write_bytes
+from diffloom_fitting.scene import POLICY_PREFIX, Policy, Sinusoids, driven_shape
 
 Groups = tuple[tuple[int, ...], ...]
 """Numbers of a control's row that are driven together, as one."""
@@ -197,7 +197,11 @@ MOST_BYTES = 2**30
 def save_policy(path: str | Path, policy: Policy, values: Mapping[str, Tensor] | None = None) -> None:
     """Write the weights of ``policy``, with those in ``values`` ("policy.0.weight" and so on) in their place."""
     weights = {name: value.detach().clone() for name, value in policy.module.named_parameters()}
-    found = {k.removeprefix(PREFIX): v.detach().clone() for k, v in (values or {}).items() if k.startswith(PREFIX)}
+    found = {
+        k.removeprefix(POLICY_PREFIX): v.detach().clone()
+        for k, v in (values or {}).items()
+        if k.startswith(POLICY_PREFIX)
+    }
     buffer = io.BytesIO()
     torch.save({**weights, **found}, buffer)
     write_bytes(Path(path), buffer.getvalue())

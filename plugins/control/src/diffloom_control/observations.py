@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Params, State, Trajectory
-from diffloom_fitting.scene.orbit import Orbit
-from diffloom_fitting.scene.placement import CameraPlacement
-from diffloom_fitting.scene.policy import Observation
+from diffloom_fitting import CameraPlacement, Observation, Orbit
 
 if TYPE_CHECKING:
-    from diffloom_fitting.scene.scene import Scene
+    from diffloom_fitting import Scene
 
 
 @dataclass(frozen=True)

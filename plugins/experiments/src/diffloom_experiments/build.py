@@ -24,7 +24,7 @@ from diffloom.interfaces import (
 )
 from diffloom.plugins import get_integrator, get_renderer, renderers
 from diffloom.validation import nearest
-from diffloom_control.networks import Network, network_policy
+from diffloom_control import Network, network_policy
 from diffloom_experiments.load import Loaded, MissingDataError, data_path
 from diffloom_experiments.make import known_value, make, make_registered
 from diffloom_experiments.models import bare_model, with_terms
@@ -38,10 +38,19 @@ from diffloom_experiments.schema import (
     TimeTable,
 )
 from diffloom_experiments.values import Named, Table
-from diffloom_fitting.kinds import get_camera
-from diffloom_fitting.scene import Appearance, CameraPlacement, Orbit, Policy, Scene, Sensor, Viewpoint, Waypoint
-from diffloom_fitting.scene.checks import suggested_step
-from diffloom_fitting.scene.viewpoint import Cameras
+from diffloom_fitting import get_camera
+from diffloom_fitting.scene import (
+    Appearance,
+    CameraPlacement,
+    Cameras,
+    Orbit,
+    Policy,
+    Scene,
+    Sensor,
+    Viewpoint,
+    Waypoint,
+    suggested_step,
+)
 from diffloom_video import VideoReader, get_video_reader, read_video
 
 AnyTable = TypeVar("AnyTable", bound=Table)
@@ -96,7 +105,7 @@ def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, sp
     made = network_policy(model, params, network, span, loaded.content.seed)
     if table.weights is None:
         return made
-    from diffloom_control.networks import load_policy
+    from diffloom_control import load_policy
 
     return load_policy(loaded.folder / table.weights, made)
 

@@ -14,26 +14,30 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, nearest
-from diffloom_control.goals import Goal, goal_target, pose_goal, track_target
-from diffloom_experiments.build import build_renderer, build_scene, common, known_value, video_reader
+from diffloom_control import Goal, goal_target, pose_goal, track_target
+from diffloom_experiments.build import build_renderer, build_scene, common, video_reader
 from diffloom_experiments.changes import override
 from diffloom_experiments.keys import explain
 from diffloom_experiments.load import Loaded, data_path
-from diffloom_experiments.make import make, make_registered
+from diffloom_experiments.make import known_value, make, make_registered
 from diffloom_experiments.models import with_dotted_names
 from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
 from diffloom_experiments.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, Targets, synthesise
-from diffloom_fitting.targets.confidence import without_repeats
-from diffloom_fitting.targets.several import AnyTarget
-from diffloom_video import get_segmenter, read_masks, read_video
-from diffloom_video.free_swing import with_free_swing
+from diffloom_fitting.targets import AnyTarget, Target, Targets, synthesise, without_repeats
+from diffloom_video import (
+    BackgroundPlate,
+    Segmenter,
+    get_segmenter,
+    read_masks,
+    read_video,
+    segment,
+    warn_of_cut,
+    with_free_swing,
+    with_lost_frames,
+)
 from diffloom_video.guesses import GUESSES, WINDOWS, mean_colour, sighting
 from diffloom_video.images import read_image, resize
-from diffloom_video.lost_frames import with_lost_frames
-from diffloom_video.reading import warn_of_cut
-from diffloom_video.segmentation import BackgroundPlate, Segmenter, segment
 
 KINDS = ("image", "mask", "pose", "centre")
 NOT_OF_GOALS = ("video", "masks", "background", "reader", "levels")

@@ -18,7 +18,9 @@ from typing import Any
 from diffloom_control.gym import SceneEnv, Task, gymnasium, task_of
 from diffloom_experiments.experiments import build_experiment
 from diffloom_experiments.load import load_file
-from diffloom_fitting.experiment import Experiment
+from diffloom_fitting import Experiment
+
+__all__ = ["make_env"]
 
 
 def make_env(

@@ -19,19 +19,24 @@ from diffloom_experiments.load import Loaded, MissingDataError, draw, generator_
 from diffloom_experiments.make import known_value, make_registered
 from diffloom_experiments.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_experiments.values import Named, ScheduleTable, is_draw
-from diffloom_fitting import get_loss, get_optimiser
-from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.losses import Loss, Region
-from diffloom_fitting.optimisers import Optimiser
-from diffloom_fitting.priors import Even, Gaussian
-from diffloom_fitting.scene import Scene
-from diffloom_fitting.scene.windows import OF_WINDOW
-from diffloom_fitting.schedules import Schedule, constant
-from diffloom_fitting.stages import Stage, Stop
-from diffloom_fitting.targets.several import AnyTarget, with_truth
-from diffloom_fitting.targets.synthesis import true_values
-from diffloom_fitting.unknowns import Unknown, can_be_sought, resolve, seekable
+from diffloom_fitting import (
+    ControlCosts,
+    Even,
+    Experiment,
+    Gaussian,
+    Loss,
+    Optimiser,
+    Region,
+    Schedule,
+    Stage,
+    Stop,
+    Unknown,
+    get_loss,
+    get_optimiser,
+)
+from diffloom_fitting.scene import OF_WINDOW, Scene, seekable
+from diffloom_fitting.targets import AnyTarget, true_values, with_truth
+from diffloom_fitting.unknowns import can_be_sought, resolve
 from diffloom_fitting.validation import instance
 
 
@@ -287,4 +292,5 @@ def _schedule_table(value: Mapping[str, Any], place: str) -> ScheduleTable:
 def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
     if isinstance(value, ScheduleTable):
         return Schedule(**value.model_dump())
-    return constant(otherwise if value is None else value)
+    fixed = otherwise if value is None else value
+    return Schedule(fixed, fixed)

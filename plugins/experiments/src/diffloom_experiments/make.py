@@ -11,7 +11,7 @@ from diffloom.interfaces import InputError, Model, ParamSpec
 from diffloom.plugins import PluginError
 from diffloom.validation import check_arguments, nearest
 from diffloom_experiments.values import Named
-from diffloom_fitting.quantities import quantity
+from diffloom_fitting import quantity
 
 __all__ = ["known_value", "make", "make_registered", "with_paths"]
 

@@ -18,10 +18,18 @@ from typing import Any
 import torch
 
 from diffloom_experiments.kinds import LoadedFile, recognise
-from diffloom_fitting.file_writing import FolderError, explained, new_file, remove_leftovers, write_text
-from diffloom_fitting.history import append_record, read_history, rewrite_history
+from diffloom_fitting.checkpoints import append_record, check_state, from_data, read_history, rewrite_history, to_data
+from diffloom_fitting.files import FolderError, explained, new_file, remove_leftovers, write_text
 from diffloom_fitting.loop import FitState, Record
-from diffloom_fitting.state_data import check_state, from_data, to_data
+
+__all__ = [
+    "RunFolder",
+    "read_checkpoint",
+    "read_config",
+    "use_threads_of",
+    "versions",
+    "write_checkpoint",
+]
 
 MOST_THREADS = 1024
 WATCHED = ("torch", "numpy", "numba", "llvmlite", "scipy", "trimesh", "av", "pydantic", "matplotlib", "cmaes")

@@ -21,8 +21,9 @@ from diffloom.interfaces import InputError, NoGradient, Params, SimulationError,
 from diffloom.plugins import PluginError
 from diffloom_experiments import build_experiment, build_scene, load_file
 from diffloom_experiments.load import Loaded
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.scene import Scene
+from diffloom_fitting import Experiment, Scene
+
+__all__ = ["Job", "Outcome", "rounds", "run_jobs"]
 
 STEPS = 2
 

@@ -13,4 +13,4 @@ print(fitting.fit(scene, video, {"shear_modulus": 2e3}))
 
 from diffloom.lazy import lazy_exports
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -12,7 +12,11 @@ from diffloom_fitting.fits import (
     run_fit as run_fit,
 )
 from diffloom_fitting.goal_outcome import Reached as Reached
-from diffloom_fitting.gradient_check import check_gradient as check_gradient
+from diffloom_fitting.gradient_check import (
+    GradientCheck as GradientCheck,
+    check_gradient as check_gradient,
+    check_wide as check_wide,
+)
 from diffloom_fitting.kinds import (
     CAMERAS as CAMERAS,
     DISPLAYS as DISPLAYS,
@@ -51,15 +55,19 @@ from diffloom_fitting.optimisers import (
     first_evaluation as first_evaluation,
     take_step as take_step,
 )
-from diffloom_fitting.optimisers.quadratic import Arrow as Arrow
-from diffloom_fitting.priors import Gaussian as Gaussian
+from diffloom_fitting.optimisers.gauss_newton import Arrow as Arrow
+from diffloom_fitting.priors import (
+    Even as Even,
+    Gaussian as Gaussian,
+)
 from diffloom_fitting.problem import (
     Evaluate as Evaluate,
     Evaluation as Evaluation,
     Problem as Problem,
     Search as Search,
 )
-from diffloom_fitting.result import (
+from diffloom_fitting.quantities import quantity as quantity
+from diffloom_fitting.results import (
     Estimate as Estimate,
     Result as Result,
 )
@@ -79,11 +87,12 @@ from diffloom_fitting.scene import (
     Viewpoint as Viewpoint,
     Waypoint as Waypoint,
 )
-from diffloom_fitting.schedules import Schedule as Schedule
 from diffloom_fitting.stages import (
+    Schedule as Schedule,
     Stage as Stage,
     Stop as Stop,
 )
+from diffloom_fitting.stopwatch import Stopwatch as Stopwatch
 from diffloom_fitting.targets import (
     Target as Target,
     Targets as Targets,

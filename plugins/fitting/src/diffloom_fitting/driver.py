@@ -42,7 +42,10 @@ def pose(problem: Problem, search: Search[Found]) -> Posed[Found]:
 def put(problem: Problem, request: Evaluate) -> Posed[list[Any]]:
     """Put one request to ``problem``, and return its answers."""
     if request.want == "residuals" and all(isinstance(point, Evaluation) for point in request.points):
-        return answer_questions([(problem, request)])[0]  # known already: nobody needs to wait for it
+        (known,) = answer_questions([(problem, request)])  # nothing is simulated: no search needs to wait for it
+        if isinstance(known, Exception):
+            raise known
+        return list(known)
     if request.want != "gradient":
         return (yield problem, request)
     new = [point for point in request.points if not isinstance(point, Evaluation)]

@@ -27,13 +27,12 @@ from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trust.assumed import check_assumed
-from diffloom_fitting.trust.judge import judge
 from diffloom_fitting.trust.sight import sights
 from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty, check_method, estimate_uncertainty
-from diffloom_fitting.trust.verdict import Verdict, not_judged
+from diffloom_fitting.trust.verdict import Verdict, judge, not_judged
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
-from diffloom_fitting.unknowns.short_forms import as_unknowns
+from diffloom_fitting.unknowns.unknown import as_unknowns
 from diffloom_fitting.validation import instance, known
 
 #: Objectives of stages that are kept: several starts may be at different stages.

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
-from diffloom_fitting.gradient_check import GradientCheck, check_gradient
+from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss, get_optimiser
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
-from diffloom_fitting.result import Estimate, Result
+from diffloom_fitting.results import Estimate, Result
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.stopwatch import Lap
@@ -28,10 +28,9 @@ from diffloom_fitting.targets import Target, Targets
 from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty
 from diffloom_fitting.trust.verdict import Verdict, not_judged
-from diffloom_fitting.unknowns.short_forms import Sought, as_unknowns
+from diffloom_fitting.unknowns.unknown import Sought, as_unknowns
 from diffloom_fitting.validation import instance, shown, whole
-from diffloom_fitting.wide_check import check_wide
-from diffloom_testing.wide import WideComparison
+from diffloom_testing import WideComparison
 
 resource: ModuleType | None
 try:

@@ -1,6 +1,11 @@
-"""Kinds of things that diffloom-fitting lets plugins register."""
+"""Kinds of things that diffloom-fitting lets plugins register, and objects shown by what is registered."""
 
-from diffloom.plugins import Kind
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from diffloom.plugins import Kind, UnknownNameError
 
 CAMERAS = Kind(
     "cameras",
@@ -31,3 +36,17 @@ TARGET_READERS = Kind(
 get_camera = CAMERAS.get
 get_loss = LOSSES.get
 get_optimiser = OPTIMISERS.get
+
+
+def html_of(kind: str, thing: Any) -> str:
+    """Return ``thing`` as HTML for a notebook: by the display registered for its kind, else as plain text.
+
+    Args:
+        kind: Name of the display, such as "result".
+        thing: The object to show.
+    """
+    try:
+        shown: str = DISPLAYS.get(kind)(thing)
+    except UnknownNameError:
+        return f"<pre>{escape(repr(thing))}</pre>"
+    return shown

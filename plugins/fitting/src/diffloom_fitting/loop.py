@@ -20,6 +20,11 @@ from diffloom_fitting.problem import Evaluate
 from diffloom_fitting.stages import Stage
 from diffloom_fitting.stopwatch import Lap
 
+__all__ = [
+    "FitState", "MultiStart", "Outcome", "Record", "Task", "advance", "begin", "best_outcome", "follow_task", "iterate",
+    "place_after", "tasks",
+]  # fmt: skip
+
 Settings = tuple[float, dict[str, float]]
 """What a schedule decides: the horizon, and settings of the renderer and the loss."""
 #: Starts that are followed at once at most.

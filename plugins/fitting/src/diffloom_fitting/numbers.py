@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+__all__ = ["brief", "memory", "number", "percent", "pretty_unit", "seconds", "shown", "shown_lines", "with_caveat"]
+
 WHOLE = 1e6  # below it, numbers that are known to tens or hundreds are written in full
 
 

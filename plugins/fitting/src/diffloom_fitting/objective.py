@@ -171,8 +171,7 @@ class Objective(Problem):
 
     def evaluate_batch(self, questions: Sequence[Question]) -> list[list[Any] | Exception]:
         request = questions[0][1]
-        answer = _try if request.differentiable else _ANSWERS[request.want]
-        return answer(questions)  # type: ignore[arg-type]
+        return list((_try if request.differentiable else _ANSWERS[request.want])(questions))
 
     def tried(self, z: Tensor) -> Evaluation:
         """The loss at ``z``, ready to be differentiated."""

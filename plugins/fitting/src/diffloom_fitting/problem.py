@@ -58,7 +58,8 @@ class Evaluate:
 
     Args:
         points: Vectors (n,) of the searched space. To differentiate what was evaluated before, give the `Evaluation`
-            that answered a request with ``differentiable=True`` instead of a vector: nothing is simulated again.
+            that answered a request with ``differentiable=True`` instead of a vector: nothing is simulated again. For
+            residuals its ``kept`` must not be None, as it is where the loss is not finite.
         want: "value": an `Evaluation` without gradient. "gradient": an `Evaluation` with gradient. "residuals": (m,),
             the differences whose mean square is the loss. "jacobian": (residuals (m,), their gradients (m, n)) by the
             adjoint, for losses with few residuals. "curvature": (half the gradient (n,), the Gauss-Newton curvature

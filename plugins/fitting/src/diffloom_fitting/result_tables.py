@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting.gradient_check import ADVICE, GradientCheck
 from diffloom_fitting.numbers import memory, number, percent, seconds, shown, with_caveat
-from diffloom_fitting.result import Result
+from diffloom_fitting.results import Result
 from diffloom_fitting.trust.uncertainty import Uncertainty
-from diffloom_fitting.wide_check import ADVICE
+
+__all__ = ["found_word", "result_lines", "result_table", "verdict_lines"]
 
 
 def result_table(result: Result) -> Table:

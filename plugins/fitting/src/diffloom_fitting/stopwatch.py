@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from diffloom_kernels.compile.notices import compile_seconds
+from diffloom_kernels import compile_seconds
 
-PARTS = ("simulate", "render", "loss", "render backward", "simulate backward")
+TIMED_PARTS = ("simulate", "render", "loss", "render backward", "simulate backward")
 
 
 class Lap:

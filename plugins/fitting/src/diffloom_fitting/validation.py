@@ -14,6 +14,8 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 
+__all__ = ["images", "instance", "known", "mapping", "numbers", "pixels", "place", "real", "shown", "whole"]
+
 Kind = TypeVar("Kind")
 MOST_PIXELS = 2**26  # of one image: some 8000 x 8000
 

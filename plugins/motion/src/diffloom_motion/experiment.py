@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,15 +13,31 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_fitting import AbstractExperiment, GaussNewton, Optimiser, Result, Stage, Stop, Unknown, run_fit
-from diffloom_fitting.fits import Observer
-from diffloom_fitting.loop import advance, begin
-from diffloom_fitting.quantities import quantity
-from diffloom_fitting.stages import LOSS
-from diffloom_fitting.stopwatch import Stopwatch
-from diffloom_fitting.trust.judge import HALF, WELL, converged, identifiable
-from diffloom_fitting.trust.uncertainty import Uncertainty, clustered_uncertainty
-from diffloom_fitting.trust.verdict import Finding, Verdict, not_judged
+from diffloom_fitting import (
+    AbstractExperiment,
+    GaussNewton,
+    Optimiser,
+    Result,
+    Stage,
+    Stop,
+    Stopwatch,
+    Unknown,
+    quantity,
+    run_fit,
+)
+from diffloom_fitting.loop import FitState, Record, advance, begin
+from diffloom_fitting.trust import (
+    HALF,
+    SEVERAL,
+    WELL,
+    Finding,
+    Uncertainty,
+    Verdict,
+    clustered_uncertainty,
+    converged,
+    identifiable,
+    not_judged,
+)
 from diffloom_fitting.unknowns import Free, Layout, Slot, Tie, make_tie, pattern_slot, space_for
 from diffloom_motion.objective import FrameLoss, MotionObjective
 from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScene
@@ -29,7 +45,6 @@ from diffloom_motion.scores import Score, score
 
 MEANING = "± is one standard deviation, by how much single clips pull, whatever their errors look like"
 EXACT = 1e-6  # [m]: what is left over below is rounding
-SEVERAL = 2.0  # times: errors after contact that are so much larger than in flight are the model's
 MOST_SHARED = 32  # numbers whose uncertainty is computed
 #: The search for starts that follow the flight.
 SETTLING = {"optimiser": GaussNewton(width=1e-3), "iterations": 8, "stop": Stop(change=1e-4), "flight": True}
@@ -155,7 +170,7 @@ class MotionExperiment(AbstractExperiment):
         frames = stage.frames if isinstance(stage, MotionStage) else None
         if horizon < 1.0:
             frames = min(frames or longest, max(2, math.ceil(horizon * longest)))
-        threshold = changes.get(f"{LOSS}threshold", self.loss.threshold)
+        threshold = changes.get("loss.threshold", self.loss.threshold)
         return replace(
             self.objective(), loss=replace(self.loss, threshold=threshold), frames=frames,
             flight=isinstance(stage, MotionStage) and stage.flight, tie=tie, enough=stage.stop.loss,
@@ -282,7 +297,7 @@ class MotionExperiment(AbstractExperiment):
 def fit_motion(
     scene: MotionScene, unknowns: Sequence[Unknown], stages: Sequence[Stage] = (MotionStage(),), *,
     loss: str = "squares", threshold: float = 1.0, holdout: MotionScene | None = None, seed: int = 0,
-    observer: Observer | None = None,
+    observer: Callable[[FitState, Record], None] | None = None,
 ) -> Result:  # fmt: skip
     """Find the unknowns that clips share, and each clip's own where the scene's rules free them.
 

@@ -14,14 +14,12 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_model
-from diffloom_experiments import resolve_draws
+from diffloom_experiments import generator_for, resolve_draws
 from diffloom_experiments.changes import override, put_variants, read_toml, take_variants, wanted_changes
 from diffloom_experiments.keys import explain
-from diffloom_experiments.load import generator_for
 from diffloom_experiments.make import known_value, make, make_registered, with_paths
 from diffloom_experiments.values import ScheduleTable
-from diffloom_fitting import Stop, Unknown, get_optimiser
-from diffloom_fitting.schedules import Schedule, constant
+from diffloom_fitting import Schedule, Stop, Unknown, get_optimiser
 from diffloom_fitting.unknowns import Layout
 from diffloom_motion.clips import Clip
 from diffloom_motion.experiment import MotionExperiment, MotionStage
@@ -55,8 +53,11 @@ def load_motion(
         changes: Changes as values, by dotted place.
     """
     place = Path(path)
-    given = {"settings": settings, "changes": changes, "quick": quick, "variants": variants}
-    return build_loaded(load_motion_data(read_toml(place), place.parent, place.name, **given))
+    raw = read_toml(place)
+    loaded = load_motion_data(
+        raw, place.parent, place.name, settings=settings, changes=changes, quick=quick, variants=variants
+    )
+    return build_loaded(loaded)
 
 
 def load_motion_data(
@@ -72,7 +73,8 @@ def load_motion_data(
         data = resolve_draws(data, seed if isinstance(seed, int) else 0, late=())
         content = MotionFile.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{name} cannot be used:\n{explain(error, MotionFile)}") from error
+        told = f"{name}, a file about measured motion by its [recording], cannot be used"
+        raise InputError(f"{told}:\n{explain(error, MotionFile)}") from error
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     return LoadedMotion(content, data, folder, name)
@@ -141,7 +143,8 @@ def _stage(table: MotionStageTable, place: str) -> MotionStage:
 def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
     if isinstance(value, ScheduleTable):
         return Schedule(**value.model_dump())
-    return constant(otherwise if value is None else value)
+    fixed = otherwise if value is None else float(value)
+    return Schedule(fixed, fixed)
 
 
 def _further_starts(made: MotionExperiment, content: MotionFile) -> tuple[dict[str, Tensor], ...]:

@@ -16,9 +16,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import BatchError, InputError, SimulationError
-from diffloom_fitting import Arrow, Evaluation, Problem
+from diffloom_fitting import Arrow, Evaluation, Problem, Stopwatch
 from diffloom_fitting.problem import Question
-from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.unknowns import Layout, Tie
 from diffloom_motion.scene import START, Group, MotionScene
 

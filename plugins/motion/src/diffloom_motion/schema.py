@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from diffloom_experiments.kinds import ExperimentKind
-from diffloom_experiments.schema import StartsTable
-from diffloom_experiments.values import Named, Number, ScheduleTable, StopTable, Table
+from diffloom_experiments.values import Named, Number, ScheduleTable, StartsTable, StopTable, Table
 
 if TYPE_CHECKING:
     from diffloom_motion.experiment import MotionExperiment

@@ -7,7 +7,7 @@ quaternions (1, 0, 0, 0) and by zeros, which stay what they are.
 
 import functools
 
-from diffloom_kernels import device, quat_mul, quat_mul_vjp, quat_normalize, quat_normalize_vjp
+from diffloom_kernels import device, quat_mul, quat_mul_adjoint, quat_normalize, quat_normalize_adjoint
 from diffloom_physics_articulated.rotation_kernels import quat_exp, quat_exp_adjoint
 from diffloom_physics_articulated.row_kernels import picker, row_reader, row_writer
 from diffloom_physics_articulated.tree_adjoint_kernels import accelerations_adjoint
@@ -100,7 +100,7 @@ def motion_functions(balls, scalars):
             r = (q_now[i, 4 * b], q_now[i, 4 * b + 1], q_now[i, 4 * b + 2], q_now[i, 4 * b + 3])
             a = (space[i, 4 * b], space[i, 4 * b + 1], space[i, 4 * b + 2], space[i, 4 * b + 3])
             e = quat_exp(w)
-            a, c = quat_mul_vjp(r, e, quat_normalize_vjp(quat_mul(r, e), a))
+            a, c = quat_mul_adjoint(r, e, quat_normalize_adjoint(quat_mul(r, e), a))
             t = quat_exp_adjoint(w, c)
             for k in range(4):
                 space[i, 4 * b + k] = a[k]
@@ -143,7 +143,7 @@ def motion_functions(balls, scalars):
             w = (zero, half * u_now[i, 3 * b], half * u_now[i, 3 * b + 1], half * u_now[i, 3 * b + 2])
             r = (q_now[i, 4 * b], q_now[i, 4 * b + 1], q_now[i, 4 * b + 2], q_now[i, 4 * b + 3])
             a = (space[i, 4 * b], space[i, 4 * b + 1], space[i, 4 * b + 2], space[i, 4 * b + 3])
-            a, c = quat_mul_vjp(r, w, a)
+            a, c = quat_mul_adjoint(r, w, a)
             for k in range(4):
                 space[i, 4 * b + k] = a[k]
             for k in range(3):
@@ -209,13 +209,13 @@ def unit_quaternions_adjoint(balls):
 
         @device
         def units_adjoint(q, adj):
-            return quat_normalize_vjp(last(q), last(adj))
+            return quat_normalize_adjoint(last(q), last(adj))
 
         return units_adjoint
     before = unit_quaternions_adjoint(balls - 1)
 
     @device
     def units_adjoint(q, adj):
-        return before(q, adj) + quat_normalize_vjp(last(q), last(adj))
+        return before(q, adj) + quat_normalize_adjoint(last(q), last(adj))
 
     return units_adjoint

@@ -22,13 +22,13 @@ from diffloom_kernels import (
     quat_add,
     quat_conj,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     quat_mul,
-    quat_mul_vjp,
+    quat_mul_adjoint,
     quat_normalize,
-    quat_normalize_vjp,
+    quat_normalize_adjoint,
     quat_rotate,
-    quat_rotate_vjp,
+    quat_rotate_adjoint,
     st3,
     tmatvec33,
     where3,
@@ -127,7 +127,7 @@ def body_acceleration_adjoint(
     adj_inverse_mass[i] += f[0] * push[0] + f[1] * push[1] + f[2] * push[2]
     st3(adj_gravity, i, add3(ld3(adj_gravity, i), push))
     add_to_sym(adj_inverse_inertia, i, sym_outer(b, t))
-    a_r = quat_matrix_vjp(r, add33(outer3(turn, sym_mul(J, t)), outer3(torque, Jb)))
+    a_r = quat_matrix_adjoint(r, add33(outer3(turn, sym_mul(J, t)), outer3(torque, Jb)))
     w = matvec33(R, Jb)
     return (
         (zero, zero, zero, a_r[0], a_r[1], a_r[2], a_r[3]), (zero, zero, zero, zero, zero, zero),
@@ -192,10 +192,10 @@ def body_kicked_drift_adjoint(
     O_next = sym_mul(J, P_next)
 
     a_O_next = tmatvec33(quat_matrix(r_next), a_w)
-    a_r = quat_add((adj_q[3], adj_q[4], adj_q[5], adj_q[6]), quat_matrix_vjp(r_next, outer3(a_w, O_next)))
+    a_r = quat_add((adj_q[3], adj_q[4], adj_q[5], adj_q[6]), quat_matrix_adjoint(r_next, outer3(a_w, O_next)))
     a_J = sym_outer(a_O_next, P_next)
-    a_back, a_P = quat_rotate_vjp(back, P, sym_mul(J, a_O_next))
-    a_r, a_e = quat_mul_vjp(r, e, quat_normalize_vjp(turned, a_r))
+    a_back, a_P = quat_rotate_adjoint(back, P, sym_mul(J, a_O_next))
+    a_r, a_e = quat_mul_adjoint(r, e, quat_normalize_adjoint(turned, a_r))
     a_s = quat_exp_adjoint(s, quat_add(a_e, quat_conj(a_back)))
     a_P_series, a_K = turn_series_adjoint(P, K, a_s)
     a_P = add3(a_P, a_P_series)
@@ -203,7 +203,7 @@ def body_kicked_drift_adjoint(
     add_to_sym(adj_inertia, i, where6(free, sym_outer(a_P, O), none))
     a_O = sym_mul(I, a_P)
     a_t = mul3(a_P, kick)
-    a_r = quat_add(a_r, quat_matrix_vjp(r, add33(outer3(w, a_O), outer3(torque, a_t))))
+    a_r = quat_add(a_r, quat_matrix_adjoint(r, add33(outer3(w, a_O), outer3(torque, a_t))))
     a_v = add3((adj_u[0], adj_u[1], adj_u[2]), mul3(a_x, drift))
     push = where3(free, mul3(a_v, kick), (zero, zero, zero))
     adj_inverse_mass[i] += f[0] * push[0] + f[1] * push[1] + f[2] * push[2]
@@ -288,8 +288,8 @@ def body_rate_adjoint(
     add_to_sym(adj_inverse_inertia, i, sym_outer(b, c))
     add_to_sym(adj_inertia, i, sym_outer(a_P, O))
     a_d = (half * adj_q[3], half * adj_q[4], half * adj_q[5], half * adj_q[6])
-    a_spin, a_r = quat_mul_vjp((zero, w[0], w[1], w[2]), r, a_d)
-    a_r = quat_add(a_r, quat_matrix_vjp(r, add33(outer3(a_a, sym_mul(J, c)), outer3(w, a_O))))
+    a_spin, a_r = quat_mul_adjoint((zero, w[0], w[1], w[2]), r, a_d)
+    a_r = quat_add(a_r, quat_matrix_adjoint(r, add33(outer3(a_a, sym_mul(J, c)), outer3(w, a_O))))
     a_w = add3((a_spin[1], a_spin[2], a_spin[3]), matvec33(R, a_O))
     return (
         (zero, zero, zero, a_r[0], a_r[1], a_r[2], a_r[3]),
@@ -307,5 +307,5 @@ def body_project(i, q):
 @device
 def body_project_adjoint(i, q, adj):
     """Transpose of body_project."""
-    a = quat_normalize_vjp((q[3], q[4], q[5], q[6]), (adj[3], adj[4], adj[5], adj[6]))
+    a = quat_normalize_adjoint((q[3], q[4], q[5], q[6]), (adj[3], adj[4], adj[5], adj[6]))
     return (adj[0], adj[1], adj[2], a[0], a[1], a[2], a[3])

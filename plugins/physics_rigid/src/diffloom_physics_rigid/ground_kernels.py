@@ -22,7 +22,7 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     st3,
     sub3,
     tmatvec33,
@@ -142,7 +142,7 @@ def body_ground_contact(normal_law, friction_law):
                             add_friction(adj_k_t, i, where_friction(below, b_kt))
             st3(adj_normal, i, add3(ld3(adj_normal, i), a_n))
             st3(adj_centre, i, sub3(ld3(adj_centre, i), tmatvec33(R, a_arms)))
-            a_r = quat_matrix_vjp(r, a_R)
+            a_r = quat_matrix_adjoint(r, a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),

@@ -12,7 +12,7 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     st3,
     tmatvec33,
 )
@@ -64,7 +64,7 @@ def body_push_force_adjoint(
             if follows[k] == 1:
                 a_R = add33(a_R, outer3(a_F, given))
                 a_F = tmatvec33(R, a_F)
-            b = quat_matrix_vjp(r, a_R)
+            b = quat_matrix_adjoint(r, a_R)
             a_r = (a_r[0] + b[0], a_r[1] + b[1], a_r[2] + b[2], a_r[3] + b[3])
             own = beside(i, k)
             st3(adj_force, own, add3(ld3(adj_force, own), mul3(a_F, share)))

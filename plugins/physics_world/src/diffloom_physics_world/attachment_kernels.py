@@ -21,7 +21,7 @@ from diffloom_kernels import (
     neg3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     sqrt,
     store_corners,
     sub3,
@@ -88,7 +88,7 @@ def body_end_adjoint(e, q, u, nodes, offset, arm, f, adj_f, a_x, a_v, adj_q, adj
     _, w = ld6(u, i)
     _, turn = ld6(adj_f, i)
     a_arm = add3(cross3(f, turn), add3(a_x, cross3(a_v, w)))
-    a_r = quat_matrix_vjp(r, outer3(a_arm, ld3(offset, e)))
+    a_r = quat_matrix_adjoint(r, outer3(a_arm, ld3(offset, e)))
     a_w = cross3(arm, a_v)
     for c in range(3):
         adj_q[e, 0, c] = a_x[c]

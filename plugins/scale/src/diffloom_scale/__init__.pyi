@@ -1,3 +1,8 @@
+from diffloom_scale.distributed import (
+    Sent as Sent,
+    grid_on as grid_on,
+    starts_on as starts_on,
+)
 from diffloom_scale.kinds import (
     LOGGERS as LOGGERS,
     get_logger as get_logger,

@@ -21,15 +21,14 @@ from torch import Tensor
 from diffloom import batch_surface, simulate
 from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationError
 from diffloom.validation import check_choice
-from diffloom_experiments import Loaded, build_scene, load_file
-from diffloom_experiments.build import build_renderer
-from diffloom_experiments.experiments import build_truth
-from diffloom_experiments.load import load_data
+from diffloom_experiments import Loaded, build_renderer, build_scene, build_truth, load_data, load_file
 from diffloom_experiments.run_folder import versions
-from diffloom_fitting.file_writing import explained, write_bytes, write_text
+from diffloom_fitting.files import explained, write_bytes, write_text
 from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, batch_of, draw_batch, sample_times
-from diffloom_fitting.targets.synthesis import video_times
+from diffloom_fitting.targets import video_times
 from diffloom_scale.engines import Engine, LocalPool
+
+__all__ = ["Recipe", "make_dataset"]
 
 
 def datasheet(about: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> str:

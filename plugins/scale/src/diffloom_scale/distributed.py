@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from diffloom_experiments.kinds import LoadedFile, build_any, recognise
-from diffloom_fitting import AbstractExperiment
-from diffloom_fitting.driver import run_searches
+from diffloom_fitting import AbstractExperiment, run_searches
 from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
 from diffloom_fitting.loop import FitState, Record, begin, follow_task, place_after, tasks
 from diffloom_fitting.scene import MOST_SCENES

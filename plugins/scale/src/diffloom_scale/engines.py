@@ -14,6 +14,8 @@ from typing import Any
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
 
+__all__ = ["ENGINES", "Engine", "LocalPool", "RayCluster", "TaskError", "engine_of"]
+
 ENGINES = ("local", "ray")
 #: How often a task is given to another worker after one died at it.
 RETRIES = 3

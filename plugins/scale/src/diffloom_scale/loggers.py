@@ -7,15 +7,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diffloom_fitting.file_writing import explained
+from diffloom_fitting.files import explained
 
 if TYPE_CHECKING:
+    from diffloom_fitting import Result
     from diffloom_fitting.loop import Record
-    from diffloom_fitting.result import Result
+
+__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "figures", "logged"]
 
 
 class Logger(ABC):
@@ -83,20 +84,6 @@ def _numbered(value: Any) -> list[tuple[str, float]]:
     if not isinstance(value, list):
         return [("", value)]
     return [(f"{k}.{part}" if part else str(k), n) for k, entry in enumerate(value) for part, n in _numbered(entry)]
-
-
-def needs_tensorboard() -> str | None:
-    """Why TensorBoard's files cannot be written, or None."""
-    return _missing("tensorboard")
-
-
-def needs_mlflow() -> str | None:
-    """Why MLflow cannot be told, or None."""
-    return _missing("mlflow")
-
-
-def _missing(name: str) -> str | None:
-    return None if find_spec(name) else f"{name} is not installed: pip install 'diffloom-scale[{name}]'"
 
 
 class CsvTable(Logger):

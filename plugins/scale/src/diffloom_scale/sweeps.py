@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.losses import StateError
-from diffloom_fitting.optimisers import CmaEs
-from diffloom_fitting.stages import Stage
+from diffloom_fitting import CmaEs, Experiment, Stage, StateError
 from diffloom_scale.engines import Engine, LocalPool
 
 if TYPE_CHECKING:
     from diffloom_experiments import Loaded
+
+__all__ = ["BASELINES", "Case", "outcomes_of", "place_of", "run_case", "sweep_data", "sweep_table"]
 
 
 BASELINES = {
@@ -139,8 +138,8 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
     from diffloom.interfaces import InputError
     from diffloom_experiments.kinds import build_any
-    from diffloom_fitting.fits import run_fit
-    from diffloom_fitting.result_file import result_data
+    from diffloom_fitting import run_fit
+    from diffloom_fitting.results import result_data
 
     experiment = build_any(loaded)
     if case.baseline is not None:
@@ -164,7 +163,7 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
 def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
     """Write an outcome to its place; the outcome as it is read from there."""
-    from diffloom_fitting.file_writing import explained, write_text
+    from diffloom_fitting.files import explained, write_text
 
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)

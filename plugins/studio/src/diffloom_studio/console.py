@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_fitting.experiment import Experiment
+from diffloom_fitting import Experiment
 from diffloom_fitting.loop import FitState, Record, tasks
 from diffloom_fitting.numbers import brief, number, seconds
 

@@ -15,10 +15,12 @@ import trimesh
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_fitting.file_writing import explained, new_file, write_bytes, write_text
+from diffloom_fitting.files import explained, new_file, write_bytes, write_text
 from diffloom_studio.playback import Body, Playback
 from diffloom_studio.report.media import frame_rate, write_video
 from diffloom_studio.report.panels import enlarged
+
+__all__ = ["FORMATS", "export"]
 
 ARRAY, FLOAT = 34962, 5126  # numbers that glTF gives to a vertex buffer and to 32-bit floats
 

@@ -18,7 +18,7 @@ from diffloom_studio.report.page_data import embedded
 from diffloom_studio.report.panels import enlarged
 
 if TYPE_CHECKING:
-    from diffloom_fitting.result import Result
+    from diffloom_fitting import Result
     from diffloom_fitting.scene import Scene
     from diffloom_fitting.targets import Target
 

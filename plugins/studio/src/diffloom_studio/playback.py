@@ -14,13 +14,28 @@ from torch import Tensor
 from diffloom.interfaces import Camera, Control, InputError, NoGradient, Params, State, Surface, Trajectory
 from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.run_folder import RunFolder
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.result import Result
-from diffloom_fitting.scene.frame_times import Sampling, sample_times
-from diffloom_fitting.scene.placement import camera_of
-from diffloom_fitting.scene.scene import Scene, camera_prefix
-from diffloom_fitting.scene.simulating import Rollout
+from diffloom_fitting import Experiment, Result
+from diffloom_fitting.scene import Rollout, Sampling, Scene, camera_of, camera_prefix, sample_times
 from diffloom_mechanics import Mechanics, NodeTerm
+
+__all__ = [
+    "Arrows",
+    "Body",
+    "Field",
+    "Playback",
+    "camera_at",
+    "common_scale",
+    "contact_forces",
+    "field_of",
+    "load_playback",
+    "play",
+    "playback_of",
+    "scale_colours",
+    "scale_text",
+    "strain",
+    "strain_field",
+    "stress_field",
+]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets.target import Target, tracked
+from diffloom_fitting.targets import Target, tracked
 
 Row = NDArray[np.float64]
 

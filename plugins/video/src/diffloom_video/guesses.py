@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target
-from diffloom_fitting.targets.target import tracked
+from diffloom_fitting.targets import Target, tracked
 from diffloom_video.free_swing import frequency
+
+__all__ = ["GUESSES", "WINDOWS", "mean_colour", "sighting"]
 
 Row = NDArray[np.float64]
 

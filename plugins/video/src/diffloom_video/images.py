@@ -16,6 +16,8 @@ from torch.nn.functional import interpolate
 from diffloom.interfaces import InputError
 from diffloom_video.limits import check_pixels
 
+__all__ = ["cut_out", "images_in", "read_image", "resize", "scale_frame"]
+
 #: What Pillow may take a file for, whatever its name says.
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")

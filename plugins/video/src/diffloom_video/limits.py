@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 
+__all__ = ["MOST_BYTES", "MOST_FRAMES", "ReadingLimits", "check_pixels", "read_arrays", "refused"]
+
 #: Most pixels of an image or a frame: some 8000 x 8000.
 MOST_PIXELS = 2**26
 #: Most frames that are decoded, kept or not, and most memory that kept frames may take [bytes].

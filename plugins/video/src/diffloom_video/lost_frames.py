@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diffloom_fitting.targets.target import Target, tracked
+from diffloom_fitting.targets import Target, tracked
 from diffloom_video.free_swing import frequency, swing_curves, usual_frequency
 
 #: Frames on either side of a gap for motion that does not swing: a parabola goes through both.

@@ -13,11 +13,13 @@ from PIL import Image
 from scipy.ndimage import binary_closing
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets import Target
+from diffloom_fitting import Target
 from diffloom_video import read_video
 from diffloom_video.free_swing import frequency
 from diffloom_video.guesses import LEAST_THROW, first_bounce, through
 from diffloom_video.segmentation import BackgroundPlate, Motion, Segmenter, segment
+
+__all__ = ["look_at", "write_contact_sheet", "write_experiment"]
 
 #: Pixels on the longer side and most frames that are looked at.
 LONGEST, MOST = 240, 400

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets.target import Target
+from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import place as given_place
 from diffloom_video.images import cut_out, images_in, read_image, resize, scale_frame
 from diffloom_video.limits import ReadingLimits

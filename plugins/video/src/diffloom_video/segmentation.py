@@ -11,10 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets.confidence import doubled
-from diffloom_fitting.targets.masks import with_masks
-from diffloom_fitting.targets.target import Target
-from diffloom_fitting.targets.tracks import Ruler
+from diffloom_fitting.targets import Ruler, Target, doubled, with_masks
 from diffloom_fitting.validation import instance, numbers, real, whole
 from diffloom_video.kinds import get_segmenter
 from diffloom_video.mattes import Cleaning, Plane, cleaning_of, dot
@@ -80,7 +77,7 @@ def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
     """(height, width): how far colours are from the plate's. shadows: a pixel that is only darker than the plate, in
     the same colour, counts little."""
     if not shadows:
-        return np.sqrt(dot(image - plate, image - plate))
+        return np.asarray(np.sqrt(dot(image - plate, image - plate)))
     scale = dot(image, plate) / np.maximum(dot(plate, plate), 1e-4)
     shade = np.clip(scale, 0.3, 1.0)[..., None]
     rest, dark = image - shade * plate, (1.0 - shade) * plate

@@ -9,4 +9,4 @@ window.wait()
 
 from diffloom.lazy import lazy_exports
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -12,7 +12,7 @@ import trimesh
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_fitting.scene.scene import Scene
+from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target
 from diffloom_studio.playback import (
     Arrows,

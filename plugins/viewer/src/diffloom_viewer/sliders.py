@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from diffloom_fitting.experiment import Experiment
+from diffloom_fitting import Experiment
 
 MOST = 6  # numbers of one unknown that get a slider
 WIDER = 2.0  # how far beyond all known values a slider reaches

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError, SimulationError
-from diffloom_fitting.experiment import Experiment
+from diffloom_fitting import Experiment
 from diffloom_fitting.loop import FitState, Record
 from diffloom_studio.playback import Body, Playback, play, playback_of, scale_colours
 from diffloom_viewer.drawing import Drawing, recorders

@@ -49,7 +49,7 @@ def quat_normalize(q):
 
 
 @device
-def quat_normalize_vjp(q, adj):
+def quat_normalize_adjoint(q, adj):
     """Cotangent of q for y = q / |q|: (adj - y (y . adj)) / |q|."""
     n = sqrt(quat_dot(q, q))
     y = (q[0] / n, q[1] / n, q[2] / n, q[3] / n)
@@ -58,7 +58,7 @@ def quat_normalize_vjp(q, adj):
 
 
 @device
-def quat_mul_vjp(p, q, adj):
+def quat_mul_adjoint(p, q, adj):
     """Cotangents of p and q for p q: (adj q*, p* adj)."""
     return quat_mul(adj, quat_conj(q)), quat_mul(quat_conj(p), adj)
 
@@ -97,7 +97,7 @@ def quat_rotate_inverse(q, v):
 
 
 @device
-def quat_rotate_vjp(q, v, adj):
+def quat_rotate_adjoint(q, v, adj):
     """Cotangents of q and v for quat_rotate(q, v) = v + 2 w (u x v) + 2 u x (u x v), with u the vector part."""
     w, x, y, z = q
     cx, cy, cz = y * v[2] - z * v[1], z * v[0] - x * v[2], x * v[1] - y * v[0]
@@ -130,7 +130,7 @@ def quat_matrix(q):
 
 
 @device
-def quat_matrix_vjp(r, A):
+def quat_matrix_adjoint(r, A):
     """Cotangent of the quaternion r for the cotangent A (nine numbers) of quat_matrix(r)."""
     w, x, y, z = r
     trace = A[0] + A[4] + A[8]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..functions import fma, sqrt
+from ..functions import fma, sqrt, where
 from ..language import device
-from ..selection import where
 
 
 @device

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..compile.stored_code import write_file
+from ..compile.cache import write_file
 from . import ptx
 
 #: Bytes that a kernel known to spill may spill in float32: some dozens of registers, which stay in the nearest cache.

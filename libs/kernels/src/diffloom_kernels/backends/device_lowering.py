@@ -77,7 +77,7 @@ class _Whole(_Direct):
         return func.args
 
 
-class _DirectContext(QuickContext):  # type: ignore[misc]
+class _DirectContext(QuickContext):
     """What numba knows of the processor, with a convention of ours."""
 
     @property
@@ -94,6 +94,13 @@ class _DirectLower(Lower):  # type: ignore[misc]
 
     def emit_environment_object(self) -> None:
         """None: nothing asks for it."""
+
+    def _find_singly_assigned_variable(self) -> None:
+        """Note the variables that are assigned once and used in that block alone, from what is known of their lives."""
+        used_elsewhere = set().union(*self.func_ir.variable_lifetime.usedefs.usemap.values())
+        single = {name for name, definitions in self.func_ir._definitions.items() if len(definitions) == 1}
+        self._singly_assigned_vars = single - used_elsewhere
+        self._blk_local_varmap: dict[str, Any] = {}
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -25,6 +25,7 @@ from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.postproc import VariableLifetime
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.rewrites import rewrite_registry
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.core.ssa import reconstruct_ssa
@@ -32,7 +33,7 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering, PreLowerStripPhis
 from numba.core.typeinfer import TypeInferer
 from numba.core.typing.context import CallStack, Context
-from numba.core.untyped_passes import IRProcessing, ReconstructSSA
+from numba.core.untyped_passes import GenericRewrites, IRProcessing, ReconstructSSA
 
 __all__ = [
     "CPUCallConv",
@@ -44,6 +45,7 @@ __all__ = [
     "Compiler",
     "Context",
     "Flags",
+    "GenericRewrites",
     "IRProcessing",
     "JITCodeLibrary",
     "Lower",
@@ -68,6 +70,7 @@ __all__ = [
     "normalize_signature",
     "reconstruct_ssa",
     "register_pass",
+    "rewrite_registry",
     "user_function",
     "wrap_impl",
 ]

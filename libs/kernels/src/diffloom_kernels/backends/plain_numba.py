@@ -16,10 +16,10 @@ import numba
 import numpy as np
 from llvmlite import binding as llvm
 from numba import njit
+from numba.core.errors import NumbaError
 
-from ..compile.cache import locked
+from ..compile.cache import locked, writers
 from ..compile.notices import notice
-from ..compile.stored_code import writers
 
 #: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
 SHARED = "_dl_shared"
@@ -31,9 +31,9 @@ OPTIONS: dict[str, Any] = {}
 COMPILER_LOCK: Any = None
 
 
-def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return a function for compiled code."""
-    return cast("Callable[..., Any]", njit(**options)(function))
+    return njit(**options)(function)
 
 
 def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -62,7 +62,14 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) ->
     with locked(path):
         if not any(_numba_cache(path).glob(f"{path.stem}.*.nbi")):
             notice(f"compiling {title} (once; kept in {path.parent})")
-        return cast("Callable[..., Any]", entry.compile(kinds))
+        try:
+            return cast("Callable[..., Any]", entry.compile(kinds))
+        except NumbaError:
+            raise
+        except Exception:  # of a damaged file, or one that numba cannot use: compile anew
+            for file in _numba_cache(path).glob(f"{path.stem}.*"):
+                file.unlink(missing_ok=True)
+            return cast("Callable[..., Any]", entry.compile(kinds))
 
 
 def get_assembly(entry: Any, kinds: tuple[Any, ...]) -> str:

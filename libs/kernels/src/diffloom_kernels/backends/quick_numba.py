@@ -26,6 +26,7 @@ from .numba_internals import (
     Context,
     CPUContext,
     Flags,
+    GenericRewrites,
     IRProcessing,
     PreLowerStripPhis,
     ReconstructSSA,
@@ -35,6 +36,7 @@ from .numba_internals import (
     canonicalize_cfg,
     reconstruct_ssa,
     register_pass,
+    rewrite_registry,
     wrap_impl,
 )
 
@@ -107,7 +109,7 @@ class QuickTyping(Context):  # type: ignore[misc]
         """
         known = function.dispatcher.__dict__.setdefault("_known_calls", {})
         if args not in known:
-            any_number = tuple(map(types.unliteral, args))
+            any_number = tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
             try:
                 known[args] = function.get_call_type(self, any_number, {})
             except NumbaError:
@@ -157,7 +159,7 @@ class QuickContext(CPUContext):  # type: ignore[misc]
         size = len(known), sum(len(held) for each in known for held in vars(each).values() if type(held) is list)
         if typing.__dict__.get("_size_of_registries") != size:
             super().refresh()
-            super(QuickTyping, typing).refresh()
+            Context.refresh(typing)
             typing._size_of_registries = size  # as it was before: what has grown meanwhile is read the next time
 
     def get_abi_sizeof(self, kind: Any) -> Any:
@@ -224,6 +226,21 @@ class _Processing(IRProcessing):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
+class _Rewriting(GenericRewrites):  # type: ignore[misc]
+    _name = "quick_generic_rewrites"
+
+    def run_pass(self, state: Any) -> bool:
+        blocks = state.func_ir.blocks
+        for kind in rewrite_registry.rewrites["before-inference"]:
+            rewrite = kind(state)
+            for label in tuple(blocks):
+                while rewrite.match(state.func_ir, blocks[label], state.typemap, state.calltypes):
+                    blocks[label] = rewrite.apply()
+        _tidy(state.func_ir)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
 class _SingleAssignment(ReconstructSSA):  # type: ignore[misc]
     _name = "quick_reconstruct_ssa"
 
@@ -249,6 +266,7 @@ class _WithoutPhis(PreLowerStripPhis):  # type: ignore[misc]
 #: Passes by those of numba that they stand for. Device code has no generators, which numba's take care of too.
 QUICK_PASSES: dict[type, type] = {
     IRProcessing: _Processing,
+    GenericRewrites: _Rewriting,
     ReconstructSSA: _SingleAssignment,
     PreLowerStripPhis: _WithoutPhis,
 }

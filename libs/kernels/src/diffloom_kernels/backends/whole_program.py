@@ -23,9 +23,8 @@ from typing import Any, cast
 from llvmlite import binding as llvm, ir
 from numba import njit
 
-from ..compile.cache import locked
+from ..compile.cache import locked, read_code, write_code
 from ..compile.notices import notice
-from ..compile.stored_code import read_code, write_code
 from .device_lowering import DeviceLowering
 from .entry_lowering import EntryLowering
 from .numba_internals import (
@@ -247,24 +246,32 @@ class EntryCompiler(_LibraryCompiler):
     lowering = EntryLowering
 
 
-class DeviceFunction(CPUDispatcher):  # type: ignore[misc]
-    """A function for compiled code. Called from Python it works too, compiled on its own for that."""
-
-    _alone: Callable[..., Any] | None = None
+class EntryFunction(CPUDispatcher):  # type: ignore[misc]
+    """A function that is compiled without numba's stopwatches, each of which is told of all that any other measures."""
 
     def compile(self, sig: Any) -> Any:
-        """Compile the function, without numba's stopwatches, which every function has told all events of all others."""
         with global_compiler_lock, self._compiling_counter:
             args, return_type = normalize_signature(sig)
             if tuple(args) not in self.overloads:
                 self.add_overload(self._compiler.compile(args, return_type))
             return self.overloads[tuple(args)].entry_point
 
+
+class DeviceFunction(EntryFunction):
+    """A function for compiled code. Called from Python it works too, compiled on its own for that."""
+
+    _alone: Callable[..., Any] | None = None
+
     def __call__(self, *args: Any) -> Any:
         if self._alone is None:
             options = {name: value for name, value in self.targetoptions.items() if name != "nopython"}
             self._alone = njit(**options)(self.py_func)
         return self._alone(*args)
+
+
+def _make_function(kind: type, compiler: type, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    plain = {name: value for name, value in options.items() if name != "pipeline_class"}
+    return kind(function, targetoptions={**plain, "nopython": True}, pipeline_class=compiler)
 
 
 #: Name of this way to compile, and compiler options of device functions that it has beside the public ones.
@@ -280,16 +287,14 @@ argument_key = dispatcher.compute_fingerprint
 _SIGNATURE = list(signature(CompileResult._rebuild).parameters).index("signature") - 1
 
 
-def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def make_device_function(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return a function for compiled code."""
-    plain = {name: value for name, value in options.items() if name != "pipeline_class"}
-    made = DeviceFunction(function, targetoptions={**plain, "nopython": True}, pipeline_class=DeviceCompiler)
-    return cast("Callable[..., Any]", made)
+    return _make_function(DeviceFunction, DeviceCompiler, function, options)
 
 
 def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return the entry of a program, to be compiled."""
-    return njit(**{**options, "pipeline_class": EntryCompiler})(function)
+    return _make_function(EntryFunction, EntryCompiler, function, options)
 
 
 def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) -> Callable[..., Any]:

@@ -26,9 +26,9 @@ _PACKAGE = "diffloom_kernels"
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda", "numba-cuda-mlir")
 #: What of this package does not shape compiled code other than through the generated text, itself hashed.
 _HOST_ONLY = (
-    "__init__", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "expressions", "fingerprint",
-    "memory_bound", "notices", "program", "prune", "ptx", "read", "specialise", "static_values", "stored_code",
-    "thread_team", "threads", "write",
+    "__init__", "arena", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "doctor", "expressions",
+    "fingerprint", "memory_bound", "notices", "plugin", "program", "prune", "ptx", "read", "specialise",
+    "static_values", "thread_team", "threads", "write",
 )  # fmt: skip
 #: What shapes code by one compiler for CUDA alone.
 _SHAPES_CUDA = {

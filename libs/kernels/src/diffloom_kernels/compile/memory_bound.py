@@ -89,12 +89,8 @@ def _most_kept() -> float:
 
 def _may_fork() -> bool:
     """Not under a debugger, which would stop in the child where nobody sees it, nor without the compiler's lock."""
-    return (
-        compiler.COMPILER_LOCK is not None
-        and sys.platform == "linux"
-        and hasattr(os, "pidfd_open")
-        and sys.gettrace() is None
-    )
+    possible = sys.platform == "linux" and hasattr(os, "pidfd_open") and compiler.COMPILER_LOCK is not None
+    return possible and sys.gettrace() is None
 
 
 def give_back() -> None:

@@ -7,7 +7,8 @@ import inspect
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -203,3 +204,24 @@ def _choose(work: float | None, passes: int = 1) -> str:
         start = PARALLEL_FROM - PARALLEL_FROM_WHEN_RUNNING
         enough = PARALLEL_FROM_WHEN_RUNNING + start / max(passes, 1)
     return "parallel" if work >= enough else "serial"
+
+
+#: Arguments of pipelines by name.
+Noted = dict[str, tuple[Any, ...]]
+
+
+@contextmanager
+def recording(program: Program, answer: Callable[[str, tuple[Any, ...]], None] | None = None) -> Iterator[Noted]:
+    """Note the arguments of every pipeline that would be run; ``answer`` may fill in what the caller goes on with."""
+    noted: Noted = {}
+
+    def run(pipeline: str, *args: Any, **_: Any) -> None:
+        noted[pipeline] = args
+        if answer is not None:
+            answer(pipeline, args)
+
+    program.run = run  # type: ignore[method-assign]
+    try:
+        yield noted
+    finally:
+        del program.run

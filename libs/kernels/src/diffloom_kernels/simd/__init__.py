@@ -6,18 +6,19 @@ run give float lanes, integer arrays give index lanes, comparisons give masks. T
 
 from __future__ import annotations
 
-from . import arithmetic, arrays, functions, models, places, rows
+from . import arithmetic, arrays, functions, places, rows  # noqa: F401  known to numba once they are imported
 from .runs import LANE_BYTES, element_at, lane_count, run_at
+from .types import FloatLanes, IndexLanes, MaskLanes, Run, pack_indices, unpack
 
 __all__ = [
     "LANE_BYTES",
-    "arithmetic",
-    "arrays",
+    "FloatLanes",
+    "IndexLanes",
+    "MaskLanes",
+    "Run",
     "element_at",
-    "functions",
     "lane_count",
-    "models",
-    "places",
-    "rows",
+    "pack_indices",
     "run_at",
+    "unpack",
 ]

@@ -13,8 +13,7 @@ from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin
 
-from .models import call_intrinsic, pack, pack_indices, unpack_indices
-from .types import FloatLanes, IndexLanes, MaskLanes, Run
+from .types import FloatLanes, IndexLanes, MaskLanes, Run, call_intrinsic, pack, pack_indices, unpack_indices
 
 _FLOAT = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
 _INPLACE = {

@@ -13,34 +13,45 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
 from ..language import BOUNDS
-from .models import pack, pack_indices, unpack, unpack_indices
-from .types import FloatLanes, IndexLanes, MaskLanes, Run
+from .types import FloatLanes, IndexLanes, MaskLanes, Place, Run, pack, pack_indices, unpack, unpack_indices
 
 
-class LaneIndex(types.Type):
-    """An index tuple that holds a run or node indices.
+class IndexTuple(types.Type):
+    """An index tuple that holds something else than whole numbers and slices.
 
     A type of its own: lowering getitem for plain tuples would take over all of numba's tuple indexing.
     """
 
-    def __init__(self, kinds):
+    def __init__(self, kinds, name):
         self.kinds = tuple(kinds)
-        super().__init__(name=f"lane_index({', '.join(map(str, kinds))})")
+        super().__init__(name=f"{name}({', '.join(map(str, kinds))})")
 
 
-@register_model(LaneIndex)
-class _LaneIndexModel(models.TupleModel):
+class IndexTupleModel(models.TupleModel):
+    """An index tuple is held as a tuple is."""
+
     def __init__(self, manager, kind):
         super().__init__(manager, types.Tuple(kind.kinds))
 
 
-@lower_cast(types.BaseTuple, LaneIndex)
+class LaneIndex(IndexTuple):
+    """An index tuple that holds a run or node indices."""
+
+    def __init__(self, kinds):
+        super().__init__(kinds, "lane_index")
+
+
+register_model(LaneIndex)(IndexTupleModel)
+
+
+@lower_cast(types.BaseTuple, IndexTuple)
 def _tuple_to_index(context, builder, fromty, toty, value):
     return context.cast(builder, value, fromty, types.Tuple(toty.kinds))
 
 
-@lower_cast(Run, LaneIndex)
-@lower_cast(IndexLanes, LaneIndex)
+@lower_cast(Run, IndexTuple)
+@lower_cast(IndexLanes, IndexTuple)
+@lower_cast(Place, IndexTuple)
 def _single_to_index(context, builder, fromty, toty, value):
     return context.make_tuple(builder, types.Tuple(toty.kinds), [value])
 

@@ -9,15 +9,14 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from .. import functions, selection, sines
+from .. import functions
 from ..language import overloaded
-from .models import call_intrinsic, pack, unpack
-from .types import FloatLanes, IndexLanes, MaskLanes
+from .types import FloatLanes, IndexLanes, MaskLanes, call_intrinsic, pack, unpack
 
 #: One vector instruction each.
 _NATIVE = {functions.sqrt: "llvm.sqrt", functions.floor: "llvm.floor", functions.absolute: "llvm.fabs"}
 #: Lane by lane, with the same routine as scalar code and so the same bits.
-_SCALARISED = {functions.exp: math.exp, functions.log: math.log, sines.sin: math.sin, sines.cos: math.cos}
+_SCALARISED = {functions.exp: math.exp, functions.log: math.log, functions.sin: math.sin, functions.cos: math.cos}
 
 
 def _overload_native(function, name):
@@ -130,12 +129,12 @@ def _select(typingctx, c, a, b):
     return lanes(c, lanes, lanes), codegen
 
 
-@overloaded(selection.where)
+@overloaded(functions.where)
 def _lanes_where(c, a, b):
     if isinstance(c, MaskLanes):
         return lambda c, a, b: _select(c, a, b)
     if isinstance(c, types.Boolean) and any(isinstance(kind, FloatLanes | IndexLanes | MaskLanes) for kind in (a, b)):
-        return selection.where  # one condition for all lanes
+        return functions.where  # one condition for all lanes
     return None
 
 
@@ -148,11 +147,11 @@ def _some(typingctx, c):
     return types.boolean(c), codegen
 
 
-@overloaded(selection.anyl)
+@overloaded(functions.anyl)
 def _lanes_anyl(c):
     return (lambda c: _some(c)) if isinstance(c, MaskLanes) else None
 
 
-@overloaded(selection.notl)
+@overloaded(functions.notl)
 def _lanes_notl(c):
     return (lambda c: ~c) if isinstance(c, MaskLanes) else None

@@ -12,11 +12,11 @@ import operator
 from llvmlite import ir
 from numba.core import errors, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, lower_cast, models, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from .. import memory
 from ..language import overloaded
-from .arrays import address
+from .arrays import IndexTuple, IndexTupleModel, address
 from .runs import LANE_BYTES
 from .types import FloatLanes, Place
 
@@ -27,29 +27,15 @@ class _PlaceModel(models.StructModel):
         super().__init__(manager, kind, [("block", types.int64), ("node", types.int64)])
 
 
-class PlaceIndex(types.Type):
-    """An index tuple that holds a place; a type of its own for the reason of LaneIndex. lanes: whether the array has
-    blocks."""
+class PlaceIndex(IndexTuple):
+    """An index tuple that holds a place. lanes: whether the array has blocks."""
 
     def __init__(self, kinds, lanes):
-        self.kinds, self.lanes = tuple(kinds), lanes
-        super().__init__(name=f"place_index({', '.join(map(str, kinds))}, {lanes})")
+        self.lanes = lanes
+        super().__init__(kinds, f"place_index_{lanes}")
 
 
-@register_model(PlaceIndex)
-class _PlaceIndexModel(models.TupleModel):
-    def __init__(self, manager, kind):
-        super().__init__(manager, types.Tuple(kind.kinds))
-
-
-@lower_cast(types.BaseTuple, PlaceIndex)
-def _tuple_to_index(context, builder, fromty, toty, value):
-    return context.cast(builder, value, fromty, types.Tuple(toty.kinds))
-
-
-@lower_cast(Place, PlaceIndex)
-def _single_to_index(context, builder, fromty, toty, value):
-    return context.make_tuple(builder, types.Tuple(toty.kinds), [value])
+register_model(PlaceIndex)(IndexTupleModel)
 
 
 def place(block, node):

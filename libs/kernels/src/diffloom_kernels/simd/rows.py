@@ -10,8 +10,7 @@ from .. import memory
 from ..language import BOUNDS, overloaded
 from ..rowtypes import KnownRows
 from .arrays import address
-from .models import unpack_indices
-from .types import FloatLanes, IndexLanes, Run
+from .types import FloatLanes, IndexLanes, Run, unpack_indices
 
 
 def _shuffle(builder, a, b, mask):

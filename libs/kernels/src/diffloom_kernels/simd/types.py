@@ -1,8 +1,11 @@
-"""Numba types of the lanes; no behaviour."""
+"""numba's types of the lanes, how they are held in registers, and how scalars become lanes."""
 
 from __future__ import annotations
 
-from numba.core import types
+from llvmlite import ir
+from numba.core import cgutils, datamodel, types
+from numba.core.typeconv import Conversion
+from numba.extending import lower_cast, register_model
 
 
 class FloatLanes(types.Type):
@@ -51,3 +54,119 @@ LANES = (FloatLanes, MaskLanes, IndexLanes, Run)
 def is_lanes(*kinds: types.Type) -> bool:
     """Whether any of the types is a lane type."""
     return any(isinstance(kind, LANES) for kind in kinds)
+
+
+class _Vector(datamodel.models.PrimitiveModel):
+    """One LLVM vector."""
+
+    def __init__(self, manager, kind):
+        element = ir.IntType(1) if isinstance(kind, MaskLanes) else manager[kind.dtype].get_value_type()
+        super().__init__(manager, kind, ir.VectorType(element, kind.count))
+
+
+class _Indices(datamodel.models.PrimitiveModel):
+    """An LLVM array, not a vector: indices are used one by one as addresses and should stay in scalar registers."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.ArrayType(ir.IntType(64), kind.count))
+
+
+class _Start(datamodel.models.PrimitiveModel):
+    """The first element of a run."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.IntType(64))
+
+
+register_model(FloatLanes)(_Vector)
+register_model(MaskLanes)(_Vector)
+register_model(IndexLanes)(_Indices)
+register_model(Run)(_Start)
+
+
+def broadcast(builder, value, count):
+    """A vector with ``value`` in every lane."""
+    kind = ir.VectorType(value.type, count)
+    single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
+    return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), mask)
+
+
+def pack(builder, values):
+    """A vector of the given scalars."""
+    vector = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+    for lane, value in enumerate(values):
+        vector = builder.insert_element(vector, value, ir.Constant(ir.IntType(32), lane))
+    return vector
+
+
+def unpack(builder, vector):
+    """The scalars of a vector."""
+    count = vector.type.count
+    return [builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(count)]
+
+
+def call_intrinsic(builder, name, *vectors):
+    """LLVM's function ``name`` of every lane of float vectors."""
+    vector = vectors[0].type
+    bits = 32 if isinstance(vector.element, ir.FloatType) else 64
+    kind = ir.FunctionType(vector, [vector] * len(vectors))
+    full = f"{name}.v{vector.count}f{bits}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, full), vectors)
+
+
+def pack_indices(builder, values):
+    """Index lanes of the given 64 bit integers."""
+    array = ir.Constant(ir.ArrayType(ir.IntType(64), len(values)), ir.Undefined)
+    for lane, value in enumerate(values):
+        array = builder.insert_value(array, value, lane)
+    return array
+
+
+def unpack_indices(builder, array):
+    """The integers of index lanes."""
+    return [builder.extract_value(array, lane) for lane in range(array.type.count)]
+
+
+@lower_cast(types.Float, FloatLanes)
+def _scalar_to_lanes(context, builder, fromty, toty, value):
+    return broadcast(builder, context.cast(builder, value, fromty, toty.dtype), toty.count)
+
+
+@lower_cast(types.Boolean, MaskLanes)
+def _bool_to_mask(context, builder, fromty, toty, value):
+    return broadcast(builder, cgutils.is_true(builder, value) if value.type != ir.IntType(1) else value, toty.count)
+
+
+@lower_cast(types.Integer, IndexLanes)
+def _int_to_indices(context, builder, fromty, toty, value):
+    wide = context.cast(builder, value, fromty, types.int64)
+    return pack_indices(builder, [wide] * toty.count)
+
+
+@lower_cast(Run, IndexLanes)
+def _run_to_indices(context, builder, fromty, toty, value):
+    return pack_indices(builder, [builder.add(value, ir.Constant(value.type, k)) for k in range(toty.count)])
+
+
+def _float_unify(self, context, other):
+    return self if other == self.dtype else None
+
+
+def _float_convert(self, context, other):
+    return Conversion.safe if other == self.dtype else None
+
+
+def _mask_unify(self, context, other):
+    return self if isinstance(other, types.Boolean) else None
+
+
+def _mask_convert(self, context, other):
+    return Conversion.safe if isinstance(other, types.Boolean) else None
+
+
+# A variable that holds a scalar on one path and lanes on another becomes lanes.
+FloatLanes.unify = _float_unify
+FloatLanes.can_convert_from = _float_convert
+MaskLanes.unify = _mask_unify
+MaskLanes.can_convert_from = _mask_convert

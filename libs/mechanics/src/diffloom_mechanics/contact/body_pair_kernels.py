@@ -25,7 +25,7 @@ from diffloom_kernels import (
     mul3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     sub3,
     tmatvec33,
 )
@@ -66,7 +66,7 @@ def contact_at(a, b, side_a, side_b, p, n, rho):
 @device
 def body_cotangents(i, q, a_x, a_R, a_v, a_w):
     """Cotangents of q and u of body i for those of its centre, axes, velocity and angular velocity."""
-    a_r = quat_matrix_vjp((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
+    a_r = quat_matrix_adjoint((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
     return (
         (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]), (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
     )

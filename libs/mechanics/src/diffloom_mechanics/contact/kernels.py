@@ -7,6 +7,7 @@ A law comes as NormalFunctions and FrictionFunctions (see ``diffloom_mechanics.c
 from diffloom_mechanics.contact.body_pair_kernels import body_cotangents, near_box, pair_points
 from diffloom_mechanics.contact.cell_kernels import face_centres, sort_into_cells
 from diffloom_mechanics.contact.friction_kernels import turning_friction
+from diffloom_mechanics.contact.normal_kernels import in_series, in_series_slope
 from diffloom_mechanics.contact.obstacle_kernels import (
     body_obstacle,
     particle_obstacle,
@@ -38,6 +39,8 @@ __all__ = [
     "gathered_pushes",
     "ground_contact",
     "handed_on",
+    "in_series",
+    "in_series_slope",
     "may_touch",
     "meet",
     "meet_adjoint",

@@ -29,7 +29,7 @@ from diffloom_kernels import (
     neg3,
     outer3,
     quat_matrix,
-    quat_matrix_vjp,
+    quat_matrix_adjoint,
     reciprocal,
     st33,
     sub3,
@@ -380,7 +380,7 @@ def body_obstacle(distance, adjoint, normal, friction):
                             a_R = add33(a_R, outer3(add3(a_arm, a_at), p))
                             add(adj_k_n, i, b_kn)
                             add_friction(adj_k_t, i, b_kt)
-            a_r = quat_matrix_vjp(r, a_R)
+            a_r = quat_matrix_adjoint(r, a_R)
         return (
             (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]),
             (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),

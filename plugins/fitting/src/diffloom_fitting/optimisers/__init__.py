@@ -1,14 +1,12 @@
 """Optimisers: each a frozen dataclass of settings; all that changes lies in a `Progress`, so a fit can be resumed."""
 
-from diffloom_fitting.optimisers.adam import Adam
 from diffloom_fitting.optimisers.basin_hopping import BasinHopping
 from diffloom_fitting.optimisers.cma import CmaEs
-from diffloom_fitting.optimisers.descent import take_step
+from diffloom_fitting.optimisers.first_order import Adam, Sgd, take_step
 from diffloom_fitting.optimisers.gauss_newton import GaussNewton
 from diffloom_fitting.optimisers.lbfgs import Lbfgs
 from diffloom_fitting.optimisers.line_scan import LineScan
 from diffloom_fitting.optimisers.optimiser import FitError, Optimiser, Progress, first_evaluation
-from diffloom_fitting.optimisers.sgd import Sgd
 
 __all__ = [
     "Adam",

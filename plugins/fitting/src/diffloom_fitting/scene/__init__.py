@@ -2,22 +2,27 @@
 
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.batches import MOST_SCENES, batch_of, draw_batch, see_batch
+from diffloom_fitting.scene.checks import seekable, suggested_step
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.free_camera import FreeCamera
 from diffloom_fitting.scene.moving import Tracked, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
-from diffloom_fitting.scene.placement import CameraPlacement
-from diffloom_fitting.scene.policy import Observation, Policy, Sinusoids
+from diffloom_fitting.scene.placement import CameraPlacement, camera_of
+from diffloom_fitting.scene.policy import POLICY_PREFIX, Observation, Policy, Sinusoids, driven_shape, remembered
 from diffloom_fitting.scene.rollouts import Rollouts
 from diffloom_fitting.scene.scene import Scene, View, coordinates
 from diffloom_fitting.scene.sensor import Sensor
 from diffloom_fitting.scene.simulating import Rollout
-from diffloom_fitting.scene.viewpoint import Viewpoint
+from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix
+from diffloom_fitting.scene.windows import OF_WINDOW
 
 __all__ = [
     "MOST_SCENES",
+    "OF_WINDOW",
+    "POLICY_PREFIX",
     "Appearance",
     "CameraPlacement",
+    "Cameras",
     "FreeCamera",
     "Observation",
     "Orbit",
@@ -33,8 +38,14 @@ __all__ = [
     "Viewpoint",
     "Waypoint",
     "batch_of",
+    "camera_of",
+    "camera_prefix",
     "coordinates",
     "draw_batch",
+    "driven_shape",
+    "remembered",
     "sample_times",
     "see_batch",
+    "seekable",
+    "suggested_step",
 ]

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, Integrator, Light, Model, Params, Renderer
+from diffloom.interfaces import InputError, Integrator, Light, Model, Params, ParamSpec, Renderer
 from diffloom.plugins import get_renderer
 from diffloom_fitting.scene.appearance import Appearance
-from diffloom_fitting.scene.viewpoint import viewpoints_of
-from diffloom_fitting.scene.windows import checked_windows
+from diffloom_fitting.scene.placement import CameraPlacement
+from diffloom_fitting.scene.viewpoint import camera_prefix, viewpoints_of
+from diffloom_fitting.scene.windows import checked_windows, plain_name, window_number
 from diffloom_fitting.validation import images, instance, known, real, shown, whole
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
+
+#: What begins the names of unknowns that are no parameters of a model.
+RESERVED = ("appearance", "camera", "control", "policy")
 
 
 def checked_fields(scene: Scene) -> dict[str, Any]:
@@ -29,6 +33,7 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
             'several, such as get_model("rigid")([{"shape": "box"}, {"shape": "sphere"}])'
         )
     model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
+    _check_names(model)
     renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
     found: dict[str, Any] = {
@@ -48,6 +53,49 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
     if scene.integrator is not None and not isinstance(scene.integrator, str):
         instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
     return found
+
+
+def _check_names(model: Model) -> None:
+    """Raise where a parameter's name begins like that of an unknown that is no parameter."""
+    for spec in model.specs:
+        first = spec.name.partition(".")[0]
+        if first in RESERVED:
+            raise InputError(
+                f"scene.model: the name {first!r} in {spec.name!r} is kept for other unknowns; choose another"
+            )
+
+
+def seekable(scene: Scene) -> list[str]:
+    """Names of everything that can be sought in a scene."""
+    own = [spec.name for spec in scene.model.specs if spec.differentiable]
+    camera = list(camera_specs(scene))
+    control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
+    return (
+        own
+        + camera
+        + ["appearance.colour", "appearance.size"]
+        + control
+        + (["policy"] if scene.policy is not None else [])
+    )
+
+
+def camera_specs(scene: Scene) -> dict[str, ParamSpec]:
+    """What can be sought of the cameras, by full name; of those that are fixed, only what the sensor does."""
+    found: dict[str, ParamSpec] = {}
+    for label, view in scene.viewpoints.items():
+        own = view.camera.specs if isinstance(view.camera, CameraPlacement) else ()
+        late = ParamSpec(
+            "time_offset", view.time_offset, "s", "time t of the video is t + time_offset of the simulation"
+        )
+        found |= {camera_prefix(label) + spec.name: spec for spec in (*own, *view.sensor.specs, late)}
+    return found
+
+
+def check_known(scene: Scene, values: Mapping[str, object], what: str) -> None:
+    """Raise when ``values`` name something that the scene does not have."""
+    own = [spec.name for spec in scene.model.specs]
+    given = [name if window_number(name, scene.windows) is None else plain_name(name) for name in values]
+    known(what, given, list(dict.fromkeys([*own, *seekable(scene)])))
 
 
 def _background(scene: Scene, dtype: torch.dtype) -> Tensor:

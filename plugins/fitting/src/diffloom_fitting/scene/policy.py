@@ -17,7 +17,7 @@ from diffloom.validation import nearest
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
-PREFIX = "policy."
+POLICY_PREFIX = "policy."
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Policy:
 
     def weights(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """The module's weights by the names they have as unknowns, such as "policy.0.weight"."""
-        return {PREFIX + name: value.detach().to(dtype) for name, value in self.module.named_parameters()}
+        return {POLICY_PREFIX + name: value.detach().to(dtype) for name, value in self.module.named_parameters()}
 
     def control(self, values: Mapping[str, Tensor], dt: float, steps: int, dtype: torch.dtype) -> Control:
         """Open loop, the control for every step, differentiable with respect to the weights in ``values``."""
@@ -74,8 +74,8 @@ class Policy:
 
     def act(self, values: Mapping[str, Tensor], seen: Tensor) -> Tensor:
         """(rows, *shape of a row): what the module makes of what it is told, with the weights in ``values``."""
-        weights = self.weights(seen.dtype) | {k: v for k, v in values.items() if k.startswith(PREFIX)}
-        named = {name.removeprefix(PREFIX): value for name, value in weights.items()}
+        weights = self.weights(seen.dtype) | {k: v for k, v in values.items() if k.startswith(POLICY_PREFIX)}
+        named = {name.removeprefix(POLICY_PREFIX): value for name, value in weights.items()}
         made: Tensor = torch.func.functional_call(self.module, named, (seen,))
         return made
 

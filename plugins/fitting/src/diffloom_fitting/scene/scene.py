@@ -26,7 +26,7 @@ from diffloom.interfaces import (
 )
 from diffloom.validation import nearest
 from diffloom_fitting.scene.appearance import Appearance
-from diffloom_fitting.scene.checks import checked_fields
+from diffloom_fitting.scene.checks import check_known, checked_fields
 from diffloom_fitting.scene.device import check_device, moved
 from diffloom_fitting.scene.drawing import drawn, exposure, outlined
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
@@ -36,8 +36,7 @@ from diffloom_fitting.scene.projection import through_lens
 from diffloom_fitting.scene.response import averaged
 from diffloom_fitting.scene.sensor import SENSED, shutter_times
 from diffloom_fitting.scene.simulating import Rollout, control_with, given_control, rolled_out
-from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, viewpoints_of
-from diffloom_fitting.scene.windows import plain_name, window_number
+from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix, viewpoints_of
 
 #: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
 KEPT_CAMERAS = 16
@@ -134,7 +133,7 @@ class Scene:
         return next(iter(self.viewpoints.values()))
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.display import html_of
+        from diffloom_fitting.kinds import html_of
 
         return html_of("scene", self)
 
@@ -196,12 +195,7 @@ class Scene:
 
     def known(self, values: Mapping[str, object], what: str = "scene") -> None:
         """Raise when ``values`` name something that the scene does not have."""
-        from diffloom_fitting.unknowns import seekable
-        from diffloom_fitting.validation import known
-
-        own = [spec.name for spec in self.model.specs]
-        given = [name if window_number(name, self.windows) is None else plain_name(name) for name in values]
-        known(what, given, list(dict.fromkeys([*own, *seekable(self)])))
+        check_known(self, values, what)
 
     def params_with(self, values: Mapping[str, Tensor]) -> Params:
         """The known parameters with the model's own among ``values`` put in, on the scene's device."""
@@ -286,11 +280,6 @@ class Scene:
             return View(None, q, None, times, made.control)
         image, vertices = self.draw(made.trajectory, made.params, values, outputs, sampling)
         return View(image, q, vertices, times, made.control)
-
-
-def camera_prefix(label: str) -> str:
-    """What the names of a camera's place begin with, such as "camera.side."."""
-    return f"camera.{label}." if label else "camera."
 
 
 def _start(model: Model, params: Params) -> Trajectory:

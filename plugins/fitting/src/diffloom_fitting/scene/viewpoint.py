@@ -55,6 +55,11 @@ class Viewpoint:
 Cameras = AnyCamera | Viewpoint | Mapping[str, AnyCamera | Viewpoint]
 
 
+def camera_prefix(label: str) -> str:
+    """What the names of a camera's place begin with, such as "camera.side."."""
+    return f"camera.{label}." if label else "camera."
+
+
 def viewpoints_of(camera: Cameras) -> dict[str, Viewpoint]:
     """Viewpoints by label; a single camera has the label ""."""
     if isinstance(camera, Sequence):

@@ -44,7 +44,7 @@ class Targets:
         return any(target.goal for target in self.views.values())
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.display import html_of
+        from diffloom_fitting.kinds import html_of
 
         return "".join(f"<h4>{escape(label)}</h4>{html_of('target', one)}" for label, one in self.views.items())
 

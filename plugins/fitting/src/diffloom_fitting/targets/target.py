@@ -95,7 +95,7 @@ class Target:
         return 0.0 if shown is None or not shown.numel() else float(shown.double().square().mean())
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.display import html_of
+        from diffloom_fitting.kinds import html_of
 
         return html_of("target", self)
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from diffloom_fitting.testing.subjects import LossSubject, OptimiserSubject, loss_subject, optimiser_subject
 from diffloom_fitting.testing.valley import small_fit
-from diffloom_testing import Report
-from diffloom_testing.suites import run_suite
+from diffloom_testing import Report, run_suite
 
 __all__ = [
     "LossSubject",

@@ -9,9 +9,8 @@ from diffloom_fitting.losses import Loss
 from diffloom_fitting.targets import Target
 from diffloom_fitting.testing.subjects import LossSubject, loss_subject
 from diffloom_fitting.testing.views import target, tensors, times, view
-from diffloom_testing.checks import Check, Skip, check, require
+from diffloom_testing import Check, Skip, Suite, check, require
 from diffloom_testing.comparing import equal_copies, finite, frozen, matched_gradients, refused, same_bits, worst
-from diffloom_testing.suites import Suite
 
 OUTPUTS = ("rgba", "silhouette", "depth", "face_index", "outline")
 TOLERANCE = 1e-6

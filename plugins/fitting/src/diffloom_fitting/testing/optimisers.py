@@ -12,16 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom_fitting.checkpoints import from_data, to_data
 from diffloom_fitting.driver import pose, run_search, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
 from diffloom_fitting.problem import Question, Search
-from diffloom_fitting.state_data import from_data, to_data
 from diffloom_fitting.testing.subjects import OptimiserSubject, optimiser_subject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
-from diffloom_testing.checks import Check, Failure, check, compared, require
+from diffloom_testing import Check, Failure, Suite, check, compared, require
 from diffloom_testing.comparing import equal_copies, frozen, same_bits
-from diffloom_testing.suites import Suite
 
 SEED = 3
 STEPS = 12

@@ -1,5 +1,5 @@
 """Whether a fit's answer can be trusted: what converged, what was visible, what the pixels determine."""
 
-from diffloom_fitting.trust.verdict import Finding, Verdict
+from diffloom.lazy import lazy_exports
 
-__all__ = ["Finding", "Verdict"]
+__getattr__, __dir__ = lazy_exports(__name__)

@@ -11,9 +11,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene import Scene, seekable
 from diffloom_fitting.trust.linearised import Linearised
-from diffloom_fitting.unknowns import Layout, Slot, Unknown, can_be_sought, resolve, seekable
+from diffloom_fitting.unknowns import Layout, Slot, Unknown, can_be_sought, resolve
 from diffloom_fitting.validation import real
 
 STEP = 1e-3  # of a deviation

@@ -9,14 +9,20 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from diffloom.interfaces import SimulationError
+from diffloom_fitting.driver import pose, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
+from diffloom_fitting.problem import Evaluate, Search
 from diffloom_fitting.unknowns import Free, Layout
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
 UNEVEN = 0.3  # of a pixel's change: what it does on one side only is a switch, not a slope
 CLEAN = 0.02  # and of which less than this is, is one
 BESIDE = (0.0, 5.0, -5.0, 100.0, -100.0)  # steps to go where a place shows a jump instead of a slope
+PROBES = 4
+ROUNDS = 3
+SETTLED = 0.3  # of a deviation: a smaller excess changes it by less than a twentieth
 
 
 @dataclass(frozen=True)
@@ -143,3 +149,43 @@ def _prior(objective: Objective, z: Tensor, count: int) -> tuple[Tensor, float]:
     weight = objective.prior_weight * count
     slopes = torch.autograd.functional.jacobian(objective.prior_residuals, z.detach())
     return weight * slopes.T @ slopes, weight
+
+
+def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -> Tensor:
+    """(n,): the part of the deviations, in scaled coordinates, that residuals beside ``z`` add to the slopes.
+
+    A few simulations a deviation away show where the residuals are not what the slopes promise: pixels of a hard
+    rasterizer switch, contact sets in at another step, single precision rounds. As a change of the estimate, that is
+    an error of its own. Deviations that grow by it are probed again, as far as they then reach. root: (n, k), a root of
+    the covariance in scaled coordinates. solve: (n, n), from J r to a step.
+    """
+    deviation = root.norm(dim=1)
+    tiny = torch.finfo(deviation.dtype).tiny
+    found = torch.zeros_like(deviation)
+    generator, pixels = torch.Generator().manual_seed(0), replace(objective, gaussian=None)
+    for _ in range(ROUNDS):
+        reach = (deviation.square() + found.square()).sqrt()
+        grown = torch.where(deviation > 0.0, reach / deviation.clamp(min=tiny), torch.ones_like(reach))
+        signs = torch.stack([torch.randint(0, 2, (root.shape[1],), generator=generator) for _ in range(PROBES)])
+        steps = [(root @ (each.to(root.dtype) * 2.0 - 1.0)) * grown for each in signs]
+        seen = run_searches([pose(pixels, _probe(end.z + step / end.size)) for step in steps])
+        moves = [
+            solve @ (end.unit @ (beside - end.residuals - step @ end.unit))
+            for step, beside in zip(steps, seen, strict=True)
+            if beside is not None
+        ]
+        if not moves:  # nothing beside it can be simulated: the deviations are those of a cliff
+            return torch.as_tensor(reach)
+        found = torch.stack(moves).square().mean(dim=0).sqrt()
+        if bool((found <= SETTLED * reach).all()):
+            break
+    return torch.as_tensor(found)
+
+
+def _probe(z: Tensor) -> Search[Tensor | None]:
+    """The residuals at ``z``; None where it cannot be simulated."""
+    try:
+        (found,) = yield Evaluate([z], "residuals")
+    except SimulationError:
+        return None
+    return found  # type: ignore[no-any-return]

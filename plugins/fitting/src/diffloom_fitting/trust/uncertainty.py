@@ -19,9 +19,8 @@ from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
 from diffloom_fitting.trust.correlated_noise import Noise, local_size
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
 from diffloom_fitting.trust.displacement import displacement
-from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width
+from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probed
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
-from diffloom_fitting.trust.probes import probed
 from diffloom_fitting.trust.time_step import residuals_of_half_steps
 from diffloom_fitting.unknowns import Layout
 

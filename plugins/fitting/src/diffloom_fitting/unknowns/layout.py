@@ -1,16 +1,22 @@
-"""The flat vector an optimiser moves, and how the unknowns lie in it."""
+"""The vector an optimiser moves: where each unknown lies in it, and how what a person says is unknown gets there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.scene.windows import OF_WINDOW, plain_name
-from diffloom_fitting.unknowns.spaces import Space
+from diffloom.validation import nearest
+from diffloom_fitting.quantities import quantity
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene.checks import camera_specs, seekable
+from diffloom_fitting.scene.windows import OF_WINDOW, plain_name, window_number
+from diffloom_fitting.unknowns.spaces import Bounds, Space, space_for
+from diffloom_fitting.unknowns.unknown import Unknown
+from diffloom_fitting.validation import shown
 
 
 @dataclass(frozen=True)
@@ -115,3 +121,174 @@ class Layout:
             grid = torch.cartesian_prod(*(torch.arange(n) for n in slot.shape)).reshape(slot.size, -1)
             names += [f"{slot.name}[{', '.join(str(int(i)) for i in row)}]" for row in grid]
         return names
+
+
+def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
+    """The layout of ``unknowns`` in ``scene``; a policy's weights all join under the name "policy"."""
+    slots: list[Slot] = []
+    for unknown in unknowns:
+        if unknown.name == "policy":
+            slots += _policy_slots(scene)
+        else:
+            slots.append(_slot(unknown, scene))
+    return Layout(tuple(slots), scene.dtype)
+
+
+def component(name: str, scene: Scene) -> tuple[str, int] | None:
+    """The vector and the number of it that a name such as "velocity.y" or "camera.centre.1" means; None for others."""
+    whole, dot, last = name.rpartition(".")
+    if not dot or name in (allowed := seekable(scene)) or whole not in allowed:
+        return None
+    _, _, full, _ = _declared(whole, scene)
+    part = "xyz".find(last) if len(last) == 1 and not last.isdigit() else int(last) if last.isdigit() else -1
+    if not full or not _is_vector(whole, scene, full) or not 0 <= part < full[-1]:
+        return None
+    return whole, part
+
+
+def can_be_sought(name: str, scene: Scene) -> bool:
+    """Whether something in a scene, or a number of it, has this name."""
+    name = plain_name(name)
+    return name in seekable(scene) or component(name, scene) is not None
+
+
+def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Slot:
+    """The place of one number of a vector."""
+    unit, bounds, full, present = _declared(whole, scene)
+    if present is None:
+        raise InputError(f"unknown {unknown.name!r}: {whole!r} has no value in the scene; give one in [params]")
+    if unknown.only is not None:
+        raise InputError(
+            f"unknown {unknown.name!r}: got only={list(unknown.only)}; expected none for a part of a vector"
+        )
+    base = present.detach().expand(full).clone()
+    start = base[..., part] if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
+    # One number for all rows, unless each has its own.
+    shape = tuple(base[..., part].shape) if unknown.each else ()
+    if not unknown.each and start.numel() != 1:
+        if unknown.start is not None or bool((start != start.reshape(-1)[0]).any()):
+            raise InputError(
+                f"unknown {unknown.name!r}: got a start of shape {tuple(start.shape)}; expected a number, or each"
+            )
+        start = start.reshape(-1)[0]
+    own = bounds if unknown.bounds is None else unknown.bounds
+    space = space_for(own, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, shape, space, start.reshape(-1)[0] if not shape else start.expand(shape).clone(),
+                None, base, whole, part)  # fmt: skip
+
+
+def _slot(unknown: Unknown, scene: Scene) -> Slot:
+    if window_number(unknown.name, scene.windows) is not None:
+        plain = plain_name(unknown.name)
+        if plain not in (spec.name for spec in scene.model.specs) and component(plain, scene) is None:
+            raise InputError(f"unknown {unknown.name!r}: a window has parameters of the model of its own, no camera")
+        found = _slot(replace(unknown, name=plain), scene)
+        of = None if found.of is None else found.of + unknown.name[len(plain) :]
+        return replace(found, name=unknown.name, of=of)
+    inner = component(unknown.name, scene)
+    if inner is not None:
+        return _component_slot(unknown, scene, *inner)
+    unit, bounds, full, present = _declared(unknown.name, scene)
+    start = present if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
+    if start is None:
+        raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
+    what = f"unknown {unknown.name!r}" + (f" [{unit}]" if unit else "")
+    if unknown.along is not None:
+        return pattern_slot(unknown, unit, bounds, full, start)
+    base: Tensor | None = None
+    if unknown.only is not None:
+        base = _base(what, unknown.only, full, present)
+        full = (len(unknown.only), *full[1:])
+    if start.dim() == 0 and _is_vector(unknown.name, scene, full):
+        raise InputError(
+            f"{what}: got one number, {float(start):g}, for a vector; expected its {full[-1]} numbers, such as "
+            f"{[float(start)] * full[-1]}"
+        )
+    shape = full if unknown.each or unknown.only is not None else tuple(start.shape)
+    try:
+        start = start.expand(shape) if tuple(start.shape) != shape else start
+        fits = torch.empty(shape).expand(full).shape == torch.Size(full)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        one = "" if full[-1:] == (3,) else "a number or "
+        raise InputError(f"{what}: got a start of shape {tuple(start.shape)}; expected {one}shape {full}")
+    own = bounds if unknown.bounds is None else unknown.bounds
+    space = space_for(own, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, shape, space, start.detach().clone(), unknown.only, base)
+
+
+def pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[int, ...], start: Tensor) -> Slot:
+    """The place of numbers that are multiplied with patterns; full: shape of the parameter that these add up to."""
+    rows = torch.atleast_2d(torch.as_tensor(unknown.along, dtype=start.dtype))
+    what = f"unknown {unknown.name!r}"
+    if unknown.each or unknown.only is not None:
+        raise InputError(f"{what}: got along with each or only; expected one of them")
+    if rows.dim() != 2 or len(rows) != start.numel() or start.dim() > 1:
+        raise InputError(f"{what}: got {start.numel()} numbers along {unknown.along}; expected a pattern for each")
+    if full[-1:] != rows.shape[1:]:
+        raise InputError(f"{what}: got patterns of {rows.shape[1]} numbers; expected rows of shape {full[-1:]}")
+    space = space_for(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, tuple(start.shape), space, start.detach().clone(), along=rows)
+
+
+def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
+    """A start as a tensor: numbers, lists, arrays, and texts with a unit."""
+    if isinstance(value, str | list | tuple | int | float) and not isinstance(value, bool):
+        value = quantity(list(value) if isinstance(value, tuple) else value, unit, f"unknown {name!r}")
+    try:
+        found = torch.as_tensor(value).detach().to(dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"unknown {name!r}: got {shown(value)}; expected a number or a list of numbers") from error
+    if isinstance(value, bool) or not bool(torch.isfinite(found).all()):
+        raise InputError(f"unknown {name!r}: got a start of {shown(value)}; expected finite numbers")
+    return found
+
+
+def _is_vector(name: str, scene: Scene, full: tuple[int, ...]) -> bool:
+    """Whether an unknown's last axis is that of a vector (x, y, z), and not of elements that may share a value."""
+    if name.startswith("appearance."):
+        return name == "appearance.colour"
+    if name.startswith("camera."):
+        return len(full) == 1
+    shape = scene.model.spec(name.removeprefix("control.")).shape
+    return bool(shape) and isinstance(shape[-1], int)
+
+
+def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tensor | None) -> Tensor:
+    if not full:
+        raise InputError(f"{what}: got only={list(only)}, but it is a single number for the whole model")
+    if present is None:
+        raise InputError(f"{what}: it has no value in the scene for the rows that are not sought; give one in [params]")
+    for row in only:
+        if not 0 <= row < full[0]:
+            raise InputError(f"{what}: got only={list(only)}; expected rows 0 to {full[0] - 1}")
+    return present.detach().expand(full).clone()
+
+
+def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
+    """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
+    allowed = seekable(scene)
+    if name not in allowed:
+        raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
+    if name == "appearance.colour":
+        colour = scene.appearance.colour
+        return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)
+    if name == "appearance.size":
+        return "", (0.0, None), (), torch.ones((), dtype=scene.dtype)
+    if name.startswith("camera."):
+        spec = camera_specs(scene)[name]
+        value = torch.as_tensor(spec.default, dtype=scene.dtype)
+        return spec.unit, spec.bounds, tuple(value.shape), value
+    spec = scene.model.spec(name.removeprefix("control."))
+    full = spec.full_shape(scene.model.axes)
+    if name.startswith("control."):
+        return spec.unit, spec.bounds, (scene.steps, *full), torch.zeros((scene.steps, *full), dtype=scene.dtype)
+    return spec.unit, spec.bounds, full, scene.params.get(name)
+
+
+def _policy_slots(scene: Scene) -> list[Slot]:
+    if scene.policy is None:
+        raise InputError("unknown 'policy': the scene has no policy; give it one")
+    weights = scene.policy.weights(scene.dtype)
+    return [Slot(name, "", tuple(value.shape), space_for((None, None)), value) for name, value in weights.items()]

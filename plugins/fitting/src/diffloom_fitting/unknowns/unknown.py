@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -64,3 +64,22 @@ def _bounds(what: str, given: object) -> Bounds:
     if low is not None and high is not None and not low < high:
         raise InputError(f"{what}: got bounds {low:g} and {high:g}; expected the first smaller")
     return low, high
+
+
+Sought = Mapping[str, object] | Sequence[Unknown | str]
+
+
+def as_unknowns(sought: Sought) -> tuple[Unknown, ...]:
+    """A list of ``Unknown`` from any of the short forms."""
+    if isinstance(sought, Unknown | str):
+        sought = [sought]
+    if isinstance(sought, Mapping):
+        return tuple(
+            value if isinstance(value, Unknown) else Unknown(name, value)  # type: ignore[arg-type]
+            for name, value in sought.items()
+        )
+    if not isinstance(sought, Sequence) or not all(isinstance(item, Unknown | str) for item in sought):
+        raise InputError(
+            f'unknowns: got {shown(sought)}; expected starts by name, such as {{"density": 2.0}}, or a list of Unknown'
+        )
+    return tuple(Unknown(item) if isinstance(item, str) else item for item in sought)

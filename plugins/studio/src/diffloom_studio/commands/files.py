@@ -68,7 +68,7 @@ def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -
     from importlib.resources import as_file, files as package_files
 
     from diffloom_experiments import load_file
-    from diffloom_kernels.compile.cache import cache_folder
+    from diffloom_kernels import cache_folder
 
     began, before = time.perf_counter(), _programs(cache_folder())
     with as_file(package_files("diffloom_studio").joinpath("demo")) as folder:

@@ -27,12 +27,11 @@ def simulate(
     import torch
 
     from diffloom.interfaces import NoGradient
-    from diffloom_experiments import build_scene
-    from diffloom_experiments.experiments import build_truth
-    from diffloom_fitting.file_writing import explained
+    from diffloom_experiments import build_scene, build_truth
+    from diffloom_fitting.files import explained
     from diffloom_fitting.scene import sample_times
-    from diffloom_fitting.targets.synthesis import video_times
-    from diffloom_fitting.trust.time_step import refuse_long_steps
+    from diffloom_fitting.targets import video_times
+    from diffloom_fitting.trust import refuse_long_steps
     from diffloom_fitting.validation import real
     from diffloom_studio.report.media import write_states, write_video
 
@@ -83,9 +82,8 @@ def render(
     from PIL import Image
 
     from diffloom.interfaces import InputError, NoGradient
-    from diffloom_experiments import build_scene
-    from diffloom_experiments.experiments import build_truth
-    from diffloom_fitting.file_writing import new_file
+    from diffloom_experiments import build_scene, build_truth
+    from diffloom_fitting.files import new_file
     from diffloom_fitting.validation import real
 
     real("render: --time [s]", moment, least=0.0)

@@ -61,7 +61,8 @@ def _check_wide(file: str, options: Options, width: float, entries: int) -> None
     from rich.table import Table
 
     from diffloom_experiments.kinds import build_any
-    from diffloom_fitting.wide_check import ADVICE, check_wide
+    from diffloom_fitting import check_wide
+    from diffloom_fitting.gradient_check import ADVICE
     from diffloom_testing.wide import COSINE, RATIO
 
     experiment = build_any(options.load(file))
@@ -109,7 +110,7 @@ def landscape(
     from rich.progress import track
 
     from diffloom_experiments.kinds import build_any
-    from diffloom_fitting.file_writing import explained
+    from diffloom_fitting.files import explained
     from diffloom_fitting.landscape import Axis, evaluate_grid
     from diffloom_studio.report.charts import write_landscape
 
@@ -122,15 +123,15 @@ def landscape(
     experiment = build_any(loaded)
     level = None
     if profiled:
-        from diffloom_fitting.fits import run_fit
-        from diffloom_fitting.trust.profile import profile
+        from diffloom_fitting import run_fit
+        from diffloom_fitting.landscape import profile
 
         judged = profile(experiment, run_fit(experiment), axes, lambda points: track(points, "fitting", transient=True))
         found, level, between = judged.grid, judged.level, judged.interval()
         if between is not None:
             click.echo(f"95 % of {axes[0].name}: {between[0]:.6g} to {between[1]:.6g}")
     elif not workers.alone:
-        from diffloom_scale.distributed import Sent, grid_on
+        from diffloom_scale import Sent, grid_on
 
         def told(done: int, of: int) -> None:
             click.echo(f"{done} of {of} points")

@@ -59,7 +59,7 @@ def sweep(
 
     Finished runs are kept, so that a sweep that was stopped goes on where it was.
     """
-    from diffloom_fitting.file_writing import explained, write_text
+    from diffloom_fitting.files import explained, write_text
     from diffloom_scale.sweeps import Case, outcomes_of, place_of, sweep_data, sweep_table
 
     engine = workers.start()

@@ -12,8 +12,7 @@ from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, 
 
 if TYPE_CHECKING:
     from diffloom_experiments.run_folder import RunFolder
-    from diffloom_fitting import AbstractExperiment
-    from diffloom_fitting.result import Result
+    from diffloom_fitting import AbstractExperiment, Result
     from diffloom_scale.engines import Engine
 
 
@@ -93,11 +92,10 @@ def carry_out(
 
     from diffloom_experiments.kinds import build_any
     from diffloom_experiments.run_folder import use_threads_of
-    from diffloom_fitting.experiment import Experiment
-    from diffloom_fitting.fits import run_fit
+    from diffloom_fitting import Experiment, run_fit
     from diffloom_fitting.loop import FitState, Record
-    from diffloom_fitting.result_file import write_result
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
+    from diffloom_fitting.results import write_result
     from diffloom_scale.loggers import logged
     from diffloom_studio.console import watcher
     from diffloom_studio.report import write_report
@@ -124,7 +122,7 @@ def carry_out(
             told.record(record)
 
         if engine is not None and experiment.starts:
-            from diffloom_scale.distributed import Sent, starts_on
+            from diffloom_scale import Sent, starts_on
 
             for state, record in starts_on(engine, Sent.of(loaded), experiment):
                 observe(state, record)
@@ -138,7 +136,7 @@ def carry_out(
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
     if isinstance(experiment, Experiment) and experiment.scene.policy is not None:
-        from diffloom_control.networks import save_policy
+        from diffloom_control import save_policy
 
         save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
     if result.interrupted:

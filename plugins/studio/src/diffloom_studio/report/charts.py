@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.file_writing import write_text
+from diffloom_fitting import Estimate, Experiment, Result
+from diffloom_fitting.files import write_text
 from diffloom_fitting.loop import Record
 from diffloom_fitting.numbers import pretty_unit
-from diffloom_fitting.result import Estimate, Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

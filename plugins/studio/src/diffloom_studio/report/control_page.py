@@ -13,9 +13,8 @@ from PIL import Image
 from torch import Tensor
 
 from diffloom.interfaces import NoGradient
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.file_writing import write_bytes
-from diffloom_fitting.result import Result
+from diffloom_fitting import Experiment, Result
+from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import View
 from diffloom_studio.report.charts import BLUE, GREY, ORANGE, Chart, Curve
 from diffloom_studio.report.media import Frames, write_video

@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Trajectory
-from diffloom_fitting.file_writing import explained, new_file, write_bytes
+from diffloom_fitting.files import explained, new_file, write_bytes
 
 Frames = NDArray[np.uint8]
 

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
+from diffloom_fitting import Result
 from diffloom_fitting.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines, with_caveat
-from diffloom_fitting.result import Result
 from diffloom_fitting.result_tables import found_word
-from diffloom_fitting.scene.scene import Scene
-from diffloom_fitting.stopwatch import PARTS
-from diffloom_fitting.trust.judge import AT_REST
-from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
+from diffloom_fitting.results import TIMED_PARTS
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.trust import AT_REST, FINE, SEVERAL, Uncertainty
 from diffloom_studio.playback import FIELDS, STIFF, Body, Field, common_scale, field_of, scale_text
 from diffloom_studio.report.media import Frames
 from diffloom_studio.report.panels import Panels, digits
@@ -220,7 +219,7 @@ def rows(result: Result) -> list[dict[str, list[str]]]:
 def shares(result: Result) -> list[tuple[str, float, str]]:
     """Where the time went: (part, percent of all, seconds)."""
     total = sum(result.shares.values())
-    parts = [p for p in PARTS if p in result.shares]
+    parts = [p for p in TIMED_PARTS if p in result.shares]
     return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
 
 

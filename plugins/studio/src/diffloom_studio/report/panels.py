@@ -13,9 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from diffloom.interfaces import Camera, NoGradient, SimulationError
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.scene.frame_times import sample_times
-from diffloom_fitting.scene.scene import Scene
+from diffloom_fitting import Experiment
+from diffloom_fitting.scene import Scene, sample_times
 from diffloom_studio.playback import Body, body_of, camera_at, play, surface_colours, true_values
 from diffloom_studio.report.media import Frames
 

@@ -13,12 +13,9 @@ from PIL import Image
 
 from diffloom.interfaces import InputError
 from diffloom_experiments.run_folder import versions
-from diffloom_fitting import AbstractExperiment
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.file_writing import explained, write_bytes, write_text
-from diffloom_fitting.gradient_check import GradientCheck
+from diffloom_fitting import AbstractExperiment, Experiment, GradientCheck, Result
+from diffloom_fitting.files import explained, write_bytes, write_text
 from diffloom_fitting.numbers import number
-from diffloom_fitting.result import Result
 from diffloom_fitting.result_tables import result_lines
 from diffloom_fitting.validation import instance, shown as told
 from diffloom_studio.report.charts import loss_plot, parameter_plot, parameter_plots

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from diffloom.interfaces import InputError
 
+__all__ = ["FolderError", "explained", "new_file", "remove_leftovers", "write_bytes", "write_text"]
+
 REASONS = {
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "your quota is used up; free some space",
