@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom_motion import Clip, MotionProblem, MotionStage, Recording, Rules, Shared, fit_motion
+from diffloom_fitting import Stop, Unknown
+from diffloom_motion import Clip, MotionScene, MotionStage, Recording, Rules, fit_motion
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import compare_wide
 
@@ -42,17 +43,17 @@ def read(folder: Path, first: int, count: int) -> list[Clip]:
     return recording.read(folder)[first : first + count]
 
 
-def problem_of(clips: list[Clip], law: str) -> MotionProblem:
+def problem_of(clips: list[Clip], law: str) -> MotionScene:
     """The cube under a contact law."""
     cube = {"shape": "box", "size": [WIDTH] * 3, "mass": MASS, "restitution": 0.125, **NOMINAL, **BODY}
     if law != "linear":
         cube["reference_speed"] = 1.5
     known = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0], "friction_stiffness": 30.0}
     rules = Rules({**known, "centre_of_mass": BODY["centre_of_mass"]}, substeps=16, rotation_length=0.5 * WIDTH)
-    return MotionProblem(RigidModel([cube], contact=LAWS[law]), clips, rules)
+    return MotionScene(RigidModel([cube], contact=LAWS[law]), clips, rules)
 
 
-def unknowns(problem: MotionProblem) -> dict[str, float]:
+def unknowns(problem: MotionScene) -> dict[str, float]:
     """Where friction, stiffness and damping start."""
     model = problem.model
     names = ("friction", "contact_stiffness", model.contact.damping_name)
@@ -67,7 +68,7 @@ def wide(folder: Path, law: str) -> dict[str, tuple[float, float]]:
     for frames in HORIZONS:
 
         def loss(frames: int | None = frames, **values: Tensor) -> Tensor:
-            return sum(problem.residuals(g, values, None, frames).square().sum() for g in problem.groups)
+            return sum(problem.residuals(g, values, frames).square().sum() for g in problem.groups)
 
         seen = compare_wide(loss, start)
         found["all" if frames is None else str(frames)] = (seen.cosine, seen.ratio)
@@ -81,10 +82,12 @@ def fit(folder: Path, law: str, starts: int, seed: int = 0) -> list[float]:
     middle = unknowns(problem)
     losses = []
     for _ in range(starts):
-        shared = [Shared(name, value * 3.0 ** random.uniform(-1.0, 1.0)) for name, value in middle.items()]
-        result = fit_motion(problem, shared, [MotionStage(frames, 40, 1e-4) for frames in HORIZONS])
+        starts_at = {name: value * 3.0 ** random.uniform(-1.0, 1.0) for name, value in middle.items()}
+        shared = [Unknown(name, value, space="log", bounds=(0.0, None)) for name, value in starts_at.items()]
+        stages = [MotionStage(iterations=40, stop=Stop(change=1e-4), frames=frames) for frames in HORIZONS]
+        result = fit_motion(problem, shared, stages)
         losses.append(result.loss)
-        ends = "  ".join(f"{each.name} {each.start[0]:.4g} -> {each.found[0]:.4g}" for each in result.estimates)
+        ends = "  ".join(f"{each.name} {float(each.start):.4g} -> {float(each.found):.4g}" for each in result.estimates)
         print(f"loss {result.loss:.4e} m^2  {ends}", flush=True)
     return losses
 

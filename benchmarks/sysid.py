@@ -16,17 +16,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from diffloom_fitting import GaussNewton, Unknown
+from diffloom_fitting.loop import FitState, Record
 from diffloom_kernels import set_num_threads
-from diffloom_motion import MotionProblem, MotionStage, Recording, Rules, Shared, fit_motion
-from diffloom_motion.gauss_newton import Setting, loss_at
-from diffloom_motion.unknowns import start_vector
+from diffloom_motion import MotionExperiment, MotionScene, MotionStage, Recording, Rules, fit_motion
+from diffloom_motion.experiment import mean_loss
 from diffloom_physics_rigid.model import RigidModel
 
 HERE = Path(__file__).resolve().parent
@@ -34,30 +34,30 @@ WIDTH, MASS, SCALE = 0.1048, 0.37, 0.9816
 COLUMNS = {"position": (0, 1, 2), "orientation": (3, 4, 5, 6)}
 DIAGONAL = [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]
 UNKNOWNS = (
-    Shared("friction", 0.3),
-    Shared("contact_stiffness", 3e4),
-    Shared("contact_dissipation", 2.0),
-    Shared("friction_stiffness", 40.0),
-    Shared("inertia", [6.8e-4] * 3, along=DIAGONAL),
-    Shared("centre_of_mass", [0.0, 0.0, 0.0], "free", natural=0.01),
+    Unknown("friction", 0.3),
+    Unknown("contact_stiffness", 3e4),
+    Unknown("contact_dissipation", 2.0),
+    Unknown("friction_stiffness", 40.0),
+    Unknown("inertia", [6.8e-4] * 3, space="log", along=DIAGONAL),
+    Unknown("centre_of_mass", [0.0, 0.0, 0.0], scale=0.01),
 )
 
 
-def problem_of(first: int, count: int, substeps: int) -> MotionProblem:
+def problem_of(first: int, count: int, substeps: int) -> MotionScene:
     """Tosses as ours are fitted; lengths in metres."""
     recording = Recording("cube_tosses.npz", 148.0, COLUMNS, unit=0.5 * WIDTH / SCALE)
     cube = {"shape": "box", "size": [WIDTH] * 3, "mass": MASS, "rounding": 0.002}
     model = RigidModel([cube], contact={"law": "hunt_crossley", "toe": 5e-4})
     known = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0]}
     clips = [clip.part(0, given_frames()) for clip in recording.read()[first : first + count]]
-    return MotionProblem(model, clips, Rules(known, substeps, 0.5 * WIDTH))
+    return MotionScene(model, clips, Rules(known, substeps, 0.5 * WIDTH))
 
 
 def given_frames() -> int:
     return int(os.environ.get("DIFFLOOM_SYSID_FRAMES", "60"))
 
 
-def export(problem: MotionProblem, path: str, steps: int) -> None:
+def export(problem: MotionScene, path: str, steps: int) -> None:
     """What the other side reads."""
     assert len(problem.groups) == 1
     group = problem.groups[0]
@@ -82,11 +82,6 @@ def other(path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def whole_loss(problem: MotionProblem, unknowns: Sequence[Shared]) -> float:
-    """Over all frames, whatever a stage looks at."""
-    return loss_at(problem, Setting(tuple(unknowns)), start_vector(unknowns), np.zeros((len(problem.clips), 0)))
-
-
 def reached(losses: list[tuple[float, float]], loss: float) -> float:
     """Seconds until a loss was reached."""
     return min((seconds for seconds, value in losses if value <= loss), default=float("inf"))
@@ -102,35 +97,37 @@ def main() -> None:
     set_num_threads(1)
     problem = problem_of(given.first, given.tosses, given.substeps)
     stages = (
-        MotionStage(25, 8, fixed=("contact_stiffness", "friction_stiffness"), width=1e-3),
-        MotionStage(None, 20, width=5e-3),
+        MotionStage(GaussNewton(width=1e-3), 8, frames=25, fixed=("contact_stiffness", "friction_stiffness")),
+        MotionStage(GaussNewton(width=5e-3), 20),
     )
     fit_motion(problem, UNKNOWNS, [replace(stages[0], iterations=1)])  # compiles, or reads what was compiled
     ours: list[tuple[float, float]] = []
     begin = time.process_time()
 
-    def watch(stage: int, step: int, loss: float, values: dict[str, tuple[float, ...]]) -> None:
+    experiment = MotionExperiment(problem, UNKNOWNS)
+
+    def observe(state: FitState, record: Record) -> None:
         nonlocal begin
         now = time.process_time()
-        here = [replace(unknown, start=values[unknown.name]) for unknown in UNKNOWNS]
-        ours.append((now - begin, whole_loss(problem, here)))
+        # Over all frames, whatever a stage looks at.
+        ours.append((now - begin, mean_loss(problem, experiment.loss, experiment.shared_values(record.values))))
         begin += time.process_time() - now  # the toolbox is not charged for its records either
 
-    result = fit_motion(problem, UNKNOWNS, stages, watch=watch)
+    result = fit_motion(problem, UNKNOWNS, stages, observer=observe)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "case.npz")
         export(problem, path, given.mujoco_steps)
         answers = other(path)
     theirs = [(answer["seconds"], answer["loss"]) for answer in answers if "loss" in answer]
     best, least = min(loss for _, loss in theirs), min(loss for _, loss in ours)
-    print(f"unknowns: ours {sum(len(u.numbers) for u in UNKNOWNS)}, MuJoCo {len(answers[-1]['found'])}")
+    print(f"unknowns: ours {experiment.layout.size}, MuJoCo {len(answers[-1]['found'])}")
     print(f"ours: loss {result.start_loss:.4g} -> {least:.4g} m^2 in {ours[-1][0]:.1f} s")
     print(f"MuJoCo {answers[-1]['version']}: {theirs[0][1]:.4g} -> {best:.4g} m^2 in {theirs[-1][0]:.1f} s, "
           f"{len(theirs)} simulations of all tosses")  # fmt: skip
     level = max(best, least) * 1.001
     print(f"to reach {level:.4g} m^2: ours {reached(ours, level):.2f} s, MuJoCo {reached(theirs, level):.1f} s")
     for estimate in result.estimates:
-        print(f"  {estimate.name}: {', '.join(f'{x:.4g}' for x in estimate.found)}")
+        print(f"  {estimate.name}: {', '.join(f'{x:.4g}' for x in estimate.found.reshape(-1).tolist())}")
     print(f"  MuJoCo: {', '.join(f'{x:.4g}' for x in answers[-1]['found'])}")
 
 

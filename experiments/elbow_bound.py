@@ -15,10 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_motion.files import load_motion
-from diffloom_motion.fits import settled
-from diffloom_motion.scoring import score
-from diffloom_motion.unknowns import start_vector, values_at
+from diffloom_motion import load_motion, score, settle
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: Hunt-Crossley: restitutions of 0.71 to 0.12 at 1 m/s.
@@ -37,20 +34,20 @@ def main() -> None:
     changes = [f'clips.fit="{given.tosses}"', 'clips.holdout="0:1"', "clips.windows=[121, 121]", "substeps=24"]
     changes += [f"unknowns.{name}.start={INERTIAS[given.inertias]}" for name in ("inertia[upper]", "inertia[fore]")]
     experiment = load_motion(str(FILE), tuple(changes))
-    problem = experiment.problem
-    values = values_at(experiment.shared, torch.tensor(start_vector(experiment.shared)))
-    starts = torch.tensor(settled(problem, values))
-    described = score(problem, values, starts)
-    print(f"described: {said(described.position)} mm, {said(described.rotation, 180 / np.pi / 1e3)} degrees")
+    scene, values = experiment.scene, experiment.shared_values()
+    values |= settle(scene, values)
+    described = score(scene, values)
+    print(f"described: {said(described['position'])} mm, {said(described['rotation'], 180 / np.pi / 1e3)} degrees")
     place, turn = [], []
     for dissipation in DISSIPATIONS:
         for friction in FRICTIONS:
             pair = {"contact_dissipation": dissipation, "friction": friction}
             tensors = {name: torch.full_like(values[name], number) for name, number in pair.items()}
-            found = score(problem, {**values, **tensors}, starts)
-            place.append(found.position)
-            turn.append(found.rotation)
-            print(pair, f"{said(found.position)} mm, {said(found.rotation, 180 / np.pi / 1e3)} degrees", flush=True)
+            found = score(scene, {**values, **tensors})
+            place.append(found["position"].numpy())
+            turn.append(found["rotation"].numpy())
+            told = f"{said(found['position'])} mm, {said(found['rotation'], 180 / np.pi / 1e3)} degrees"
+            print(pair, told, flush=True)
     table = {"position [mm]": 1e3 * np.array(place), "rotation [degrees]": np.degrees(np.array(turn))}
     for name, errors in table.items():
         half = errors.shape[1] // 2

@@ -17,9 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diffloom_motion.clips import Clip
-from diffloom_motion.files import load_motion
-from diffloom_motion.rotations import rotated
+from diffloom_geometry.rotations import rotate_vectors
+from diffloom_motion import Clip, load_motion
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 Array = NDArray[np.float64]
@@ -38,7 +37,7 @@ def turn_of(orientation: Array) -> Array:
     """(frames, 3, 3): rotation matrices."""
     axes = torch.eye(3, dtype=torch.float64)
     return np.stack(
-        [rotated(torch.tensor(orientation), axes[i].expand(len(orientation), 3)).numpy() for i in range(3)], -1
+        [rotate_vectors(torch.tensor(orientation), axes[i].expand(len(orientation), 3)).numpy() for i in range(3)], -1
     )
 
 
@@ -165,7 +164,7 @@ def main() -> None:
         "clips.holdout_limit=1",
         "clips.windows=[121, 121]",
     )
-    clips = load_motion(str(FILE), whole).problem.clips
+    clips = load_motion(str(FILE), whole).scene.clips
     for side, skip in ((4, 0), (5, 0), (6, 0), (6, 1), (7, 1)):
         rows = [row for clip in clips for row in impacts_of(clip, side, skip)]
         rows = [row for row in rows if row["noise"] < 0.1]

@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from diffloom_motion.files import load_motion
-from diffloom_motion.fits import settled
-from diffloom_motion.problem import MotionProblem
-from diffloom_motion.unknowns import start_vector, values_at
+from diffloom_motion import load_motion, settle
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: As described, the hinge neither damped nor anything recorded corrected.
@@ -82,18 +78,15 @@ def errors(changes: tuple[str, ...], tosses: str, result: Path | None) -> tuple[
     """Position error [m], rotation and hinge error [rad], each (tosses, frames), and the frame of the first contact."""
     whole = (f'clips.fit="{tosses}"', "clips.share=1.0", "clips.windows=[121, 121]", "substeps=24")
     experiment = load_motion(str(FILE), (*whole, 'clips.holdout="0:1"', *changes))
-    problem: MotionProblem = experiment.problem
-    values = values_at(experiment.shared, torch.tensor(start_vector(experiment.shared)))
-    if result is not None:
-        estimates = {e["name"]: e["found"] for e in json.loads(result.read_text())["estimates"]}
-        ends = [replace(unknown, start=estimates[unknown.name]) for unknown in experiment.shared]
-        values = values_at(ends, torch.tensor(start_vector(ends)))
-    own = torch.tensor(settled(problem, values))
-    parts = [np.zeros((len(problem.clips), 121)) for _ in range(3)]
-    contact = np.zeros(len(problem.clips), dtype=int)
-    for group in problem.groups:
+    scene, names = experiment.scene, [slot.name for slot in experiment.shared]
+    found = [] if result is None else json.loads(result.read_text())["estimates"]
+    values = experiment.shared_values({e["name"]: e["found"] for e in found if e["name"] in names})
+    values |= settle(scene, values)
+    parts = [np.zeros((len(scene.clips), 121)) for _ in range(3)]
+    contact = np.zeros(len(scene.clips), dtype=int)
+    for group in scene.groups:
         with torch.no_grad():
-            place, turn, hinge = problem.errors(group, values, own[group.rows] if own.shape[1] else None)
+            place, turn, hinge = scene.errors(group, values)
         for part, error in zip(parts, (place, turn, hinge), strict=True):
             part[group.rows] = error.norm(dim=2).T.numpy()
         contact[group.rows] = group.flight.sum(dim=0).long().numpy()

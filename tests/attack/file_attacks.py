@@ -25,8 +25,7 @@ from diffloom_fitting.checkpoints import append_record
 from diffloom_fitting.loop import FitState, Record
 from diffloom_fitting.scene.policy import Policy
 from diffloom_geometry import check_tetmesh, read_solid, read_triangles
-from diffloom_motion.files import load_motion
-from diffloom_motion.recordings import Recording
+from diffloom_motion import Recording, load_motion
 from diffloom_physics_articulated.model_files import read_model_file
 from diffloom_scale.sweeps import keep_outcome, read_outcome
 from diffloom_scale.video_dataset import VideoDataset

@@ -26,9 +26,9 @@ import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 from diffloom.simulation import simulate
 from diffloom_experiments import RunFolder, build_experiment, load_file
-from diffloom_fitting import get_optimiser, run_search
+from diffloom_fitting import GaussNewton, Stop, Unknown, get_optimiser, run_search
 from diffloom_fitting.testing import small_fit
-from diffloom_motion import Clip, MotionProblem, MotionStage, Own, Rules, Shared, fit_motion, score
+from diffloom_motion import Clip, MotionScene, MotionStage, Own, Rules, fit_motion, score
 
 # isort: split
 # Internals: all imports that a change of the package's modules may have to follow.
@@ -733,10 +733,10 @@ RATE, FRAMES, SUBSTEPS = 100.0, 30, 10
 KNOWN = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0]}
 CUBE_TRUTH = {"friction": 0.25, "contact_dissipation": 1.5, "centre_of_mass": [0.0, 0.0, 0.0], "scale": 0.97}
 CUBE_UNKNOWNS = {
-    "friction": Shared("friction", 0.4),
-    "contact_dissipation": Shared("contact_dissipation", 1.0),
-    "centre_of_mass": Shared("centre_of_mass", (0.003, -0.002, 0.006), "free", natural=0.01),
-    "scale": Shared("scale", 1.0, natural=0.1),
+    "friction": Unknown("friction", 0.4),
+    "contact_dissipation": Unknown("contact_dissipation", 1.0),
+    "centre_of_mass": Unknown("centre_of_mass", [0.003, -0.002, 0.006], scale=0.01),
+    "scale": Unknown("scale", 1.0, scale=0.1),
 }
 
 
@@ -772,28 +772,26 @@ def motion_numbers(result: Any, converged: bool = False) -> Numbers:
     """Return the numbers of a fit of measured motion."""
     found: Numbers = {"losses": [result.start_loss, result.loss], "iterations": [result.iterations]}
     for estimate in result.estimates:
-        found[f"{FOUND if converged else ''}value.{estimate.name}"] = list(estimate.found)
-        found[f"deviation.{estimate.name}"] = list(estimate.deviation)
-    for name, kept in (("fitted", result.fitted), ("holdout", result.holdout), ("before", result.before)):
-        if kept is not None:
-            found |= prefixed(name, score_numbers(kept))
-    return found | {"own": flat(result.own)}
+        found[f"{FOUND if converged else ''}value.{estimate.name}"] = flat(estimate.found)
+        found[f"deviation.{estimate.name}"] = [] if estimate.deviation is None else flat(estimate.deviation)
+    for name, kept in result.scores.items():
+        found |= prefixed(name, score_numbers(kept))
+    return found | {"verdict": [result.verdict.level, result.reason]}
 
 
 def score_numbers(kept: Any) -> Numbers:
     """Return the numbers of a score."""
-    joint = [] if kept.joint is None else flat(kept.joint)
-    return {"position": flat(kept.position), "rotation": flat(kept.rotation), "joint": joint}
+    return {name: flat(errors) for name, errors in kept.items()}
 
 
 def followed_motion(*given: Any, converged: bool = False, **how: Any) -> Numbers:
     """Return the numbers of a fit of measured motion and of each of its steps."""
     rows: list[dict[str, Any]] = []
 
-    def watch(stage: int, step: int, loss: float, values: Mapping[str, Any]) -> None:
-        rows.append({"stage": stage, "step": step, "loss": loss, "values": values})
+    def observe(state: Any, record: Any) -> None:
+        rows.append({"stage": record.stage, "step": record.iteration, "loss": record.loss, "values": record.values})
 
-    result = fit_motion(*given, watch=watch, **how)
+    result = fit_motion(*given, observer=observe, **how)
     return motion_numbers(result, converged) | prefixed("steps", columns(rows))
 
 
@@ -804,23 +802,28 @@ def motion() -> Numbers:
     clips, shared = tosses(), list(CUBE_UNKNOWNS.values())
     rules = Rules(KNOWN, SUBSTEPS, rotation_length=0.05)
     sampled = replace(rules, start="sample")
-    problem, aside = MotionProblem(cube(), clips[:4], sampled), MotionProblem(cube(), clips[4:], sampled)
-    stages = [MotionStage(15, 8, fixed=("contact_dissipation",)), MotionStage(22, 8), MotionStage(None, 12, 1e-9)]
+    problem, aside = MotionScene(cube(), clips[:4], sampled), MotionScene(cube(), clips[4:], sampled)
+    stages = [
+        MotionStage(frames=15, iterations=8, fixed=("contact_dissipation",)), MotionStage(frames=22, iterations=8),
+        MotionStage(iterations=12, stop=Stop(change=1e-9)),
+    ]  # fmt: skip
     found = prefixed("stages", followed_motion(problem, shared, stages, holdout=aside, converged=True))
     few = [CUBE_UNKNOWNS["friction"], CUBE_UNKNOWNS["scale"]]
-    found |= prefixed("sure", followed_motion(problem, few, [MotionStage(15, 4)]))
+    found |= prefixed("sure", followed_motion(problem, few, [MotionStage(frames=15, iterations=4)]))
     broken = clips[0].position.copy()
     broken[20] += 0.5
     bad = [replace(clips[0], position=broken), *clips[1:3]]
     for loss in ("huber", "cauchy"):
-        outlier = MotionProblem(cube(), bad, rules)
+        outlier = MotionScene(cube(), bad, rules)
         how = {"loss": loss, "threshold": 2e-3}
-        found |= prefixed(loss, followed_motion(outlier, few, [MotionStage(22, 4, width=1e-4)], **how))
+        stage = MotionStage(GaussNewton(width=1e-4), 4, frames=22)
+        found |= prefixed(loss, followed_motion(outlier, few, [stage], **how))
     own = replace(rules, own=Own({"velocity": 0.02, "angular_velocity": 0.1}, noise=1e-3))
-    free = MotionProblem(cube(), clips[:3], own)
-    found |= prefixed("own", followed_motion(free, few, [MotionStage(12, 2, flight=True), MotionStage(20, 3)]))
+    free = MotionScene(cube(), clips[:3], own)
+    stages = [MotionStage(frames=12, iterations=2, flight=True), MotionStage(frames=20, iterations=3)]
+    found |= prefixed("own", followed_motion(free, few, stages))
     values = {name: torch.tensor(value, dtype=D).reshape(-1) for name, value in CUBE_TRUTH.items()}
-    return found | prefixed("score", score_numbers(score(MotionProblem(cube(), clips, rules), values)))
+    return found | prefixed("score", score_numbers(score(MotionScene(cube(), clips, rules), values)))
 
 
 MOTION = """
@@ -853,13 +856,13 @@ rotation_length = 0.05
 start = 0.4
 [unknowns.scale]
 start = 1.0
-natural = 0.1
+scale = 0.1
 [[stages]]
 frames = 18
 iterations = 4
 [[stages]]
 iterations = 8
-change = 1e-6
+stop.change = 1e-6
 """
 
 
@@ -868,7 +871,7 @@ def command_motion() -> Numbers:
     """Return what ``diffloom run`` writes of a fit to a file of recorded tosses."""
     clips = tosses()
     rows = np.concatenate([np.c_[c.position, c.orientation, c.velocity, c.angular_velocity] for c in clips])
-    return command([], MOTION, tosses={"rows": rows, "lengths": [len(c) for c in clips]})
+    return command(["--no-report"], MOTION, tosses={"rows": rows, "lengths": [len(c) for c in clips]})
 
 
 def elbow() -> Any:
@@ -908,7 +911,7 @@ def motion_tree() -> Numbers:
     ]
     free = {"position": 0.01, "orientation": 0.1, "velocity": 0.3, "angular_velocity": 3.0, "joint_position": 0.1,
             "joint_velocity": 3.0}  # fmt: skip
-    problem = MotionProblem(elbow(), clips, Rules(known, substeps, 0.05, "fitted", 0.01, Own(free, joints=1)))
-    hinge = Shared("frame_position[fore]", [-0.035, 0.06, 0.0], "free", natural=0.01)
+    problem = MotionScene(elbow(), clips, Rules(known, substeps, 0.05, "fitted", 0.01, Own(free, joints=1)))
+    hinge = Unknown("frame_position[fore]", [-0.035, 0.06, 0.0], scale=0.01)
     stages = [MotionStage(frames=16, iterations=3), MotionStage(iterations=3)]
-    return followed_motion(problem, [hinge, Shared("friction", 0.4)], stages)
+    return followed_motion(problem, [hinge, Unknown("friction", 0.4)], stages)

@@ -11,9 +11,19 @@ import torch
 
 from diffloom import simulate
 from diffloom.interfaces import InputError
-from diffloom_motion import Clip, MotionProblem, MotionStage, Own, Recording, Rules, Shared, fit_motion
-from diffloom_motion.files import load_motion
-from diffloom_motion.fits import judged
+from diffloom_fitting import Stop, Unknown
+from diffloom_motion import (
+    Clip,
+    MotionScene,
+    MotionStage,
+    Own,
+    Recording,
+    Rules,
+    fit_motion,
+    load_motion,
+    score,
+    settle,
+)
 from diffloom_motion.starts import joint_start
 
 articulated = pytest.importorskip("diffloom_physics_articulated.model")
@@ -63,19 +73,18 @@ def tosses() -> list[Clip]:
 
 
 def test_hinge_and_friction_are_found(tosses: list[Clip]) -> None:
-    problem = MotionProblem(elbow(), tosses, RULES)  # type: ignore[arg-type]
+    problem = MotionScene(elbow(), tosses, RULES)  # type: ignore[arg-type]
     flown = problem.groups[0].flight.sum(dim=0)
     assert bool((flown >= 4).all()) and bool((flown < FRAMES).all())
-    shared = [Shared("frame_position[fore]", [-0.035, 0.06, 0.0], "free", natural=0.01), Shared("friction", 0.4)]
-    stages = [MotionStage(frames=20, iterations=8), MotionStage(iterations=12, change=1e-6)]
+    shared = [Unknown("frame_position[fore]", [-0.035, 0.06, 0.0], scale=0.01), Unknown("friction", 0.4)]
+    stages = [MotionStage(frames=20, iterations=8), MotionStage(iterations=12, stop=Stop(change=1e-6))]
     found = fit_motion(problem, shared, stages)
-    hinge, friction = (estimate.found for estimate in found.estimates)
-    assert np.abs(np.array(hinge) - HINGE).max() < 2e-4
-    assert abs(friction[0] - FRICTION) < 0.01
-    values = {"frame_position[fore]": torch.tensor(HINGE), "friction": torch.tensor([FRICTION])}
-    score = judged(problem, {key: value.double() for key, value in values.items()})
+    assert np.abs(found["frame_position[fore]"].numpy() - HINGE).max() < 2e-4
+    assert abs(float(found["friction"]) - FRICTION) < 0.01
+    values = {"frame_position[fore]": torch.tensor(HINGE).double(), "friction": torch.tensor([FRICTION]).double()}
+    far = score(problem, {**values, **settle(problem, values)})
     # Starts that the flight alone has told, with the true parameters: what is left is the chaos of impacts.
-    assert score.mean_position < 2e-3 and score.mean_joint_degrees < 3.0
+    assert far.mean_position < 2e-3 and far.mean_joint_degrees < 3.0
 
 
 def test_joint_starts_are_unwrapped() -> None:
@@ -91,8 +100,9 @@ def test_bad_unknowns_and_trees_are_refused(tosses: list[Clip]) -> None:
         articulated.ArticulatedModel([{"builder": "pendulum"}]).copies(2)
     with pytest.raises(InputError, match="joint_position"):
         Recording("x.npz", 100.0, {"position": (0, 1, 2), "joint_position": ()})
+    scene = MotionScene(elbow(), tosses[:1], RULES)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="pattern for each"):
-        Shared("inertia", [1.0, 2.0], along=[[1, 0, 0, 0, 0, 0]])
+        fit_motion(scene, [Unknown("inertia", [1.0, 2.0], along=[[1, 0, 0, 0, 0, 0]])])
 
 
 def test_the_elbow_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +119,7 @@ def test_windows_stand_on_the_ground_of_their_clip(tosses: list[Clip], tmp_path:
     file = Path(__file__).parents[3] / "experiments" / "real" / "real-elbow.toml"
     given = {"recording.file": tmp_path / "tosses.npz", "recording.level": [0.0, 0.0, 1.0], "clips.windows": [6, 6]}
     settings = [f"{key}={value}" for key, value in given.items()]
-    windows = load_motion(file, (*settings, "clips.fit=0:1", "clips.holdout=1:3")).problem.clips
+    windows = load_motion(file, (*settings, "clips.fit=0:1", "clips.holdout=1:3")).scene.clips
     moved = [w.position - rows[0][(at := int(w.name.split("@")[1])) : at + len(w), 4:7] for w in windows]
     assert len(windows) > 2
     assert np.ptp(np.concatenate(moved), axis=0).max() < 1e-12
@@ -121,10 +131,7 @@ def test_real_elbow_flies_as_simulated() -> None:
     """Six real tosses, nothing fitted but their starts: the flight is followed to a millimetre."""
     file = Path(__file__).parents[3] / "experiments" / "real" / "real-elbow.toml"
     experiment = load_motion(file, ("clips.fit=0:6", "clips.holdout=6:8", "clips.windows=[121, 121]"))
-    problem = experiment.problem
-    from diffloom_motion.fits import settled
-
-    y = settled(problem, {})
-    place, _, _ = problem.errors(problem.groups[0], {}, torch.tensor(y), 12)
-    flown = problem.groups[0].flight[:12].bool()
+    scene = experiment.scene
+    place, _, _ = scene.errors(scene.groups[0], settle(scene, {}), 12)
+    flown = scene.groups[0].flight[:12].bool()
     assert float(place.norm(dim=2)[flown].median()) < 1e-3

@@ -14,6 +14,7 @@ from diffloom_experiments.kinds import (
 from diffloom_experiments.load import (
     Loaded as Loaded,
     MissingDataError as MissingDataError,
+    generator_for as generator_for,
     load_data as load_data,
     load_file as load_file,
     resolve_draws as resolve_draws,

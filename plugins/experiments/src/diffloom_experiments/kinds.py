@@ -20,6 +20,7 @@ __all__ = [
     "ExperimentKind",
     "LoadedFile",
     "VideoKind",
+    "build_any",
     "experiment_kinds",
     "load_any",
     "recognise",
@@ -69,13 +70,16 @@ class ExperimentKind(ABC):
     Attributes:
         noun: What a file of this kind is, with its article, as messages say it.
         tables: Top-level tables of which any one makes a file one of this kind.
-        actions: Function that carries out a command, or its import path, by the command's name. A command that is not
-            named is refused.
+        actions: Function that carries out a command, or its import path, by the command's name; None for the command's
+            own implementation, which works on what ``load`` and ``build`` return. A command that is not named is
+            refused.
+        refused: Options that do not apply where a command's own implementation carries it out, by the command's name.
     """
 
     noun: ClassVar[str]
     tables: ClassVar[tuple[str, ...]] = ()
-    actions: ClassVar[Mapping[str, str | Callable[..., Any]]] = {}
+    actions: ClassVar[Mapping[str, str | Callable[..., Any] | None]] = {}
+    refused: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
     def schema(self) -> type[BaseModel]:
@@ -99,7 +103,7 @@ class ExperimentKind(ABC):
         """
 
     def build(self, loaded: Any) -> Any:
-        """Build the experiment of a loaded file: a ``diffloom_fitting.Experiment``, or an object that offers the same.
+        """Build the experiment of a loaded file, a ``diffloom_fitting.AbstractExperiment``.
 
         Commands that carry out their work themselves (see ``action``) call this; other kinds need not define it.
         """
@@ -130,7 +134,7 @@ class ExperimentKind(ABC):
         """
         taken = self.options(command)
         for parameter, spelling in given.items():
-            if taken is not None and parameter not in taken:
+            if parameter in self.refused.get(command, ()) or (taken is not None and parameter not in taken):
                 raise InputError(f"{spelling} does not apply to {self.description}; leave it out")
 
     @property
@@ -221,6 +225,11 @@ def load_any(
     raw = read_toml(path)
     kind = recognise(raw, path.name)
     return kind.load(raw, path.parent, path.name, settings=settings, changes=changes, quick=quick, variants=variants)
+
+
+def build_any(loaded: LoadedFile) -> Any:
+    """Build the experiment of a loaded file of any kind."""
+    return recognise(loaded.raw, loaded.name).build(loaded)
 
 
 def _bracketed(tables: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from diffloom_experiments.values import FramesTable, Named, Number, ScheduleTable, StopTable, Table
+from diffloom_experiments.values import FramesTable, Named, Number, ScheduleTable, StartsTable, StopTable, Table
 
 Vector = tuple[Number, Number, Number]
 StepSize = Annotated[Number, Field(gt=0.0)] | Literal["auto"]
@@ -324,18 +324,6 @@ class StageTable(Table):
     shared: list[str] = Field([], description="unknowns whose rows take one value")
     together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
     stop: StopTable = Field(StopTable(), description="when the stage ends before its iterations are used up")
-
-
-class StartsTable(Table):
-    """Several starts."""
-
-    count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
-    opposite: bool = Field(
-        False, description="the second start lies across the middle of each draw's range from the first"
-    )
-    scatter: float = Field(0.5, ge=0.0, description="standard deviation of the start values, in the searched space")
-    probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
-    enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
 
 
 class GaussianTable(Table):

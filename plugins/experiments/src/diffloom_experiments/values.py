@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-__all__ = ["DRAWS", "FramesTable", "Named", "Number", "ScheduleTable", "StopTable", "Table", "is_draw"]
+__all__ = ["DRAWS", "FramesTable", "Named", "Number", "ScheduleTable", "StartsTable", "StopTable", "Table", "is_draw"]
 
 #: Kinds of draws: values that the seed decides, such as {uniform = [2, 12]}.
 DRAWS = ("uniform", "log_uniform", "normal", "choice")
@@ -93,6 +93,18 @@ class StopTable(Table):
     gradient: float | None = Field(None, description="the gradient's norm is at most this")
     patience: int | None = Field(None, ge=1, description="iterations, for change; absent: the optimiser's own, 5 to 20")
     seconds: float | None = Field(None, description="the stage has run this long [s]")
+
+
+class StartsTable(Table):
+    """Several starts."""
+
+    count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
+    opposite: bool = Field(
+        False, description="the second start lies across the middle of each draw's range from the first"
+    )
+    scatter: float = Field(0.5, ge=0.0, description="standard deviation of the start values, in the searched space")
+    probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
+    enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
 
 
 class FramesTable(Table):

@@ -3,7 +3,10 @@ from diffloom_fitting.driver import (
     run_search as run_search,
     run_searches as run_searches,
 )
-from diffloom_fitting.experiment import Experiment as Experiment
+from diffloom_fitting.experiment import (
+    AbstractExperiment as AbstractExperiment,
+    Experiment as Experiment,
+)
 from diffloom_fitting.fits import (
     fit as fit,
     run_fit as run_fit,
@@ -52,6 +55,7 @@ from diffloom_fitting.optimisers import (
     first_evaluation as first_evaluation,
     take_step as take_step,
 )
+from diffloom_fitting.optimisers.gauss_newton import Arrow as Arrow
 from diffloom_fitting.priors import (
     Even as Even,
     Gaussian as Gaussian,
@@ -88,6 +92,7 @@ from diffloom_fitting.stages import (
     Stage as Stage,
     Stop as Stop,
 )
+from diffloom_fitting.stopwatch import Stopwatch as Stopwatch
 from diffloom_fitting.targets import (
     Target as Target,
     Targets as Targets,

@@ -70,7 +70,7 @@ def answer_questions(questions: Sequence[Question]) -> list[Any]:
 
 def _kind(question: Question) -> Hashable:
     problem, request = question
-    return problem.batch_key, request.want, request.differentiable
+    return problem.batch_key, request.want, request.differentiable, request.width
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.costs import ControlCosts
+from diffloom_fitting.goal_outcome import reached
 from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.losses import Loss, PixelError
+from diffloom_fitting.losses.track import track_distance
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
+from diffloom_fitting.problem import Problem
 from diffloom_fitting.scene import Rollouts, Scene, sample_times
 from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trust.assumed import check_assumed
-from diffloom_fitting.trust.uncertainty import Method, check_method
+from diffloom_fitting.trust.sight import sights
+from diffloom_fitting.trust.time_step import refuse_long_steps
+from diffloom_fitting.trust.uncertainty import Method, Uncertainty, check_method, estimate_uncertainty
+from diffloom_fitting.trust.verdict import Verdict, judge, not_judged
 from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
 from diffloom_fitting.unknowns.unknown import as_unknowns
 from diffloom_fitting.validation import instance, known
@@ -30,9 +39,91 @@ from diffloom_fitting.validation import instance, known
 KEPT_OBJECTIVES = 32
 
 
+class AbstractExperiment(ABC):
+    """What a fit works on: a problem for each stage, where to start, and how its end is judged.
+
+    The loop, several starts, checkpoints, results and commands know experiments by this interface. `Experiment` is the
+    kind that compares a scene with videos. Implementations are frozen dataclasses with the fields named here.
+
+    Attributes:
+        title: Heading of reports.
+        stages: Parts of the fit, one after another, each from where the last one ended.
+        starts: Further starts, values by name.
+        probe: Iterations of the first stage that each start gets before only the best goes on; 0 fits all.
+        enough: Loss at which a start makes the others needless.
+        seed: Of every draw.
+        differences: True for gradients from differences instead of the adjoint.
+        stopwatch: Takes the time of each part.
+        layout: How the unknowns lie in the searched vector.
+    """
+
+    title: str
+    stages: tuple[Stage, ...]
+    starts: tuple[Mapping[str, Tensor], ...]
+    probe: int
+    enough: float | None
+    seed: int
+    differences: bool
+    stopwatch: Stopwatch
+    layout: Layout
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in half a sentence what the unknowns are compared with, such as "30 frames of 48x48 pixels"."""
+
+    @abstractmethod
+    def objective(self) -> Problem:
+        """Return the whole objective."""
+
+    @abstractmethod
+    def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Problem:
+        """Return what a stage minimises at one of its iterations."""
+
+    @abstractmethod
+    def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
+        """Return how sure the end ``z`` of the fit is, or why that is not known, and the verdict."""
+
+    def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
+        """Return fields of the `Result` beyond those that every fit has."""
+        return {}
+
+    def lines(self, result: Any) -> list[str]:
+        """Return sentences on the `Result` of a fit beyond those that every result has."""
+        return []
+
+    @property
+    def uses_adjoint(self) -> bool:
+        """Whether the fit follows gradients of the adjoint, which are then worth a check."""
+        return True
+
+    def check_before(self) -> None:  # noqa: B027 - few need it
+        """Raise where a fit from the first start makes no sense."""
+
+    @property
+    def truth(self) -> Mapping[str, Tensor]:
+        """True values, by name, where they are known."""
+        return {}
+
+    def start(self, number: int = 0) -> Tensor:
+        """The vector of start 0 (the unknowns' own) or of a further one."""
+        own = {slot.name: slot.start for slot in self.layout.slots}
+        return self.layout.encode(own if number == 0 else {**own, **self.starts[number - 1]})
+
+    def last_objective(self) -> Problem:
+        """What the last stage minimises in the end, for all unknowns: by this one start is better than another."""
+        stage = self.stages[-1]
+        return self.stage_objective(stage, None, stage.iterations - 1)
+
+    def tie(self, stage: Stage, z: Tensor) -> Tie | None:
+        """The tie of a stage that moves only part of the unknowns."""
+        if stage.only is None and not stage.shared and not stage.together:
+            return None
+        return make_tie(self.layout, z, stage.only, stage.shared, stage.together)
+
+
 @dataclass(frozen=True)
-class Experiment:
-    """Everything a fit needs.
+class Experiment(AbstractExperiment):
+    """Everything a fit of a scene to videos needs.
 
     target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
     kept aside, to judge the result. unknowns: what is sought, in any form that ``fit`` takes. stages: one after
@@ -102,10 +193,45 @@ class Experiment:
         """How the unknowns lie in the vector."""
         return resolve(self.unknowns, self.scene)
 
-    def start(self, number: int = 0) -> Tensor:
-        """The vector of start 0 (the unknowns' own) or of a further one."""
-        own = {slot.name: slot.start for slot in self.layout.slots}
-        return self.layout.encode(own if number == 0 else {**own, **self.starts[number - 1]})
+    @property
+    def truth(self) -> Mapping[str, Tensor]:
+        return self.target.truth
+
+    def describe(self) -> str:
+        views = self.scene.viewpoints
+        return " and ".join(
+            f"{len(one)} frames of {views[label].size[1]}x{views[label].size[0]} pixels{f' ({label})' if label else ''}"
+            for label, one in self.target.by_view().items()
+        )
+
+    def check_before(self) -> None:
+        with torch.no_grad():
+            refuse_long_steps(self.scene, self.layout.decode(self.start()), self.rollouts)
+
+    def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
+        # Both of what the last stage minimised, whose minimum the result is.
+        if self.target.goal:
+            return "not asked for", not_judged("a goal is reached or not")
+        if interrupted:
+            return "interrupted", not_judged("interrupted by the user", "red")
+        last = self.last_objective()
+        found = estimate_uncertainty(last, z, self.uncertainty, self.assumed)
+        seen = sights(last, z)
+        still = ("camera.", "appearance.", "position")
+        moving = any(not slot.name.startswith(still) for slot in self.layout.slots)
+        return found, judge(found, seen, moving)
+
+    def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
+        whole = self.objective()
+        aside = None if self.holdout is None or len(self.holdout) == 0 else self.objective(self.holdout)
+        return {
+            "holdout_loss": None if aside is None else aside.value(z).value,
+            "holdout_start_loss": None if aside is None else aside.value(start).value,
+            "track_pixels": track_distance(whole, z),
+            "holdout_pixels": None if aside is None else track_distance(aside, z),
+            "views": whole.losses(z) if len(self.scene.viewpoints) > 1 else {},
+            "goal": reached(self, z) if self.target.goal else None,
+        }
 
     def objective(self, target: AnyTarget | None = None) -> Objective:
         """The whole objective, or that on other frames."""
@@ -154,15 +280,8 @@ class Experiment:
         return base.with_renderer_settings(of_renderer).with_horizon(horizon)
 
     def last_objective(self) -> Objective:
-        """What the last stage minimises in the end, for all unknowns: by this one start is better than another."""
         stage = self.stages[-1]
         return self.stage_objective(stage, None, stage.iterations - 1)
-
-    def tie(self, stage: Stage, z: Tensor) -> Tie | None:
-        """The tie of a stage that moves only part of the unknowns."""
-        if stage.only is None and not stage.shared and not stage.together:
-            return None
-        return make_tie(self.layout, z, stage.only, stage.shared, stage.together)
 
 
 def _check_views(scene: Scene, target: AnyTarget) -> None:

@@ -14,13 +14,11 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.goal_outcome import reached
+from diffloom_fitting.experiment import AbstractExperiment, Experiment
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss, get_optimiser
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, best_outcome
 from diffloom_fitting.losses import Loss, PixelError
-from diffloom_fitting.losses.track import track_distance
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.results import Estimate, Result
 from diffloom_fitting.scene import Scene
@@ -28,10 +26,8 @@ from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.stopwatch import Lap
 from diffloom_fitting.targets import Target, Targets
 from diffloom_fitting.targets.several import AnyTarget, as_targets
-from diffloom_fitting.trust.sight import sights
-from diffloom_fitting.trust.time_step import refuse_long_steps
-from diffloom_fitting.trust.uncertainty import Method, Uncertainty, estimate_uncertainty
-from diffloom_fitting.trust.verdict import Verdict, judge, not_judged
+from diffloom_fitting.trust.uncertainty import Method, Uncertainty
+from diffloom_fitting.trust.verdict import Verdict, not_judged
 from diffloom_fitting.unknowns.unknown import Sought, as_unknowns
 from diffloom_fitting.validation import instance, shown, whole
 from diffloom_testing import WideComparison
@@ -113,7 +109,7 @@ def seen_by(scene: Scene, target: object) -> AnyTarget:
 
 
 def run_fit(
-    experiment: Experiment, *, state: FitState | None = None, history: Sequence[Record] = (),
+    experiment: AbstractExperiment, *, state: FitState | None = None, history: Sequence[Record] = (),
     observer: Observer | None = None, check: bool = False, sure: bool = True,
 ) -> Result:  # fmt: skip
     """Run an experiment to its end.
@@ -122,11 +118,10 @@ def run_fit(
     resume it. check: compare the gradient with finite differences at the start. sure: estimate uncertainties. A
     KeyboardInterrupt ends the fit and keeps what was found.
     """
-    instance("run_fit: experiment", experiment, Experiment)
+    instance("run_fit: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
     lap = Lap()
     if state is None and sure:
-        with torch.no_grad():
-            refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()), experiment.rollouts)
+        experiment.check_before()
     here = begin(experiment) if state is None else state
     records = list(history)
     badge: GradientCheck | str = "not asked for"
@@ -134,7 +129,7 @@ def run_fit(
     interrupted = False
     starts = MultiStart(experiment)
     try:
-        if check:
+        if check and experiment.uses_adjoint:
             badge, wide = _badge(experiment, sure), _wide(experiment, sure)
             experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
         while not here.finished:
@@ -148,7 +143,7 @@ def run_fit(
     return replace(result, compiling=lap.compiling, wide=wide)
 
 
-def _wide(experiment: Experiment, together: bool) -> WideComparison | None:
+def _wide(experiment: AbstractExperiment, together: bool) -> WideComparison | None:
     """Whether the gradient at the start says what a change of a few per cent does: through impacts it may not."""
     try:
         return check_wide(experiment.objective(), experiment.start(), entries=6, together=together)
@@ -156,7 +151,7 @@ def _wide(experiment: Experiment, together: bool) -> WideComparison | None:
         return None
 
 
-def _badge(experiment: Experiment, together: bool) -> GradientCheck | str:
+def _badge(experiment: AbstractExperiment, together: bool) -> GradientCheck | str:
     # A wrong component shows in every random direction: few of them do; `diffloom check-gradient` takes each unknown.
     # together: uncertainties will need the program for batches anyway.
     try:
@@ -168,7 +163,7 @@ def _badge(experiment: Experiment, together: bool) -> GradientCheck | str:
 
 
 def _result(
-    experiment: Experiment, state: FitState, history: tuple[Record, ...], badge: GradientCheck | str,
+    experiment: AbstractExperiment, state: FitState, history: tuple[Record, ...], badge: GradientCheck | str,
     interrupted: bool, sure: bool,
 ) -> Result:  # fmt: skip
     outcome = best_outcome(state)
@@ -179,10 +174,9 @@ def _result(
         z = state.best[1] if state.best is not None else state.z
         reason = "interrupted"
     whole, start = experiment.objective(), experiment.start(0)
-    found, verdict = _trust(experiment, z, interrupted, sure)
-    holdout = (
-        None if experiment.holdout is None or len(experiment.holdout) == 0 else experiment.objective(experiment.holdout)
-    )
+    found, verdict = "not asked for", not_judged("not asked for")  # type: Uncertainty | str, Verdict
+    if sure:
+        found, verdict = experiment.trust(z, interrupted)
     return Result(
         estimates=_estimates(experiment, z, start, found, verdict),
         z=z,
@@ -193,47 +187,28 @@ def _result(
         evaluations=sum(record.evaluations for record in history),
         seconds=state.seconds[1],
         memory=peak_memory(),
-        holdout_loss=None if holdout is None else holdout.value(z).value,
-        holdout_start_loss=None if holdout is None else holdout.value(start).value,
         uncertainty=found,
         gradient=badge,
         shares=shares,
         history=history,
         interrupted=interrupted,
-        track_pixels=track_distance(whole, z),
-        holdout_pixels=None if holdout is None else track_distance(holdout, z),
-        views=whole.losses(z) if len(experiment.scene.viewpoints) > 1 else {},
         verdict=verdict,
-        goal=reached(experiment, z) if experiment.target.goal else None,
+        **experiment.outcome(z, start),
     )
 
 
-def _trust(experiment: Experiment, z: Tensor, interrupted: bool, sure: bool) -> tuple[Uncertainty | str, Verdict]:
-    """How sure it is, and the verdict; both of what the last stage minimised, whose minimum the result is."""
-    if not sure or experiment.target.goal:
-        return "not asked for", not_judged("a goal is reached or not" if sure else "not asked for")
-    if interrupted:
-        return "interrupted", not_judged("interrupted by the user", "red")
-    last = experiment.last_objective()
-    found = estimate_uncertainty(last, z, experiment.uncertainty, experiment.assumed)
-    seen = sights(last, z)
-    still = ("camera.", "appearance.", "position")
-    moving = any(not slot.name.startswith(still) for slot in experiment.layout.slots)
-    return found, judge(found, seen, moving)
-
-
 def _estimates(
-    experiment: Experiment, z: Tensor, start: Tensor, uncertainty: Uncertainty | str, verdict: Verdict
+    experiment: AbstractExperiment, z: Tensor, start: Tensor, uncertainty: Uncertainty | str, verdict: Verdict
 ) -> tuple[Estimate, ...]:
-    layout, truth = experiment.layout, experiment.target.truth
+    layout, truth = experiment.layout, experiment.truth
     with torch.no_grad():
         found, began = layout.sought(z), layout.sought(start)
     rows = []
     for slot in layout.slots:
-        true = truth.get(slot.name)
+        true = truth.get(slot.name) if slot.along is None else None
         if true is not None and slot.only is not None and slot.base is not None:
             true = true.expand(slot.base.shape)[list(slot.only)]
-        sure = uncertainty.deviation[slot.name] if isinstance(uncertainty, Uncertainty) else None
+        sure = uncertainty.deviation.get(slot.name) if isinstance(uncertainty, Uncertainty) else None
         sure, caveat = _told(sure, verdict)
         drawn = uncertainty.posterior if isinstance(uncertainty, Uncertainty) and sure is not None else None
         between = None if drawn is None else drawn.interval(slot.name)

@@ -9,8 +9,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.optimiser import not_finite
+from diffloom_fitting.problem import Problem
 from diffloom_fitting.validation import real, whole
 from diffloom_testing.wide import WIDTH, WideComparison
 
@@ -58,7 +58,7 @@ class GradientCheck:
 
 
 def check_gradient(
-    objective: Objective, z: Tensor, *, tolerance: float | None = None, step: float | None = None, entries: int = 12,
+    objective: Problem, z: Tensor, *, tolerance: float | None = None, step: float | None = None, entries: int = 12,
     seed: int = 0, together: bool = False,
 ) -> GradientCheck:  # fmt: skip
     """Compare d loss / d z at ``z`` with Richardson-extrapolated central differences.
@@ -88,7 +88,7 @@ def check_gradient(
     return GradientCheck(tuple(rows), limit)
 
 
-def losses(objective: Objective, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
+def losses(objective: Problem, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
     """The loss at places beside ``z``; FitError where one has none."""
     seen = objective.values_at(places) if together else [objective.value(place) for place in places]
     for side in seen:
@@ -113,7 +113,7 @@ def _smoothest(
     return min(found, key=lambda pair: pair[1])
 
 
-def _directions(objective: Objective, z: Tensor, entries: int, seed: int) -> Sequence[tuple[str, Tensor]]:
+def _directions(objective: Problem, z: Tensor, entries: int, seed: int) -> Sequence[tuple[str, Tensor]]:
     if z.numel() <= entries:
         labels = objective.layout.labels()
         return [(labels[i], torch.eye(z.numel(), dtype=z.dtype)[i]) for i in range(z.numel())]
@@ -123,7 +123,7 @@ def _directions(objective: Objective, z: Tensor, entries: int, seed: int) -> Seq
 
 
 def check_wide(
-    objective: Objective, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
+    objective: Problem, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
 ) -> WideComparison:
     """d loss / d z at ``z`` beside differences over +-``width`` of the value of each unknown.
 
@@ -140,7 +140,7 @@ def check_wide(
     return WideComparison(labels, adjoint, tuple((ahead - behind) / (2.0 * width) for ahead, behind in sides), width)
 
 
-def _ways(objective: Objective, z: Tensor, entries: int) -> Iterator[tuple[str, Tensor]]:
+def _ways(objective: Problem, z: Tensor, entries: int) -> Iterator[tuple[str, Tensor]]:
     """Directions in the searched space, each the relative change of a number, or of all numbers of an unknown."""
     layout = objective.layout
     relative = torch.cat([_relative(part) for part in _values(objective, z)]) if layout.slots else z
@@ -156,7 +156,7 @@ def _ways(objective: Objective, z: Tensor, entries: int) -> Iterator[tuple[str, 
         yield slot.name, way
 
 
-def _values(objective: Objective, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _values(objective: Problem, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Of each unknown its numbers and their derivatives by the searched space, in a row each."""
     layout = objective.layout
     for slot, part in zip(layout.slots, layout.split(z), strict=True):

@@ -14,7 +14,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_fitting.driver import run_search
-from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.experiment import AbstractExperiment, Experiment
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, GaussNewton, Progress
 from diffloom_fitting.problem import Problem, Search
@@ -81,7 +81,7 @@ class Grid:
         return int(lower.sum())
 
 
-def check_axes(experiment: Experiment, axes: Sequence[Axis]) -> None:
+def check_axes(experiment: AbstractExperiment, axes: Sequence[Axis]) -> None:
     """Raise InputError unless each axis is something the experiment seeks."""
     names = [slot.name for slot in experiment.layout.slots]
     vectors = [slot.name for slot in experiment.layout.slots if slot.shape[-1:] == (3,)]
@@ -99,7 +99,7 @@ def check_axes(experiment: Experiment, axes: Sequence[Axis]) -> None:
 
 
 def evaluate_grid(
-    experiment: Experiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
+    experiment: AbstractExperiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
 ) -> Grid:
     """The loss at each grid point, other unknowns at their truth or start."""
     check_axes(experiment, axes)
@@ -114,10 +114,10 @@ def evaluate_grid(
     return Grid(tuple(axes), losses)
 
 
-def losses_at(experiment: Experiment, axes: Sequence[Axis], points: Sequence[tuple[int, ...]]) -> list[float]:
+def losses_at(experiment: AbstractExperiment, axes: Sequence[Axis], points: Sequence[tuple[int, ...]]) -> list[float]:
     """The losses at some points of a grid."""
     layout = experiment.layout
-    base: dict[str, Tensor] = {s.name: experiment.target.truth.get(s.name, s.start) for s in layout.slots}
+    base: dict[str, Tensor] = {s.name: experiment.truth.get(s.name, s.start) for s in layout.slots}
     places = []
     for index in points:
         here = dict(base)

@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from diffloom_fitting.driver import Driver, Posed, pose, put, run_searches
-from diffloom_fitting.experiment import Experiment
+from diffloom_fitting.experiment import AbstractExperiment
 from diffloom_fitting.optimisers import FitError, Progress
 from diffloom_fitting.problem import Evaluate
 from diffloom_fitting.stages import Stage
@@ -95,7 +95,7 @@ class Record:
     note: str = ""
 
 
-def tasks(experiment: Experiment) -> list[Task]:
+def tasks(experiment: AbstractExperiment) -> list[Task]:
     """What is to be done: probes of all starts and then the best, or each start to its end."""
     count = 1 + len(experiment.starts)
     if experiment.probe > 0 and count > 1:
@@ -103,17 +103,17 @@ def tasks(experiment: Experiment) -> list[Task]:
     return [Task(k) for k in range(count)]
 
 
-def begin(experiment: Experiment) -> FitState:
+def begin(experiment: AbstractExperiment) -> FitState:
     """The state before the first iteration."""
     return FitState(experiment.start(0))
 
 
-def advance(experiment: Experiment, state: FitState) -> tuple[FitState, Record]:
+def advance(experiment: AbstractExperiment, state: FitState) -> tuple[FitState, Record]:
     """One iteration: the first call of a stage evaluates its start, later calls step."""
     return run_searches([iterate(experiment, state)])[0]
 
 
-def iterate(experiment: Experiment, state: FitState) -> Posed[tuple[FitState, Record]]:
+def iterate(experiment: AbstractExperiment, state: FitState) -> Posed[tuple[FitState, Record]]:
     """One iteration as a search, which can be run together with those of other starts."""
     lap = Lap()
     task = tasks(experiment)[state.task]
@@ -161,7 +161,7 @@ def iterate(experiment: Experiment, state: FitState) -> Posed[tuple[FitState, Re
 
 
 def _abandon(
-    experiment: Experiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str
+    experiment: AbstractExperiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str
 ) -> Posed[tuple[FitState, Record]]:
     """One of several starts has failed: what it reached counts, and the next start is taken up."""
     best = state.best or (math.inf, state.z)
@@ -193,7 +193,7 @@ def _next_change(stage: Stage, state: FitState) -> int | None:
     return None
 
 
-def _next(experiment: Experiment, state: FitState, task: Task, reason: str) -> Posed[FitState]:
+def _next(experiment: AbstractExperiment, state: FitState, task: Task, reason: str) -> Posed[FitState]:
     """The state at the beginning of what follows a finished stage."""
     assert state.best is not None
     z = state.best[1]
@@ -257,7 +257,9 @@ def _record(
     )
 
 
-def follow_task(experiment: Experiment, number: int, told: MutableSequence[tuple[FitState, Record]]) -> Posed[None]:
+def follow_task(
+    experiment: AbstractExperiment, number: int, told: MutableSequence[tuple[FitState, Record]]
+) -> Posed[None]:
     """Follow one start, or probe it, as if there were none before it. told: is given each state and record."""
     start = tasks(experiment)[number].start
     assert start is not None
@@ -289,7 +291,7 @@ class MultiStart:
     simulations can, and are told one after the other. What is found ahead is no part of a state: a resumed fit finds it
     again."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: AbstractExperiment) -> None:
         self._experiment, self._tasks = experiment, tasks(experiment)
         self._told: dict[int, deque[tuple[FitState, Record]]] = {}
         self._driver: Driver[None] | None = None

@@ -27,7 +27,7 @@ from diffloom_fitting.unknowns import Layout
 
 __all__ = ["Evaluate", "Evaluation", "Problem", "Question", "Search", "Want"]
 
-Want = Literal["value", "gradient", "residuals", "jacobian"]
+Want = Literal["value", "gradient", "residuals", "jacobian", "curvature"]
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,11 @@ class Evaluate:
             residuals its ``kept`` must not be None, as it is where the loss is not finite.
         want: "value": an `Evaluation` without gradient. "gradient": an `Evaluation` with gradient. "residuals": (m,),
             the differences whose mean square is the loss. "jacobian": (residuals (m,), their gradients (m, n)) by the
-            adjoint, for losses with few residuals.
+            adjoint, for losses with few residuals. "curvature": (half the gradient (n,), the Gauss-Newton curvature
+            J'J, as a matrix (n, n) or an `Arrow`), of problems that have ``own_curvature``.
         differentiable: With "value": evaluate such that a gradient or residuals at these points may follow at the cost
             of a backward pass. Searches that look at the loss before they accept a point use it.
+        width: With "curvature": of the central differences in the searched space; None for the problem's own.
 
     Points without a finite loss or gradient are answered by an `Evaluation` with ``trouble``. Residuals and Jacobians
     of points that cannot be simulated raise SimulationError in the search, where it has yielded the request.
@@ -73,6 +75,7 @@ class Evaluate:
     points: Sequence[Tensor | Evaluation]
     want: Want = "value"
     differentiable: bool = False
+    width: float | None = None
 
 
 Found = TypeVar("Found")
@@ -112,6 +115,11 @@ class Problem(ABC):
     def batch_size(self, z: Tensor) -> int:
         """How many points like ``z`` are best evaluated at once; 1 when that saves nothing."""
         return 1
+
+    @property
+    def own_curvature(self) -> bool:
+        """Whether it answers requests for "curvature", because it linearises itself better than entry by entry."""
+        return False
 
     @property
     def rounding(self) -> float:

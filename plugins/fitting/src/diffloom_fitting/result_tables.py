@@ -59,7 +59,7 @@ def result_lines(result: Result) -> list[str]:
         lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
     if result.holdout_loss is not None and result.holdout_start_loss is not None:
         lines.append(
-            f"on frames kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
+            f"on what was kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
         )
     if result.track_pixels is not None:
         aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on frames kept aside"
@@ -83,7 +83,7 @@ def _any_told(result: Result) -> bool:
 
 def sureness(found: Uncertainty, reasons: str = "") -> str:
     """What ± means, and what it assumes. reasons: why the fit is not green."""
-    told = f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
+    told = found.meaning or f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
     if found.inflation > 1.05:
         told += f" that lasts and reaches as measured, which makes it up to {number(found.inflation, 2)} times wider"
     if found.posterior is not None:
@@ -116,7 +116,7 @@ def plain_table(result: Result) -> str:
     console = Console(width=110, record=False, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for line in verdict_lines(result):
-            console.print(line)
+            console.print(line, markup=False)
         console.print(result_table(result))
         for line in result_lines(result):
             console.print(line, markup=False)

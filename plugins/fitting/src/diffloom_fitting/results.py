@@ -74,7 +74,7 @@ class Result:
     process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
     label, where there are several. verdict: whether it can be trusted. wide: the gradient at the start beside
     differences of +-2 % (None when not asked for, or where these cannot be taken). goal: how it was met, where there is
-    one.
+    one. scores: by part of the data, such as "holdout", errors of what was compared, by kind.
     """
 
     estimates: tuple[Estimate, ...]
@@ -100,6 +100,7 @@ class Result:
     compiling: float = 0.0
     wide: WideComparison | None = None
     goal: Reached | None = None
+    scores: Mapping[str, Mapping[str, Tensor]] = field(default_factory=dict)
 
     @property
     def steps(self) -> int:
@@ -201,6 +202,7 @@ def result_data(result: Result) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "iterations": result.iterations,
         "goal": None if result.goal is None else asdict(result.goal),
+        "scores": {part: {kind: _list(v) for kind, v in told.items()} for part, told in result.scores.items()},
         "evaluations": result.evaluations,
         "seconds": result.seconds,
         "compile_seconds": result.compiling,
@@ -222,6 +224,8 @@ def result_data(result: Result) -> dict[str, Any]:
 
 def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
     told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name != "posterior"}
+    if not sure.meaning:
+        del told["meaning"]
     told |= {
         "deviation": {name: _list(value) for name, value in sure.deviation.items()},
         "condition": sure.condition if math.isfinite(sure.condition) else None,
@@ -260,6 +264,7 @@ def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
         history, data["interrupted"], data["view_losses"],
         Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
         goal=None if data["goal"] is None else Reached(**data["goal"]),
+        scores={part: {kind: tensor(v) for kind, v in told.items()} for part, told in data["scores"].items()},
     )  # fmt: skip
 
 

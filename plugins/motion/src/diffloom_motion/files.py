@@ -8,20 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from pydantic import ValidationError
+from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_model
-from diffloom_experiments import resolve_draws
+from diffloom_experiments import generator_for, resolve_draws
 from diffloom_experiments.changes import override, put_variants, read_toml, take_variants, wanted_changes
 from diffloom_experiments.keys import explain
-from diffloom_experiments.make import known_value, make, with_paths
+from diffloom_experiments.make import known_value, make, make_registered, with_paths
+from diffloom_experiments.values import ScheduleTable
+from diffloom_fitting import Schedule, Stop, Unknown, get_optimiser
+from diffloom_fitting.unknowns import Layout
 from diffloom_motion.clips import Clip
-from diffloom_motion.fits import MotionResult, MotionStage, Watch, fit_motion
-from diffloom_motion.problem import MotionProblem, Rules
+from diffloom_motion.experiment import MotionExperiment, MotionStage
+from diffloom_motion.objective import FrameLoss
 from diffloom_motion.recordings import JOINTS, Recording
-from diffloom_motion.schema import ClipsTable, MotionFile
-from diffloom_motion.unknowns import Own, Shared
+from diffloom_motion.scene import MotionScene, Own, Rules
+from diffloom_motion.schema import ClipsTable, MotionFile, MotionStageTable
 
 
 @dataclass(frozen=True)
@@ -32,25 +37,6 @@ class LoadedMotion:
     raw: dict[str, Any]
     folder: Path
     name: str
-
-
-@dataclass(frozen=True)
-class MotionExperiment:
-    """A file that was read: clips of the fit and those kept aside under one model, and what is sought how."""
-
-    content: MotionFile
-    problem: MotionProblem
-    holdout: MotionProblem | None
-    shared: tuple[Shared, ...]
-    stages: tuple[MotionStage, ...]
-
-    def run(self, watch: Watch | None = None) -> MotionResult:
-        """Fit and score."""
-        loss = self.content.loss
-        return fit_motion(
-            self.problem, self.shared, self.stages, loss=loss.name, threshold=loss.threshold, holdout=self.holdout,
-            watch=watch,
-        )  # fmt: skip
 
 
 def load_motion(
@@ -108,6 +94,9 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
     params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
     start, loss = content.start, content.loss
+    unsought = [name for name in content.truth if name not in content.unknowns]
+    if unsought:
+        raise InputError(f"truth.{unsought[0]}: this is not sought; expected some of {', '.join(content.unknowns)}")
     recording = Recording(**content.recording.model_dump())
     own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
     rules = Rules(
@@ -123,17 +112,54 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     if start.rule == "fitted" and own is None:
         raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
     fit, holdout = parted(recording.read(folder), content.clips)
-    problem = MotionProblem(model, fit, rules)
+    scene = MotionScene(model, fit, rules)
     if content.clips.windows is not None:
         # The ground is that of the whole clip: windows are cut from what has been moved onto it.
         frames, stride = content.clips.windows
-        cut = [window for clip in problem.clips for window in clip.windows(frames, stride)]
-        problem = MotionProblem(model, cut, replace(rules, grounded=False))
-    return MotionExperiment(
-        content, problem, MotionProblem(model, holdout, rules) if holdout else None,
-        tuple(Shared(name, **table.model_dump()) for name, table in content.unknowns.items()),
-        tuple(MotionStage(**stage.model_dump()) for stage in content.stages),
+        cut = [window for clip in scene.clips for window in clip.windows(frames, stride)]
+        scene = MotionScene(model, cut, replace(rules, grounded=False))
+    made = MotionExperiment(
+        scene, tuple(Unknown(name, **table.model_dump()) for name, table in content.unknowns.items()),
+        tuple(_stage(table, f"stages.{number}") for number, table in enumerate(content.stages)),
+        FrameLoss(loss.name, loss.threshold), MotionScene(model, holdout, rules) if holdout else None,
+        probe=content.starts.probe, enough=content.starts.enough, seed=content.seed, title=content.title,
+        true_values=content.truth, documented=content.documented, width=content.width,
     )  # fmt: skip
+    # A start that cannot be searched from is told before anything is written.
+    Layout(made.shared, torch.float64).start()
+    return replace(made, starts=_further_starts(made, content))
+
+
+def _stage(table: MotionStageTable, place: str) -> MotionStage:
+    optimiser = make_registered(f"{place}.optimiser", get_optimiser, table.optimiser)
+    threshold = {} if table.threshold is None else {"threshold": _schedule(table.threshold, 1.0)}
+    return MotionStage(
+        optimiser, table.iterations, _schedule(table.rate, 1.0), _schedule(table.horizon, 1.0), loss_settings=threshold,
+        only=None if table.only is None else tuple(table.only), stop=Stop(**table.stop.model_dump()),
+        frames=table.frames, flight=table.flight, fixed=table.fixed,
+    )  # fmt: skip
+
+
+def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
+    if isinstance(value, ScheduleTable):
+        return Schedule(**value.model_dump())
+    fixed = otherwise if value is None else float(value)
+    return Schedule(fixed, fixed)
+
+
+def _further_starts(made: MotionExperiment, content: MotionFile) -> tuple[dict[str, Tensor], ...]:
+    """Starts after the first, scattered around it."""
+    starts = []
+    for number in range(1, content.starts.count):
+        values = {}
+        for slot in made.shared:
+            noise = torch.randn(
+                slot.shape, generator=generator_for(content.seed, f"starts {number} {slot.name}"), dtype=torch.float64
+            )
+            z = slot.space.encode(slot.start, slot.name) + content.starts.scatter * noise
+            values[slot.name] = slot.space.decode(z)
+        starts.append(values)
+    return tuple(starts)
 
 
 def parted(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[Clip]]:

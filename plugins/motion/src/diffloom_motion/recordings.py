@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import InputError
+from diffloom_geometry.rotations import multiply_quaternions, rotate_vectors
 from diffloom_motion.clips import Array, Clip
-from diffloom_motion.rotations import product, rotated
 from diffloom_video.limits import MOST_BYTES, read_arrays, refused
 
 #: What a column may be, and how many numbers it has.
@@ -78,7 +78,7 @@ class Recording:
         if spin is not None and self.axes == "body":
             if turn is None:
                 raise InputError("columns: an angular velocity in body axes needs the orientation beside it")
-            spin = rotated(torch.tensor(turn), torch.tensor(spin)).numpy()
+            spin = rotate_vectors(torch.tensor(turn), torch.tensor(spin)).numpy()
         return Clip(
             name, self.rate, self.unit * filled["position"], turn, np.where(present, np.nan_to_num(weight), 0.0),
             None if speed is None else self.unit * speed, spin, filled.get(JOINTS),
@@ -127,13 +127,13 @@ def levelled(clip: Clip, up: Sequence[float]) -> Clip:
     turn = turn / turn.norm()
 
     def turned(value: Array | None) -> Array | None:
-        return None if value is None else rotated(turn, torch.tensor(value)).numpy()
+        return None if value is None else rotate_vectors(turn, torch.tensor(value)).numpy()
 
     seen = clip.orientation
     return replace(
-        clip, position=rotated(turn, torch.tensor(clip.position)).numpy(), velocity=turned(clip.velocity),
+        clip, position=rotate_vectors(turn, torch.tensor(clip.position)).numpy(), velocity=turned(clip.velocity),
         angular_velocity=turned(clip.angular_velocity),
-        orientation=None if seen is None else product(turn.expand(len(seen), 4), torch.tensor(seen)).numpy(),
+        orientation=None if seen is None else multiply_quaternions(turn[None], torch.tensor(seen)).numpy(),
     )  # fmt: skip
 
 

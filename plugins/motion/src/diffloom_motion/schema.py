@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from diffloom_experiments.kinds import ExperimentKind
-from diffloom_experiments.values import Named, Number, Table
+from diffloom_experiments.values import Named, Number, ScheduleTable, StartsTable, StopTable, Table
 
 if TYPE_CHECKING:
+    from diffloom_motion.experiment import MotionExperiment
     from diffloom_motion.files import LoadedMotion
 
 
@@ -78,24 +79,35 @@ class MotionLossTable(Table):
 class MotionUnknownTable(Table):
     """One parameter that is sought, the same in all clips."""
 
-    start: Number | list[Number] = Field(description="where to begin")
-    space: Literal["log", "free"] = Field("log", description="log for positive numbers")
+    start: Any = Field(description="where to begin: a number, a list, or a draw")
+    space: Literal["free", "log", "bounded"] | None = Field(None, description="absent: by the parameter's bounds")
+    bounds: tuple[Number | None, Number | None] | None = Field(None, description="narrower bounds")
+    scale: Number = Field(
+        1.0, gt=0.0, description="size of a natural change, in the unit, or as a logarithm in the log space"
+    )
     along: list[Number] | list[list[Number]] | None = Field(
         None, description="pattern that one number is multiplied with, to make a row; one each for several numbers"
     )
-    natural: Number = Field(1.0, gt=0.0, description="size of a natural change, in the unit or as a logarithm")
 
 
 class MotionStageTable(Table):
-    """One horizon."""
+    """One optimiser's turn."""
 
+    optimiser: Named = Field(
+        Named(name="gauss_newton"),
+        description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings",
+    )
     frames: int | None = Field(None, ge=2, description="frames of each clip that count; absent: all")
-    iterations: int = Field(20, ge=1, description="most steps")
-    change: Number = Field(1e-3, gt=0.0, description="two relative changes of the loss below this end the stage")
+    iterations: int = Field(20, ge=1, description="how many, unless it stops before")
+    rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
+    horizon: ScheduleTable | Number | None = Field(None, description="part of the longest clip that is seen, 0..1")
+    only: list[str] | None = Field(None, description="unknowns that move in this stage")
     fixed: tuple[str, ...] = Field((), description="unknowns that stay as they are")
-    width: Number = Field(1e-5, gt=0.0, description="of the Jacobian's differences, in natural changes")
-    threshold: Number | None = Field(None, gt=0.0, description="of the loss [m], in place of that of [loss]")
+    threshold: ScheduleTable | Number | None = Field(
+        None, description="of the loss [m], in place of that of [loss]; may change as the stage goes on"
+    )
     flight: bool = Field(False, description="whether only the frames before a clip's first contact count")
+    stop: StopTable = Field(StopTable(change=1e-3), description="when the stage ends before its iterations are used up")
 
 
 class MotionFile(Table):
@@ -115,6 +127,8 @@ class MotionFile(Table):
         min_length=1, description="by name: a parameter of the model, or scale, the recorded length per metre"
     )
     stages: list[MotionStageTable] = Field([MotionStageTable()], min_length=1)
+    starts: StartsTable = Field(StartsTable(), description="several starts, of which the best is kept")
+    truth: dict[str, Any] = Field({}, description="true values of unknowns, where a recording was made up")
     documented: dict[str, Any] = Field({}, description="what others say of the unknowns; shown beside what is found")
     width: Number | None = Field(
         None, gt=0.0, description="size of the body [m] that position errors are shown in % of"
@@ -126,7 +140,13 @@ class MotionKind(ExperimentKind):
 
     noun = "a file about measured motion"
     tables = ("recording",)
-    actions: ClassVar[Mapping[str, str | Callable[..., Any]]] = {"run": "diffloom_motion.command:run_motion"}
+    actions: ClassVar = dict.fromkeys(("run", "check-gradient", "landscape", "sweep"))
+    refused: ClassVar = {
+        "run": ("renderer", "target_renderer", "view"),
+        "check-gradient": ("renderer", "target_renderer"),
+        "landscape": ("renderer", "target_renderer", "profiled"),
+        "sweep": ("pairs", "baselines"),
+    }
 
     def schema(self) -> type[MotionFile]:
         """Return the model of the file."""
@@ -140,3 +160,9 @@ class MotionKind(ExperimentKind):
         from diffloom_motion.files import load_motion_data
 
         return load_motion_data(raw, folder, name, settings=settings, changes=changes, quick=quick, variants=variants)
+
+    def build(self, loaded: LoadedMotion) -> MotionExperiment:
+        """Build the experiment of a file."""
+        from diffloom_motion.files import build_loaded
+
+        return build_loaded(loaded)

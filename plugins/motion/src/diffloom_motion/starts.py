@@ -14,8 +14,14 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_geometry.rotations import (
+    invert_quaternions,
+    multiply_quaternions,
+    quaternions_of_vectors,
+    rotate_vectors,
+    rotation_vectors,
+)
 from diffloom_motion.clips import Array, Clip
-from diffloom_motion.rotations import from_vector, inverse, product, rotated, to_vector
 
 LEAST_FLIGHT = 4
 MOMENT = 1e-6  # [s]
@@ -40,7 +46,7 @@ class Starts:
         """Place (n, 3) [m] and velocity (n, 3) [m/s] of the centre of mass at the start."""
         place = self.place / scale - self.fall[..., None] * gravity
         if centre is not None:
-            place = place + rotated(self.arm, centre.reshape(-1, 1, 3))
+            place = place + rotate_vectors(self.arm, centre.reshape(-1, 1, 3))
         found = torch.einsum("ckf,cfi->cki", self.here, place)
         return found[:, 0], found[:, 1]
 
@@ -68,11 +74,11 @@ def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
     design = np.stack([np.ones(frames), t], axis=1)
     middle, spin = seen[frames // 2], np.zeros(3)
     for _ in range(4):
-        said = product(from_vector(torch.tensor(spin * t[:, None])), middle.expand(frames, 4))
-        left = to_vector(product(seen, inverse(said))).numpy()
+        said = multiply_quaternions(quaternions_of_vectors(torch.tensor(spin * t[:, None])), middle.expand(frames, 4))
+        left = rotation_vectors(multiply_quaternions(seen, invert_quaternions(said))).numpy()
         shift, more = np.linalg.lstsq(design, left, rcond=None)[0]
-        middle, spin = product(from_vector(torch.tensor(shift)), middle), spin + more
-    first = product(from_vector(torch.tensor(spin * t[0])), middle)
+        middle, spin = multiply_quaternions(quaternions_of_vectors(torch.tensor(shift)), middle), spin + more
+    first = multiply_quaternions(quaternions_of_vectors(torch.tensor(spin * t[0])), middle)
     return first.numpy(), spin
 
 
@@ -124,7 +130,9 @@ def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e
         # The second frame is a moment on at the sample's velocities, so that one formula serves both rules.
         turn[i] = seen[0]
         spin[i] = 0.0 if clip.angular_velocity is None else clip.angular_velocity[0]
-        next_turn = product(from_vector(torch.tensor(MOMENT * spin[i])), torch.tensor(turn[i])).numpy()
+        next_turn = multiply_quaternions(
+            quaternions_of_vectors(torch.tensor(MOMENT * spin[i])), torch.tensor(turn[i])
+        ).numpy()
         place[i, :2] = clip.position[0], clip.position[0] + MOMENT * clip.velocity[0]
         arm[i, :2] = turn[i], next_turn
         here[i, :, :2] = [[1.0, 0.0], [-1.0 / MOMENT, 1.0 / MOMENT]]

@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_experiments import Loaded, build_experiment, load_data
-from diffloom_fitting import Experiment, run_searches
+from diffloom_experiments.kinds import LoadedFile, build_any, recognise
+from diffloom_fitting import AbstractExperiment, run_searches
 from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
 from diffloom_fitting.loop import FitState, Record, begin, follow_task, place_after, tasks
 from diffloom_fitting.scene import MOST_SCENES
-from diffloom_fitting.trust import refuse_long_steps
 from diffloom_scale.engines import Engine
 
 
@@ -29,16 +28,17 @@ class Sent:
     name: str
 
     @staticmethod
-    def of(loaded: Loaded) -> Sent:
+    def of(loaded: LoadedFile) -> Sent:
         """From a checked file."""
         return Sent(json.dumps(loaded.raw), str(loaded.folder.resolve()), loaded.name)
 
 
 @lru_cache(maxsize=1)
-def _built(sent: Sent) -> Experiment:
+def _built(sent: Sent) -> AbstractExperiment:
     # Tasks fill the cores: each keeps to one.
     torch.set_num_threads(1)
-    return build_experiment(load_data(json.loads(sent.text), Path(sent.folder), sent.name))
+    raw = json.loads(sent.text)
+    return build_any(recognise(raw, sent.name).load(raw, Path(sent.folder), sent.name))  # type: ignore[no-any-return]
 
 
 def follow_start(task: tuple[Sent, int]) -> tuple[FitState, list[Record]]:
@@ -50,11 +50,10 @@ def follow_start(task: tuple[Sent, int]) -> tuple[FitState, list[Record]]:
     return told[-1][0], [record for _, record in told]
 
 
-def starts_on(engine: Engine, sent: Sent, experiment: Experiment) -> Iterator[tuple[FitState, Record]]:
+def starts_on(engine: Engine, sent: Sent, experiment: AbstractExperiment) -> Iterator[tuple[FitState, Record]]:
     """States and records of all starts, or of all probes, told one start after the other. Starts after one that is
     enough are not told. The state goes along with the last record of a start; before that it is that of its begin."""
-    with torch.no_grad():
-        refuse_long_steps(experiment.scene, experiment.layout.decode(experiment.start()), experiment.rollouts)
+    experiment.check_before()
     following = tasks(experiment)
     numbers = [k for k, task in enumerate(following) if task.start is not None]
     here, come = begin(experiment), {}
@@ -78,7 +77,7 @@ def grid_losses(task: tuple[Sent, tuple[Axis, ...], list[tuple[int, ...]]]) -> l
 
 
 def grid_on(
-    engine: Engine, sent: Sent, experiment: Experiment, axes: Sequence[Axis], watch: Callable[[int, int], None]
+    engine: Engine, sent: Sent, experiment: AbstractExperiment, axes: Sequence[Axis], watch: Callable[[int, int], None]
 ) -> Grid:
     """`evaluate_grid` on an engine. watch: told how many points there are of how many."""
     check_axes(experiment, axes)

@@ -90,10 +90,10 @@ class Case:
 
 def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
     """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
-    from diffloom_experiments import load_file
+    from diffloom_experiments.kinds import load_any
     from diffloom_experiments.run_folder import versions
 
-    loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+    loaded = load_any(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
     other = [] if case.baseline is None else [case.baseline, case.budget]
     digest = hashlib.sha256(json.dumps([loaded.raw, versions(), *other], sort_keys=True).encode()).hexdigest()[:16]
     return Path(store) / f"seed{case.seed}-{digest}.json", loaded
@@ -119,7 +119,7 @@ def fit_task(task: Task) -> dict[str, Any]:
     """What a worker does, on whatever machine: fit a case, and hand back its outcome."""
     import torch
 
-    from diffloom_experiments import load_file
+    from diffloom_experiments.kinds import load_any
 
     if task.threads is not None:
         torch.set_num_threads(task.threads)
@@ -128,7 +128,7 @@ def fit_task(task: Task) -> dict[str, Any]:
         if not Path(case.file).exists():
             case = replace(case, file=str(Path(folder) / Path(case.file).name))
             Path(case.file).write_text(task.text, encoding="utf-8")
-        loaded = load_file(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
+        loaded = load_any(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
         return fit_loaded(case, loaded)
 
 
@@ -137,14 +137,14 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     import time
 
     from diffloom.interfaces import InputError
-    from diffloom_experiments import build_experiment
+    from diffloom_experiments.kinds import build_any
     from diffloom_fitting import run_fit
     from diffloom_fitting.results import result_data
 
-    experiment = build_experiment(loaded)
+    experiment = build_any(loaded)
     if case.baseline is not None:
         experiment = as_baseline(experiment, case.baseline, case.budget)
-    unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.target.truth]
+    unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.truth]
     if unjudged:
         raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")
     busy = time.process_time()
@@ -152,9 +152,12 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     data = {**result_data(result), "seed": case.seed, "title": experiment.title}
     # A shared machine stretches the wall clock; what the processor did is the steadier figure.
     data["processor_seconds"] = time.process_time() - busy
-    data["size"] = list(experiment.scene.size)
-    data["steps"] = experiment.scene.steps
-    data["frames"] = len(experiment.target)
+    if not isinstance(experiment, Experiment):
+        data["compared"] = experiment.describe()
+    else:
+        data |= {
+            "size": list(experiment.scene.size), "steps": experiment.scene.steps, "frames": len(experiment.target)
+        }  # fmt: skip
     return data
 
 
@@ -221,9 +224,12 @@ def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note
     if note:
         lines += [note, ""]
     first = pairs[0][1][0]
+    compared = first.get("compared")
+    if compared is None:
+        compared = f"Images {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, "
+        compared += f"{first['steps']} physics steps"
     lines += [
-        f"Images {first['size'][1]}x{first['size'][0]}, {first['frames']} frames in the loss, {first['steps']} "
-        "physics steps. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
+        f"{compared}. Errors are mean |found - truth| / mean |truth| of one fit, summed up over seeds by their mean, "
         "standard deviation, median and worst. *start* is the mean error of the guesses the fits began with; *average* "
         "that of guessing their mean. Seconds are of one processor core; memory is the "
         "peak of the process, whose fits ran one after another.",

@@ -96,11 +96,11 @@ class Optimiser(ABC):
         )
 
 
-def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False) -> Search[Progress]:
-    """Evaluate the start, with its gradient unless its loss is low enough, and residuals if asked for; FitError when it
-    is not finite."""
-    (seen,) = yield Evaluate([z], differentiable=True)
-    if not problem.low_enough(seen.value):
+def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False, gradient: bool = True) -> Search[Progress]:
+    """Evaluate the start, with its ``gradient`` unless its loss is low enough, and ``residuals`` if asked for; FitError
+    when it is not finite."""
+    (seen,) = yield Evaluate([z], differentiable=gradient)
+    if gradient and not problem.low_enough(seen.value):
         (seen,) = yield Evaluate([seen], "gradient")
     if not seen.finite:
         raise not_finite("at the start", z, seen.trouble)

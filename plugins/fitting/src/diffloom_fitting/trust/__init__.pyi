@@ -3,9 +3,15 @@ from diffloom_fitting.trust.uncertainty import (
     FINE as FINE,
     SEVERAL as SEVERAL,
     Uncertainty as Uncertainty,
+    clustered_uncertainty as clustered_uncertainty,
 )
 from diffloom_fitting.trust.verdict import (
     AT_REST as AT_REST,
+    HALF as HALF,
+    WELL as WELL,
     Finding as Finding,
     Verdict as Verdict,
+    converged as converged,
+    identifiable as identifiable,
+    not_judged as not_judged,
 )

@@ -88,7 +88,7 @@ def describe(layout: Layout, direction: Tensor) -> str:
     if len(entries) == 1:
         return f"{names[0]} is not determined"
     if len(entries) == 2 and all(isinstance(_space(layout, i), Log) for i in entries):
-        told = _combination(names, [float(direction[i]) for i in entries])
+        told = _combination(names, [float(direction[i]) * _space(layout, i).scale for i in entries])  # type: ignore[attr-defined]
         if told is not None:
             return f"only {told} is determined"
     return f"{', '.join(names[:-1])} and {names[-1]} trade off"
@@ -118,8 +118,8 @@ def _space(layout: Layout, entry: int) -> object:
     raise IndexError(entry)
 
 
-def in_natural_changes(direction: Tensor, size: Tensor, width: Tensor) -> Tensor:
+def in_natural_changes(direction: Tensor, natural: Tensor) -> Tensor:
     """A direction in scaled coordinates as one in natural changes, of unit length."""
-    found = direction / (size * width)
+    found = direction / natural
     length = max(float(found.norm()), math.ulp(0.0))
     return found / length

@@ -14,7 +14,7 @@ from diffloom_fitting.driver import pose, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
 from diffloom_fitting.problem import Evaluate, Search
-from diffloom_fitting.unknowns.spaces import Free
+from diffloom_fitting.unknowns import Free, Layout
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
 UNEVEN = 0.3  # of a pixel's change: what it does on one side only is a switch, not a slope
@@ -86,7 +86,7 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     half = 0.5 * here.numel() * torch.where(blind & (prior.diagonal() == 0.0), torch.zeros_like(z), gradient) / size
     unit = slopes.div_(size[:, None])
     scaled = prior / torch.outer(size, size)
-    return Linearised(z, fields, here, unit, size, rounding, natural_width(objective, z), scaled, weight, half)
+    return Linearised(z, fields, here, unit, size, rounding, natural_width(objective.layout, z), scaled, weight, half)
 
 
 def _beside(objective: Objective, places: Sequence[Tensor]) -> Iterator[Tensor]:
@@ -132,10 +132,10 @@ def _switched(change: Tensor, uneven: Tensor) -> Tensor:
     return (uneven.abs() > UNEVEN * size) & (size > 1e-3 * float(size.max()))
 
 
-def natural_width(objective: Objective, z: Tensor) -> Tensor:
+def natural_width(layout: Layout, z: Tensor) -> Tensor:
     """(n,): the size of a natural change of each entry, in the searched space."""
     parts = []
-    for slot, part in zip(objective.layout.slots, objective.layout.split(z), strict=True):
+    for slot, part in zip(layout.slots, layout.split(z), strict=True):
         free = isinstance(slot.space, Free)
         parts.append(part.abs().clamp(min=1.0) if free else torch.ones_like(part))
     return torch.cat(parts).detach()

@@ -19,9 +19,10 @@ from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
 from diffloom_fitting.trust.correlated_noise import Noise, local_size
 from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
 from diffloom_fitting.trust.displacement import displacement
-from diffloom_fitting.trust.linearised import Linearised, linearise, probed
+from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probed
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.time_step import residuals_of_half_steps
+from diffloom_fitting.unknowns import Layout
 
 LIMIT = 32
 OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
@@ -49,7 +50,7 @@ class Uncertainty:
     move an unknown, in its deviations; 0 where the video was synthesised with the same step. camera_bias: how far
     errors of the camera, blur, brightness and lag, would move one if they were sought too. displaced: how far the
     video's object is from the drawn one, root mean square over frames [px]; displaced_times: how many times farther
-    than noise allows. posterior: draws, where they were asked for.
+    than noise allows. posterior: draws, where they were asked for. meaning: what ± is where no pixels were compared.
     """
 
     deviation: dict[str, Tensor]
@@ -70,6 +71,7 @@ class Uncertainty:
     displaced: float = 0.0
     displaced_times: float = 1.0
     posterior: Posterior | None = None
+    meaning: str = ""
 
 
 def check_method(method: str) -> None:
@@ -133,13 +135,14 @@ def estimate_uncertainty(
     )
     total = (total.square() + ruler).sqrt()
     moved = displacement(objective, end)
-    open_, undetermined = _left_open(objective, end, parted.lost, _with_diagonal(covariance, total))
-    deviation = _in_units(objective, z, total * moved.times / end.size, undetermined)
+    layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
+    open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
+    deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     inflation, drawn = max(1.0, _largest(_over(larger, single))), None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
         drawn = sample_posterior(objective, z, root, inflation * _overall(noises), end.residuals.numel(), seed=0)
-        beside = _in_units(objective, z, (bias.square() + shift.square()).sqrt() / end.size, undetermined)
+        beside = _in_units(layout, z, (bias.square() + shift.square()).sqrt() / end.size, undetermined)
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
@@ -215,17 +218,24 @@ def _largest(values: Tensor) -> float:
     return float(values.max()) if values.numel() else 0.0
 
 
-def _left_open(
-    objective: Objective, end: Linearised, lost: Tensor, covariance: Tensor
+def left_open(
+    layout: Layout, natural: Tensor, blind: Tensor, lost: Tensor, covariance: Tensor, data: str = "the images"
 ) -> tuple[tuple[str, ...], list[int]]:
     """Sentences on what is not determined, and the entries concerned: those that do not show, combinations that
-    exchange for each other to rounding, and those that noise leaves open."""
-    natural = end.size * end.width
-    layout, labels = objective.layout, objective.layout.labels()
-    blind = ~end.visible & (end.prior.diagonal() == 0.0)
-    told = [f"the images do not depend on {labels[i]}" for i in range(len(blind)) if bool(blind[i])]
+    exchange for each other to rounding, and those that noise leaves open.
+
+    Args:
+        layout: How the unknowns lie in the vector.
+        natural: (n,) natural changes of the entries, in scaled coordinates.
+        blind: (n,) entries that do not show.
+        lost: (n, k) directions that are not determined, in scaled coordinates.
+        covariance: (n, n) in scaled coordinates.
+        data: What the unknowns show in, as sentences call it.
+    """
+    labels = layout.labels()
+    told = [f"{data} do not depend on {labels[i]}" for i in range(len(blind)) if bool(blind[i])]
     concerned = {i for i in range(len(blind)) if bool(blind[i])}
-    rows = [in_natural_changes(way, end.size, end.width) for way in lost.T]
+    rows = [in_natural_changes(way, natural) for way in lost.T]
     ways = echelon(torch.stack(rows), blind) if rows else []
     for way in ways:
         told.append(describe(layout, way))
@@ -238,18 +248,54 @@ def _left_open(
     return tuple(dict.fromkeys(told)), sorted(concerned)
 
 
+def clustered_uncertainty(
+    layout: Layout, z: Tensor, curvature: Tensor, pulls: Tensor, noise: float, data: str, meaning: str
+) -> Uncertainty | str:
+    """The uncertainty where residuals come in groups that err independently of each other, however they err within.
+
+    With H the curvature and g the gradient of each group's part of the loss, the estimate's covariance is
+    H^-1 (sum of g g') H^-1, times groups / (groups - unknowns). That takes more groups than unknowns.
+
+    Args:
+        layout: How the unknowns lie in the vector.
+        z: (n,) the end of the fit.
+        curvature: (n, n) H, half the loss's curvature.
+        pulls: (groups, n) half the gradient of each group's part of the loss.
+        noise: Root of the mean squared residual.
+        data: What the unknowns show in, as sentences call it, such as "the clips".
+        meaning: What ± then is, for people.
+    """
+    groups, n = pulls.shape
+    if groups <= n:
+        noun = data.removeprefix("the ")
+        return f"{groups} {noun} are fitted to {n} numbers: ± takes more {noun} than numbers that are free"
+    size = curvature.diagonal().clamp(min=0.0).sqrt()
+    blind = size == 0.0
+    size = torch.where(blind, torch.ones_like(size), size)
+    bend, pulls = curvature / torch.outer(size, size), pulls / size
+    parted = split(bend, ~blind, torch.zeros_like(size))
+    inverse = _inverse(bend, parted.kept)
+    covariance = inverse @ (pulls.T @ pulls) @ inverse * (groups / (groups - n))
+    sigma, step, natural = _root(covariance), (inverse @ pulls.sum(dim=0)).abs(), size * natural_width(layout, z)
+    open_, undetermined = left_open(layout, natural, blind, parted.lost, covariance, data)
+    return Uncertainty(
+        _in_units(layout, z, sigma / size, undetermined), noise, _condition(bend),
+        _correlation(inverse), 1.0, _largest(_over(step, sigma)), _largest(step / natural), 0.0, open_,
+        tuple(layout.labels()[i] for i in undetermined), (), False, meaning=meaning,
+    )  # fmt: skip
+
+
 def _by_prior(objective: Objective, end: Linearised) -> tuple[str, ...]:
     labels = objective.layout.labels()
     alone = ~end.visible & (end.prior.diagonal() > 0.0)
     return tuple(labels[i] for i in range(len(alone)) if bool(alone[i]))
 
 
-def _in_units(objective: Objective, z: Tensor, deviation: Tensor, undetermined: list[int]) -> dict[str, Tensor]:
+def _in_units(layout: Layout, z: Tensor, deviation: Tensor, undetermined: list[int]) -> dict[str, Tensor]:
     """Deviations in the searched space carried to the unknowns' units; NaN for what is not determined."""
-    carried = deviation * _slopes(objective, z).abs()
+    carried = deviation * _slopes(layout, z).abs()
     carried[undetermined] = math.nan
-    entries = objective.layout.split(carried)
-    return {s.name: p.reshape(s.shape) for s, p in zip(objective.layout.slots, entries, strict=True)}
+    return {s.name: p.reshape(s.shape) for s, p in zip(layout.slots, layout.split(carried), strict=True)}
 
 
 def _condition(bend: Tensor) -> float:
@@ -300,9 +346,9 @@ def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Te
     return Noise.of(even).scatter(rows * size)
 
 
-def _slopes(objective: Objective, z: Tensor) -> Tensor:
+def _slopes(layout: Layout, z: Tensor) -> Tensor:
     """(n,): d unknown / d z, entry by entry."""
     point = z.detach().clone().requires_grad_(True)
-    total = torch.stack([value.sum() for value in objective.layout.sought(point).values()]).sum()
+    total = torch.stack([value.sum() for value in layout.sought(point).values()]).sum()
     (slope,) = torch.autograd.grad(total, point)
     return slope

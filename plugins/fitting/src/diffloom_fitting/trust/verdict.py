@@ -148,11 +148,11 @@ def _visible(sight: Sight, moving: bool) -> Finding:
     return Finding("green", f"yes: {told}")
 
 
-def identifiable(found: Uncertainty) -> Finding:
-    """By the directions in which the images do not change by more than noise and rounding."""
+def identifiable(found: Uncertainty, data: str = "the pixels") -> Finding:
+    """By the directions in which what was compared, ``data``, does not change by more than noise and rounding."""
     if not found.open:
         by_prior = f"; {', '.join(found.by_prior)} by the prior alone" if found.by_prior else ""
-        return Finding("green", f"yes: the pixels determine every unknown{by_prior}")
+        return Finding("green", f"yes: {data} determine every unknown{by_prior}")
     nothing = all(_none(value) for value in found.deviation.values())
     return Finding("red" if nothing else "amber", "no: " + "; ".join(found.open))
 

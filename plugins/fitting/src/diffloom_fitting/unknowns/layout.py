@@ -22,7 +22,8 @@ from diffloom_fitting.validation import shown
 @dataclass(frozen=True)
 class Slot:
     """One unknown's place: ``shape`` numbers in ``space``, put into rows ``only`` of ``base`` (or replacing it). part:
-    which number of the vector ``of`` it is, such as 1 for "velocity.y"; the others stay as in ``base``."""
+    which number of the vector ``of`` it is, such as 1 for "velocity.y"; the others stay as in ``base``. along:
+    (numbers, row) patterns that the numbers are multiplied with, and that add up to the parameter."""
 
     name: str
     unit: str
@@ -33,6 +34,7 @@ class Slot:
     base: Tensor | None = None
     of: str | None = None
     part: int = 0
+    along: Tensor | None = None
 
     @property
     def size(self) -> int:
@@ -42,6 +44,8 @@ class Slot:
     def value(self, z: Tensor) -> Tensor:
         """The parameter from this slot's part of the vector."""
         found = self.space.decode(z.reshape(self.shape))
+        if self.along is not None:
+            return found.reshape(-1) @ self.along
         if self.only is None or self.of is not None:
             return found
         assert self.base is not None
@@ -189,6 +193,8 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
     if start is None:
         raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
     what = f"unknown {unknown.name!r}" + (f" [{unit}]" if unit else "")
+    if unknown.along is not None:
+        return pattern_slot(unknown, unit, bounds, full, start)
     base: Tensor | None = None
     if unknown.only is not None:
         base = _base(what, unknown.only, full, present)
@@ -210,6 +216,20 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
     own = bounds if unknown.bounds is None else unknown.bounds
     space = space_for(own, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, shape, space, start.detach().clone(), unknown.only, base)
+
+
+def pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[int, ...], start: Tensor) -> Slot:
+    """The place of numbers that are multiplied with patterns; full: shape of the parameter that these add up to."""
+    rows = torch.atleast_2d(torch.as_tensor(unknown.along, dtype=start.dtype))
+    what = f"unknown {unknown.name!r}"
+    if unknown.each or unknown.only is not None:
+        raise InputError(f"{what}: got along with each or only; expected one of them")
+    if rows.dim() != 2 or len(rows) != start.numel() or start.dim() > 1:
+        raise InputError(f"{what}: got {start.numel()} numbers along {unknown.along}; expected a pattern for each")
+    if full[-1:] != rows.shape[1:]:
+        raise InputError(f"{what}: got patterns of {rows.shape[1]} numbers; expected rows of shape {full[-1:]}")
+    space = space_for(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, tuple(start.shape), space, start.detach().clone(), along=rows)
 
 
 def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:

@@ -30,13 +30,15 @@ class Free:
 
 @dataclass(frozen=True)
 class Log:
-    """x = low + exp z: for quantities that may not fall below ``low``; a step in z is a factor in x - low."""
+    """x = low + exp(scale z): for quantities that may not fall below ``low``; a step in z is a factor in x - low.
+    ``scale`` is the size of a natural change, as a logarithm."""
 
     low: float = 0.0
+    scale: float = 1.0
 
     def decode(self, z: Tensor) -> Tensor:
         """x of z."""
-        return self.low + torch.exp(z)
+        return self.low + torch.exp(z * self.scale)
 
     def encode(self, x: Tensor, name: str) -> Tensor:
         """z of x; ``name`` is used in errors."""
@@ -45,7 +47,7 @@ class Log:
                 f"unknown {name!r}: got a start of {float(x.min()):g}, but it is searched in log space above "
                 f"{self.low:g}; give a larger start, or space = 'free'"
             )
-        return torch.log(x - self.low)
+        return torch.log(x - self.low) / self.scale
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def space_for(bounds: Bounds, kind: str | None = None, scale: float = 1.0) -> Sp
     """The space that suits ``bounds`` (low, high), each may be None.
 
     kind: None chooses log for (low, None), bounded for (low, high) and free otherwise; "free", "log" or "bounded" ask
-    for one. scale: for the free space, the size of a natural change.
+    for one. scale: the size of a natural change in the free space, or as a logarithm in the log space.
     """
     low, high = bounds
     if kind is None:
@@ -86,7 +88,7 @@ def space_for(bounds: Bounds, kind: str | None = None, scale: float = 1.0) -> Sp
     if kind == "free":
         return Free(scale)
     if kind == "log":
-        return Log(low if low is not None else 0.0)
+        return Log(low if low is not None else 0.0, scale)
     if kind != "bounded":
         raise InputError(f"space: got {kind!r}; expected one of free, log, bounded")
     if low is None or high is None or not low < high or not math.isfinite(high - low):

@@ -23,7 +23,9 @@ class Unknown:
     each: False seeks values of start's own shape (a number is shared by all elements), True one value per element.
     only: rows of the parameter that are sought; the others keep the scene's values. None seeks all.
     space: "free", "log" or "bounded"; None lets the parameter's bounds decide. bounds: narrower ones of your own.
-    scale: in the free space, the size of a natural change.
+    scale: the size of a natural change: in the parameter's unit in the free space, as a logarithm in the log space.
+    along: for a number that stands for a row, the pattern that it is multiplied with, such as (1, 1, 1, 0, 0, 0) for
+        the inertia of a cube; for several numbers a pattern each, which add up.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Unknown:
     space: str | None = None
     bounds: Bounds | None = None
     scale: float = 1.0
+    along: Sequence[float] | Sequence[Sequence[float]] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -32,10 +32,10 @@ def check_gradient(
     from rich.console import Console
     from rich.table import Table
 
-    from diffloom_experiments import build_experiment
+    from diffloom_experiments.kinds import build_any
     from diffloom_fitting import gradient_check
 
-    experiment = build_experiment(options.load(file))
+    experiment = build_any(options.load(file))
     found = gradient_check.check_gradient(
         experiment.objective(), experiment.start(), tolerance=tolerance, step=step, entries=entries,
         seed=experiment.seed,
@@ -60,12 +60,12 @@ def _check_wide(file: str, options: Options, width: float, entries: int) -> None
     from rich.console import Console
     from rich.table import Table
 
-    from diffloom_experiments import build_experiment
+    from diffloom_experiments.kinds import build_any
     from diffloom_fitting import check_wide
     from diffloom_fitting.gradient_check import ADVICE
     from diffloom_testing.wide import COSINE, RATIO
 
-    experiment = build_experiment(options.load(file))
+    experiment = build_any(options.load(file))
     found = check_wide(experiment.objective(), experiment.start(), width=width, entries=entries)
     table = Table(header_style="bold")
     for name in ("unknown", "adjoint", "differences"):
@@ -109,7 +109,7 @@ def landscape(
     """
     from rich.progress import track
 
-    from diffloom_experiments import build_experiment
+    from diffloom_experiments.kinds import build_any
     from diffloom_fitting.files import explained
     from diffloom_fitting.landscape import Axis, evaluate_grid
     from diffloom_studio.report.charts import write_landscape
@@ -120,7 +120,7 @@ def landscape(
         raise click.UsageError("--profile fits from point to point, in this process; leave out --engine and --jobs")
     axes = [Axis.parse(text, spaced) for text in over]
     loaded = options.load(file)
-    experiment = build_experiment(loaded)
+    experiment = build_any(loaded)
     level = None
     if profiled:
         from diffloom_fitting import run_fit

@@ -12,7 +12,7 @@ from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, 
 
 if TYPE_CHECKING:
     from diffloom_experiments.run_folder import RunFolder
-    from diffloom_fitting import Experiment, Result
+    from diffloom_fitting import AbstractExperiment, Result
     from diffloom_scale.engines import Engine
 
 
@@ -65,10 +65,10 @@ def run(
         # Built before a folder is made, so that a bad file leaves nothing behind.
         with importing():
             from diffloom_experiments import MissingDataError
-            from diffloom_experiments.kinds import recognise
+            from diffloom_experiments.kinds import build_any
 
         try:
-            experiment = recognise(loaded.raw, loaded.name).build(loaded)
+            experiment = build_any(loaded)
         except MissingDataError as error:
             click.echo(f"skipped: {error}")
             return
@@ -82,7 +82,7 @@ def run(
 
 
 def carry_out(
-    folder: RunFolder, experiment: Experiment | None = None, *, resumed: bool = False, check: bool = True,
+    folder: RunFolder, experiment: AbstractExperiment | None = None, *, resumed: bool = False, check: bool = True,
     report: bool = True, view: bool = False, logs: Sequence[str] = (), engine: Engine | None = None,
 ) -> Result:  # fmt: skip
     """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. view: show
@@ -90,9 +90,9 @@ def carry_out(
     run."""
     from rich.console import Console
 
-    from diffloom_experiments.kinds import recognise
+    from diffloom_experiments.kinds import build_any
     from diffloom_experiments.run_folder import use_threads_of
-    from diffloom_fitting import run_fit
+    from diffloom_fitting import Experiment, run_fit
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
     from diffloom_fitting.results import write_result
@@ -104,16 +104,12 @@ def carry_out(
     if resumed:
         use_threads_of(folder.path)
     if experiment is None:
-        experiment = recognise(loaded.raw, loaded.name).build(loaded)
+        experiment = build_any(loaded)
     assert experiment is not None
     state, history = folder.resume() if resumed else (None, [])
     console = Console()
-    count, views = experiment.layout.size, experiment.scene.viewpoints
-    seen = " and ".join(
-        f"{len(target)} frames of {views[label].size[1]}x{views[label].size[0]} pixels{f' ({label})' if label else ''}"
-        for label, target in experiment.target.by_view().items()
-    )
-    what = f"{count} unknown number{'s' if count > 1 else ''}, {seen}"
+    count = experiment.layout.size
+    what = f"{count} unknown number{'s' if count > 1 else ''}, {experiment.describe()}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
     live = _viewer(experiment) if view else None
     with watcher(experiment, console) as shown, logged(logs, folder.path, experiment.title, loaded.raw) as told:
@@ -134,12 +130,12 @@ def carry_out(
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
         told.end(result)
     for line in verdict_lines(result):
-        console.print(line, highlight=False, soft_wrap=True, style=COLOURS[result.verdict.level])
+        console.print(line, highlight=False, soft_wrap=True, markup=False, style=COLOURS[result.verdict.level])
     console.print(result_table(result))
-    for line in result_lines(result):
+    for line in (*result_lines(result), *experiment.lines(result)):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
-    if experiment.scene.policy is not None:
+    if isinstance(experiment, Experiment) and experiment.scene.policy is not None:
         from diffloom_control import save_policy
 
         save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
@@ -154,7 +150,7 @@ def carry_out(
     return result
 
 
-def _viewer(experiment: Experiment) -> Any:
+def _viewer(experiment: AbstractExperiment) -> Any:
     """Open the registered display "live", which diffloom-viewer brings."""
     from diffloom.interfaces import InputError
     from diffloom_fitting import DISPLAYS

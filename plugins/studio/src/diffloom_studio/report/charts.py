@@ -358,6 +358,6 @@ def write_landscape(folder: Path, experiment: Experiment, grid: Grid, level: flo
         place = [repr(float(axis.values[i])) for axis, i in zip(grid.axes, index, strict=True)]
         table.writerow([*place, repr(float(grid.losses[index]))])
     write_text(folder / "landscape.csv", text.getvalue())
-    truth = {name: float(value.flatten()[0]) for name, value in experiment.target.truth.items()}
+    truth = {name: float(value.flatten()[0]) for name, value in experiment.truth.items()}
     write_text(folder / "landscape.svg", landscape_plot(grid, truth, level))
     return folder / "landscape.svg", folder / "landscape.csv"

@@ -195,7 +195,7 @@ def cards(result: Result) -> list[tuple[str, str]]:
     if result.compiling >= 0.5:
         found.insert(4, (seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
-        found.insert(1, (number(result.holdout_loss, 3), "loss on frames kept aside"))
+        found.insert(1, (number(result.holdout_loss, 3), "loss on what was kept aside"))
     return found
 
 
@@ -223,12 +223,26 @@ def shares(result: Result) -> list[tuple[str, float, str]]:
     return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
 
 
-def advice(result: Result) -> list[str]:
-    """Sentences, the most urgent first: what is not seen cannot be fitted, and what has not converged not be judged."""
+def advice(result: Result, images: bool = True) -> list[str]:
+    """Sentences, the most urgent first: what is not seen cannot be fitted, and what has not converged not be judged.
+
+    Args:
+        result: The result of a fit.
+        images: False where no images were compared.
+    """
     if result.interrupted:
         return ["The fit was interrupted: go on with diffloom run --resume and this folder."]
     levels = {part: finding.level for part, finding in result.verdict.findings()}
     found = []
+    if not images:
+        found = _unconverged(result) if levels["converged"] != "green" else []
+        if levels["identifiable"] != "green":
+            found.append(
+                "Fix what you know from elsewhere, add clips, or record a motion in which every unknown matters."
+            )
+        if levels["explained"] != "green":
+            found.append("The model lacks something: add it as an unknown, or let fewer frames count.")
+        return found
     if levels["visible"] != "green":
         found.append(
             "The camera hardly sees the object: move it nearer, enlarge the images (camera.size), or use frames in "

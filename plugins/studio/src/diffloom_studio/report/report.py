@@ -13,7 +13,7 @@ from PIL import Image
 
 from diffloom.interfaces import InputError
 from diffloom_experiments.run_folder import versions
-from diffloom_fitting import Experiment, GradientCheck, Result
+from diffloom_fitting import AbstractExperiment, Experiment, GradientCheck, Result
 from diffloom_fitting.files import explained, write_bytes, write_text
 from diffloom_fitting.numbers import number
 from diffloom_fitting.result_tables import result_lines
@@ -29,39 +29,41 @@ PARTS = {"style": "css", "viewer": "js", "player": "js"}
 
 
 def write_report(
-    folder: str | Path, experiment: Experiment, result: Result, *, text: str = "", config: Any = None
+    folder: str | Path, experiment: AbstractExperiment, result: Result, *, text: str = "", config: Any = None
 ) -> Path:
-    """Write video, strip, plots and report.html into ``folder``, made if need be; returns the report's path."""
+    """Write plots, report.html, and of an experiment with videos video and strip into ``folder``, made if need be;
+    returns the report's path."""
     if not isinstance(folder, str | Path):
         raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
-    instance("write_report: experiment", experiment, Experiment)
+    instance("write_report: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
     instance("write_report: result", result, Result)
     folder = Path(folder)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    drawn = render_panels(experiment, result.z)
-    seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
+    seen, data, control = list[dict[str, Any]](), {"views": [], "scene": None, "first": 0.0, "last": 0.0}, None
+    if isinstance(experiment, Experiment):
+        drawn = render_panels(experiment, result.z)
+        seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
+        data, control = page_data(drawn, experiment.scene), control_page(folder, experiment, result)
     write_text(folder / "loss.svg", loss_plot(result))
     write_text(folder / "parameters.svg", parameter_plot(result))
-    data = page_data(drawn, experiment.scene)
     said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
     said["config"] = "" if config is None else json.dumps(config, indent=2)
-    control = control_page(folder, experiment, result)
-    page = _template().render(**said, control=control, **_found(result), **_shown(seen, data))
+    page = _template().render(**said, control=control, **_found(experiment, result), **_shown(seen, data))
     write_text(folder / "report.html", page)
     return folder / "report.html"
 
 
-def _found(result: Result) -> dict[str, Any]:
+def _found(experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
     """What the page says of the result."""
     return {
         "verdict": result.verdict if result.uncertainty != "not asked for" else None,
-        "advice": advice(result) if result.uncertainty != "not asked for" else [],
+        "advice": advice(result, isinstance(experiment, Experiment)) if result.uncertainty != "not asked for" else [],
         "headline": headline(result),
         "cards": cards(result),
         "rows": rows(result),
         "known": any(e.truth is not None for e in result.estimates),
-        "lines": result_lines(result),
+        "lines": [*result_lines(result), *experiment.lines(result)],
         "drawings": [loss_plot(result), *parameter_plots(result)],
         "shares": shares(result),
         "check": result.gradient if isinstance(result.gradient, GradientCheck) else None,

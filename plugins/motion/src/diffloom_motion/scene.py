@@ -1,7 +1,8 @@
-"""The residuals of measured motion: many clips, simulated side by side, against what was recorded of them."""
+"""Clips under one model: many of them simulated side by side, against what was recorded."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -12,11 +13,17 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import InputError, Params, Trajectory
+from diffloom_geometry.rotations import multiply_quaternions, quaternions_of_vectors, vectors_between
 from diffloom_motion.clips import Array, Clip
-from diffloom_motion.rotations import between, from_vector, product
 from diffloom_motion.starts import LEAST_FLIGHT, Starts, flight_frames, starts_of
-from diffloom_motion.unknowns import SCALE, Own
 
+#: Recorded length per metre: an unknown of the recording, not of the model.
+SCALE = "scale"
+#: Prefix of the unknowns that are corrections of each clip's start.
+START = "start."
+#: Parts of a start that may be free, with their units: three numbers each, and one for each joint.
+STARTS = {"position": "m", "orientation": "rad", "velocity": "m/s", "angular_velocity": "rad/s"}
+JOINT_STARTS = {"joint_position": "rad", "joint_velocity": "rad/s"}
 #: Frames at the end of a clip by which the ground is found.
 ENDING = 5
 #: Clips of one rollout are at most so many times as long as its shortest.
@@ -34,6 +41,29 @@ class Copied(Protocol):
     def params(self, dtype: torch.dtype = ..., **values: object) -> Params: ...
 
     def frames(self, trajectory: Trajectory, params: Params) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Own:
+    """Corrections of each clip's start that are sought, with what is expected of them.
+
+    deviations: by part of the start, the standard deviation [m, rad, m/s, rad/s] of its error. noise: that [m]
+    of a frame's error that they are weighed against. joints: of the model.
+    """
+
+    deviations: Mapping[str, float]
+    noise: float = 1e-3
+    joints: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in self.deviations.items():
+            if name not in STARTS | JOINT_STARTS or not value > 0.0 or not math.isfinite(value):
+                raise InputError(f"start.free.{name}: got {value}; expected a positive deviation of one of "
+                                 f"{', '.join(STARTS | JOINT_STARTS)}")  # fmt: skip
+
+    def width(self, name: str) -> int:
+        """Numbers that a part of the start has in a clip."""
+        return self.joints if name in JOINT_STARTS else 3
 
 
 @dataclass(frozen=True)
@@ -78,8 +108,12 @@ class Group:
     flight: Tensor
 
 
-class MotionProblem:
-    """Clips under one model. ``residuals`` is what fits square and add up; it is differentiable."""
+class MotionScene:
+    """Clips under one model. ``residuals`` is what fits square and add up; it is differentiable.
+
+    Values of unknowns come by name: parameters of the model, ``scale``, the recorded length per metre, and
+    ``start.velocity`` and its like, (clips, 3), corrections of the clips' starts.
+    """
 
     def __init__(self, model: Copied, clips: Sequence[Clip], rules: Rules) -> None:
         if not clips:
@@ -144,13 +178,16 @@ class MotionProblem:
         end = float(np.median(self._heights(clip)[-ENDING:]))
         return replace(clip, position=clip.position - end * normal)
 
-    def poses(
-        self, group: Group, values: Mapping[str, Tensor], own: Tensor | None, frames: int | None
-    ) -> tuple[Tensor, Tensor]:
+    @property
+    def own(self) -> Mapping[str, float]:
+        """Parts of each clip's start that are sought, with their deviations."""
+        return {} if self.rules.own is None else self.rules.own.deviations
+
+    def poses(self, group: Group, values: Mapping[str, Tensor], frames: int | None) -> tuple[Tensor, Tensor]:
         """(frames, n, 7) of the bodies' frames, in metres, and (frames, n, joints) [rad]."""
         count = len(group.position) if frames is None else min(frames, len(group.position))
-        start = self._start(group, values, own)
-        given = {name: value for name, value in values.items() if name != SCALE}
+        start = self._start(group, values)
+        given = {name: value for name, value in values.items() if name != SCALE and not name.startswith(START)}
         model = group.model
         if hasattr(model, "copied_values"):
             given = model.copied_values({**self.rules.params, **given})
@@ -166,7 +203,7 @@ class MotionProblem:
         joints = model.joint_coordinates(path) if group.joints.shape[2] else found[..., :0]
         return found, joints
 
-    def _start(self, group: Group, values: Mapping[str, Tensor], own: Tensor | None) -> dict[str, Tensor]:
+    def _start(self, group: Group, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         said, starts = self.rules.params, group.starts
         centre = values.get("centre_of_mass", said.get("centre_of_mass"))
         if centre is not None:
@@ -177,44 +214,47 @@ class MotionProblem:
                  "angular_velocity": starts.angular_velocity}  # fmt: skip
         if starts.joints.shape[2]:
             found |= {"joint_position": starts.joints[:, 0], "joint_velocity": starts.joints[:, 1]}
-        if own is None or self.rules.own is None:
-            return found
         for name in found:
-            change = self.rules.own.correction(own, name)
-            if change is not None:
+            if START + name in values:
+                change = values[START + name][group.rows]
                 turned = name == "orientation"
-                found[name] = product(from_vector(change), found[name]) if turned else found[name] + change
+                found[name] = (
+                    multiply_quaternions(quaternions_of_vectors(change), found[name])
+                    if turned
+                    else found[name] + change
+                )
         return found
 
     def errors(
-        self, group: Group, values: Mapping[str, Tensor], own: Tensor | None = None, frames: int | None = None
+        self, group: Group, values: Mapping[str, Tensor], frames: int | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Of each frame and clip: position error (frames, n, 3) [m], rotation error (frames, n, 3) [rad] and those of
         the joints (frames, n, joints) [rad], full turns left out."""
-        poses, joints = self.poses(group, values, own, frames)
+        poses, joints = self.poses(group, values, frames)
         place = poses[..., :3] - group.position[: len(poses)] / scale_of(values, self.rules.params)
-        turn = between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
+        turn = vectors_between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
         off = joints - group.joints[: len(poses)]
         return place, turn, off - 2.0 * torch.pi * torch.round(off.detach() / (2.0 * torch.pi))
 
     def residuals(
-        self, group: Group, values: Mapping[str, Tensor], own: Tensor | None = None, frames: int | None = None,
-        flight: bool = False,
-    ) -> Tensor:  # fmt: skip
+        self, group: Group, values: Mapping[str, Tensor], frames: int | None = None, flight: bool = False
+    ) -> Tensor:
         """(n, frames + 1, 6 + joints) [m]: errors of a clip's frames, whose squares add up to the mean squared error
         over these, and what its own start is off by, weighed in the same measure. flight: only frames before the first
         contact count."""
         if flight:
             frames = min(int(group.flight.sum(dim=0).max()), frames or len(group.flight))
-        place, turn, joint = self.errors(group, values, own, frames)
+        place, turn, joint = self.errors(group, values, frames)
         weight = group.weight[: len(place)] * (group.flight[: len(place)] if flight else 1.0)
         share = (weight / weight.sum(dim=0)).sqrt()[..., None]
         length, joint_length = self.rules.rotation_length, self.rules.joint_length or self.rules.rotation_length
         rows = torch.cat([place, length * turn, joint_length * joint], dim=-1) * share
         found = rows.transpose(0, 1)
         width = found.shape[2]
-        if own is None or self.rules.own is None:
+        sought = {START + name: deviation for name, deviation in self.own.items() if START + name in values}
+        if not sought or self.rules.own is None:
             return found
+        own = torch.cat([values[name][group.rows] / deviation for name, deviation in sought.items()], dim=1)
         counts = (weight > 0.0).sum(dim=0).sqrt()[:, None]
         prior = self.rules.own.noise * own / counts
         padded = torch.nn.functional.pad(prior, (0, -prior.shape[1] % width)).reshape(len(prior), -1, width)

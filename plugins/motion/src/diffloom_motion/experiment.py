@@ -1,0 +1,367 @@
+"""Fits of measured motion: the experiment that `diffloom_fitting.run_fit` runs, and a function for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import InputError
+from diffloom.validation import nearest
+from diffloom_fitting import (
+    AbstractExperiment,
+    GaussNewton,
+    Optimiser,
+    Result,
+    Stage,
+    Stop,
+    Stopwatch,
+    Unknown,
+    quantity,
+    run_fit,
+)
+from diffloom_fitting.loop import FitState, Record, advance, begin
+from diffloom_fitting.trust import (
+    HALF,
+    SEVERAL,
+    WELL,
+    Finding,
+    Uncertainty,
+    Verdict,
+    clustered_uncertainty,
+    converged,
+    identifiable,
+    not_judged,
+)
+from diffloom_fitting.unknowns import Free, Layout, Slot, Tie, make_tie, pattern_slot, space_for
+from diffloom_motion.objective import FrameLoss, MotionObjective
+from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScene
+from diffloom_motion.scores import Score, score
+
+MEANING = "± is one standard deviation, by how much single clips pull, whatever their errors look like"
+EXACT = 1e-6  # [m]: what is left over below is rounding
+MOST_SHARED = 32  # numbers whose uncertainty is computed
+#: The search for starts that follow the flight.
+SETTLING = {"optimiser": GaussNewton(width=1e-3), "iterations": 8, "stop": Stop(change=1e-4), "flight": True}
+
+
+@dataclass(frozen=True)
+class MotionStage(Stage):
+    """One part of a fit to clips: a `Stage` with frames instead of images.
+
+    A stage's own ``loss_settings`` may change the ``threshold`` of the loss [m]; ``horizon``, a part of the longest
+    clip, bounds ``frames`` too. Settings of renderers and models do not apply.
+
+    Args:
+        frames: How many frames of each clip count; None for all.
+        flight: True to let only frames before the first contact count.
+        fixed: Unknowns that stay as they are.
+    """
+
+    optimiser: Optimiser = field(default_factory=GaussNewton)
+    iterations: int = 20
+    stop: Stop = field(default_factory=lambda: Stop(change=1e-3))
+    frames: int | None = None
+    flight: bool = False
+    fixed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.stop.patience is None and isinstance(self.optimiser, GaussNewton):
+            object.__setattr__(self, "stop", replace(self.stop, patience=2))
+        super().__post_init__()
+        for name in ("renderer", "loss", "params", "shared", "together"):
+            if getattr(self, name):
+                raise InputError(f"stage.{name}: got {getattr(self, name)}; it does not apply to measured motion")
+        if set(self.loss_settings) - {"threshold"}:
+            raise InputError(f"stage.loss_settings: got {sorted(self.loss_settings)}; expected threshold alone")
+
+
+@dataclass(frozen=True)
+class MotionExperiment(AbstractExperiment):
+    """Everything that a fit of a model to recorded clips needs; fields are those of `AbstractExperiment`, and these.
+
+    Args:
+        scene: Clips of the fit under one model.
+        unknowns: What all clips share: parameters of the model, or ``scale``, the recorded length per metre.
+            ``mass[1]`` or ``mass[forearm]`` is one row of a parameter, by number or by the name of the link.
+        loss: Of a frame's error.
+        holdout: Clips kept aside under the same model, which are scored from their own starts.
+        known: Further values by name.
+        true_values: Truth by name, where a recording was made up.
+        documented: Values from elsewhere, to stand beside what is found.
+        width: Size of the body [m] that position errors are told in % of.
+    """
+
+    scene: MotionScene
+    unknowns: Sequence[Unknown]
+    stages: tuple[Stage, ...] = field(default_factory=lambda: (MotionStage(),))
+    loss: FrameLoss = field(default_factory=FrameLoss)
+    holdout: MotionScene | None = None
+    starts: tuple[Mapping[str, Tensor], ...] = ()
+    probe: int = 0
+    enough: float | None = None
+    seed: int = 0
+    title: str = "A fit of measured motion"
+    known: Mapping[str, Tensor] = field(default_factory=dict)
+    true_values: Mapping[str, Any] = field(default_factory=dict)
+    documented: Mapping[str, Any] = field(default_factory=dict)
+    width: float | None = None
+    differences: bool = False
+    stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", tuple(self.stages))
+        if not self.stages:
+            raise InputError("experiment: got no stages; expected at least one")
+        for stage in self.stages:
+            self._moving(stage)
+
+    @cached_property
+    def shared(self) -> tuple[Slot, ...]:
+        """The places of the unknowns that all clips share."""
+        return tuple(_slot(unknown, self.scene) for unknown in self.unknowns)
+
+    def shared_values(self, given: Mapping[str, Any] | None = None) -> dict[str, Tensor]:
+        """Parameters, by name, that all clips share: where the unknowns start, or at numbers that are ``given``."""
+        shared = Layout(self.shared, torch.float64)
+        numbers = {slot.name: slot.start for slot in self.shared}
+        numbers |= {name: torch.as_tensor(value, dtype=torch.float64) for name, value in (given or {}).items()}
+        return shared.decode(shared.encode(numbers))
+
+    @cached_property
+    def layout(self) -> Layout:  # type: ignore[override]
+        own = self.scene.rules.own
+        slots = list(self.shared)
+        if own is not None:
+            settled = settle(self.scene, {**self.known, **self.shared_values()}) if self.shared else {}
+            for name, deviation in own.deviations.items():
+                shape = (len(self.scene.clips), own.width(name))
+                start = settled.get(START + name, torch.zeros(shape, dtype=torch.float64))
+                unit = (STARTS | JOINT_STARTS)[name]
+                slots.append(Slot(START + name, unit, shape, Free(deviation), start))
+        return Layout(tuple(slots), torch.float64)
+
+    @property
+    def truth(self) -> Mapping[str, Tensor]:
+        return {name: torch.as_tensor(value, dtype=torch.float64) for name, value in self.true_values.items()}
+
+    def describe(self) -> str:
+        aside = 0 if self.holdout is None else len(self.holdout.clips)
+        return f"{len(self.scene.clips)} clips, {aside} kept aside"
+
+    @property
+    def uses_adjoint(self) -> bool:
+        return not all(isinstance(stage.optimiser, GaussNewton) for stage in self.stages)
+
+    def objective(self) -> MotionObjective:
+        return MotionObjective(self.scene, self.layout, self.loss, known=self.known, stopwatch=self.stopwatch)
+
+    def last_objective(self) -> MotionObjective:
+        return self.stage_objective(self.stages[-1], None, self.stages[-1].iterations - 1)
+
+    def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> MotionObjective:
+        horizon, changes = stage.settings(iteration)
+        longest = max(len(clip) for clip in self.scene.clips)
+        frames = stage.frames if isinstance(stage, MotionStage) else None
+        if horizon < 1.0:
+            frames = min(frames or longest, max(2, math.ceil(horizon * longest)))
+        threshold = changes.get("loss.threshold", self.loss.threshold)
+        return replace(
+            self.objective(), loss=replace(self.loss, threshold=threshold), frames=frames,
+            flight=isinstance(stage, MotionStage) and stage.flight, tie=tie, enough=stage.stop.loss,
+        )  # fmt: skip
+
+    def _moving(self, stage: Stage) -> list[str]:
+        """Names of the shared unknowns that a stage moves."""
+        names = [unknown.name for unknown in self.unknowns]
+        fixed = stage.fixed if isinstance(stage, MotionStage) else ()
+        for place, given in (("fixed", fixed), ("only", stage.only or ())):
+            for name in given:
+                if name not in names:
+                    told = f"nothing called {name!r} is sought{nearest(name, names)}"
+                    raise InputError(f"stages.{place}: {told} Expected some of {', '.join(names)}")
+        return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
+
+    def tie(self, stage: Stage, z: Tensor) -> Tie | None:
+        return self._tie(self._moving(stage), z)
+
+    def _tie(self, moving: Sequence[str], z: Tensor) -> Tie | None:
+        if len(moving) == len(self.unknowns):
+            return None
+        own = [slot.name for slot in self.layout.slots[len(self.shared) :]]
+        return make_tie(self.layout, z, [*moving, *own], ())
+
+    def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
+        if interrupted:
+            return "interrupted", not_judged("interrupted by the user", "red")
+        found = self._uncertainty(z)
+        visible, explained = self._visible(), self._explained(z)
+        if isinstance(found, str):
+            open_ = Finding("amber", f"not judged: {found}")
+            return found, Verdict(open_, visible, open_, explained)
+        parts = converged(found), visible, identifiable(found, "the clips"), explained
+        return found, Verdict(*parts, found.undetermined)
+
+    def _uncertainty(self, z: Tensor) -> Uncertainty | str:
+        """Of each unknown in the last stage that moved it, clips' own starts following."""
+        left, found = [unknown.name for unknown in self.unknowns], list[Uncertainty]()
+        for stage in reversed(self.stages):
+            moving = [name for name in self._moving(stage) if name in left]
+            if not moving:
+                continue
+            left = [name for name in left if name not in moving]
+            tie = self._tie(moving, z)
+            short = z if tie is None else tie.reduce(z)
+            objective = self.stage_objective(stage, tie, stage.iterations - 1)
+            linear = objective.linearise(short, getattr(stage.optimiser, "width", None))
+            layout = Layout(tuple(slot for slot in self.shared if slot.name in moving), torch.float64)
+            if layout.size > MOST_SHARED:
+                return f"not computed for {layout.size} unknowns (at most {MOST_SHARED})"
+            bend, pulls = linear.curvature.reduce(linear.shared, linear.own)
+            noise = math.sqrt(objective.value(short).value)
+            told = clustered_uncertainty(layout, short[: layout.size], bend, pulls, noise, "the clips", MEANING)
+            if isinstance(told, Uncertainty):
+                found.append(told)
+            elif not found:
+                return told
+        last = found[0]
+        return replace(
+            last, deviation={name: value for each in found for name, value in each.deviation.items()},
+            unrest=max(each.unrest for each in found), relative_step=max(each.relative_step for each in found),
+            open=tuple(text for each in found for text in each.open),
+            undetermined=tuple(label for each in found for label in each.undetermined),
+        )  # fmt: skip
+
+    def _visible(self) -> Finding:
+        """By how many samples were measured."""
+        seen = torch.cat([torch.as_tensor(clip.weight) > 0.0 for clip in self.scene.clips])
+        share = float(seen.double().mean())
+        told = f"{100.0 * share:.3g} % of {len(seen)} frames were measured"
+        return Finding("green", f"yes: {told}") if share >= HALF else Finding("amber", f"hardly: {told}")
+
+    def _explained(self, z: Tensor) -> Finding:
+        """By the share of the motion that is followed, and by errors after the first contact beside those before."""
+        last, left, moved, parts = self.last_objective(), 0.0, 0.0, [list[Tensor](), list[Tensor]()]
+        values = {**self.known, **self.layout.decode(z)}
+        with torch.no_grad():
+            for group in self.scene.groups:
+                error = self.scene.errors(group, values, last.frames)[0].square().sum(dim=2)
+                flight, place = group.flight[: len(error)] > 0.0, group.position[: len(error)]
+                seen = (group.weight[: len(error)] > 0.0) & (flight | (not last.flight))
+                left += float(error[seen].sum())
+                moved += float((place - place[:1]).square().sum(dim=2)[seen].sum())
+                for part, chosen in zip(parts, (flight, ~flight), strict=True):
+                    part.append(error[chosen & seen])
+        share = 1.0 - left / moved if moved > 0.0 else 1.0
+        told = f"the fit follows {max(0.0, 100.0 * share):.3g} % of the motion"
+        if share < HALF:
+            return Finding("red", f"no: {told}")
+        if share < WELL:
+            return Finding("amber", f"in part: {told}")
+        before, after = (float(torch.cat(part).mean().nan_to_num(0.0).sqrt()) for part in parts)
+        if after > SEVERAL * max(before, EXACT):
+            return Finding(
+                "amber",
+                f"in part: {told}, but after the first contact places are {1e3 * after:.3g} mm off, "
+                f"{min(after / max(before, EXACT), 1e3):.2g} times as much as in flight, so the model errs",
+            )
+        return Finding("green", f"yes: {told}")
+
+    def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
+        names = [slot.name for slot in self.shared]
+        found, began = ({**self.known, **self.layout.decode(each)} for each in (z, start))
+        scores = {"fit": score(self.scene, found)}
+        if self.holdout is None:
+            return {"scores": scores}
+        losses = []
+        for part, values in (("holdout", found), ("before", began)):
+            # Clips kept aside start where nothing but the frames before their first contact says.
+            values = {**self.known, **{name: values[name] for name in names}}
+            values |= settle(self.holdout, values)
+            scores[part] = score(self.holdout, values)
+            losses.append(mean_loss(self.holdout, self.loss, values))
+        return {"scores": scores, "holdout_loss": losses[0], "holdout_start_loss": losses[1]}
+
+    def lines(self, result: Result) -> list[str]:
+        parts = {"fit": "clips of the fit", "holdout": "clips kept aside",
+                 "before": "clips kept aside, with the values at the start"}  # fmt: skip
+        told = [f"{parts[part]}: {Score(each).words(self.width)}" for part, each in result.scores.items()]
+        return told + [f"documented: {name} {value}" for name, value in self.documented.items()]
+
+
+def fit_motion(
+    scene: MotionScene, unknowns: Sequence[Unknown], stages: Sequence[Stage] = (MotionStage(),), *,
+    loss: str = "squares", threshold: float = 1.0, holdout: MotionScene | None = None, seed: int = 0,
+    observer: Callable[[FitState, Record], None] | None = None,
+) -> Result:  # fmt: skip
+    """Find the unknowns that clips share, and each clip's own where the scene's rules free them.
+
+    Args:
+        scene: Clips of the fit.
+        unknowns: What they share, such as ``Unknown("friction", 0.3)``.
+        stages: Parts of the fit, one after another.
+        loss: "squares", or "huber" or "cauchy", which let frames count less whose error is beyond ``threshold`` [m].
+        threshold: See ``loss``.
+        holdout: Clips kept aside, which are scored from their own starts.
+        seed: For optimisers that draw numbers.
+        observer: Called after each iteration with the state that would resume it, and its record.
+
+    Returns:
+        The result; its ``scores`` are those of the clips of the "fit", and with clips kept aside those of the
+        "holdout", and of these with the values that the unknowns started from ("before").
+    """
+    if not unknowns:
+        raise InputError("unknowns: nothing is unknown; name at least one, such as friction")
+    experiment = MotionExperiment(scene, tuple(unknowns), tuple(stages), FrameLoss(loss, threshold), holdout, seed=seed)
+    return run_fit(experiment, observer=observer)
+
+
+def settle(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Corrections of each clip's start that follow its flight best, unknowns at ``values``, by name; none unless the
+    rule of the starts is "fitted"."""
+    if scene.rules.start != "fitted" or scene.rules.own is None or not scene.own:
+        return {}
+    # Hands let go in the first frames of some clips: what does not fit counts less.
+    loss = FrameLoss("huber", 2.0 * scene.rules.own.noise)
+    experiment = MotionExperiment(scene, (), (MotionStage(**SETTLING),), loss, known=dict(values))
+    state = begin(experiment)
+    while not state.finished:
+        state, _ = advance(experiment, state)
+    return experiment.layout.decode(state.z)
+
+
+def mean_loss(scene: MotionScene, loss: FrameLoss, values: Mapping[str, Tensor]) -> float:
+    """The mean loss over whole clips [m^2]."""
+    with torch.no_grad():
+        parts = [float(loss.weigh(scene.residuals(group, values))[0].sum()) for group in scene.groups]
+    return sum(parts) / len(scene.clips)
+
+
+def _slot(unknown: Unknown, scene: MotionScene) -> Slot:
+    """The place of an unknown that clips share."""
+    base = unknown.name.partition("[")[0]
+    specs = {spec.name: spec for spec in scene.model.specs if spec.differentiable}  # type: ignore[attr-defined]
+    if base != SCALE and base not in specs:
+        allowed = [*specs, SCALE]
+        raise InputError(f"no unknown can be called {unknown.name!r}{nearest(base, allowed)} There are: "
+                         f"{', '.join(allowed)}")  # fmt: skip
+    spec = specs.get(base)
+    unit, bounds = ("", (0.0, None)) if spec is None else (spec.unit, spec.bounds)
+    given = scene.rules.params.get(unknown.name) if unknown.start is None else unknown.start
+    if given is None:
+        raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
+    if not isinstance(given, Tensor):
+        given = torch.tensor(quantity(given, unit, f"unknown {unknown.name!r}"), dtype=torch.float64)
+    start = given.detach().to(torch.float64)
+    if unknown.each or unknown.only is not None:
+        raise InputError(f"unknown {unknown.name!r}: got each or only; name one row, such as {base}[0]")
+    if unknown.along is not None:
+        full = () if spec is None else spec.full_shape(scene.model.axes)  # type: ignore[attr-defined]
+        return pattern_slot(unknown, unit, bounds, full, start)
+    space = space_for(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
+    return Slot(unknown.name, unit, tuple(start.shape), space, start)

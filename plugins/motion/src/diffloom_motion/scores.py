@@ -1,0 +1,57 @@
+"""How far simulated clips are from what was recorded: mean position and rotation error, clip by clip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom_motion.scene import MotionScene
+
+
+class Score(dict[str, Tensor]):
+    """Errors of each clip by kind, means over its frames (clips,): "position" [m], "rotation" [rad], the angle between
+    the poses, and "joint" [rad], the largest error of its joints, where it has any."""
+
+    @property
+    def mean_position(self) -> float:
+        """Over clips [m]."""
+        return float(self["position"].mean())
+
+    @property
+    def mean_degrees(self) -> float:
+        """Of the rotation, over clips."""
+        return math.degrees(self["rotation"].mean())
+
+    @property
+    def mean_joint_degrees(self) -> float:
+        """Over clips; 0 without joints."""
+        return math.degrees(self["joint"].mean()) if "joint" in self else 0.0
+
+    def words(self, width: float | None = None) -> str:
+        """Mean errors over clips, and the median clip's. width: size [m] that position errors are shown in % of."""
+        place = f"{1e3 * self.mean_position:.2f} mm" if width is None else f"{100 * self.mean_position / width:.2f} %"
+        of = "" if width is None else " of the width"
+        joint = f", joints {self.mean_joint_degrees:.2f} degrees" if "joint" in self else ""
+        return (
+            f"position {place}{of}, rotation {self.mean_degrees:.2f} degrees{joint}, mean over {len(self['position'])} "
+            f"clips (median {math.degrees(np.median(self['rotation'])):.2f} degrees)"
+        )
+
+
+def score(scene: MotionScene, values: Mapping[str, Tensor]) -> Score:
+    """Each clip simulated as a whole from its start."""
+    found = Score({name: torch.zeros(len(scene.clips), dtype=torch.float64) for name in ("position", "rotation")})
+    with torch.no_grad():
+        for group in scene.groups:
+            place, turn, off = scene.errors(group, values)
+            share = group.weight / group.weight.sum(dim=0)
+            found["position"][group.rows] = (place.norm(dim=2) * share).sum(dim=0)
+            found["rotation"][group.rows] = (turn.norm(dim=2) * share).sum(dim=0)
+            if off.shape[2]:
+                found.setdefault("joint", torch.zeros_like(found["position"]))
+                found["joint"][group.rows] = (off.abs().amax(dim=2) * share).sum(dim=0)
+    return found
