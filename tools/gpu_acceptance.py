@@ -21,7 +21,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene.device import check_device
 
 ROOT = Path(__file__).resolve().parents[1]
-DEMO = ROOT / "plugins/fitting/src/diffloom_fitting/demo/demo.toml"
+DEMO = ROOT / "plugins/studio/src/diffloom_studio/demo/demo.toml"
 #: Largest difference that is accepted, relative to the largest entry: sums are taken in another order on a GPU, and a
 #: rollout makes the last bit grow.
 TOLERANCE = {"float64": 1e-9, "float32": 2e-3}

@@ -20,7 +20,7 @@ from diffloom_fitting import ControlCosts, Experiment, Loss, PixelError
 from diffloom_fitting.scene import Observation, Policy, Sampling, Scene, View, driven_shape, remembered, sample_times
 from diffloom_fitting.targets import AnyTarget, Target
 
-__all__ = ["SceneEnv", "Task", "gymnasium", "task_of"]
+__all__ = ["SceneEnv", "Task", "task_of"]
 
 try:
     import gymnasium

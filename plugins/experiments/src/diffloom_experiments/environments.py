@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from diffloom_control.gym import SceneEnv, Task, gymnasium, task_of
+from diffloom_control.gym import SceneEnv, Task, task_of
 from diffloom_experiments.experiments import build_experiment
 from diffloom_experiments.load import load_file
 from diffloom_fitting import Experiment
@@ -46,5 +46,11 @@ def make_env(
     return SceneEnv(drawn, **settings)
 
 
-if "diffloom/Scene-v0" not in gymnasium.registry:
-    gymnasium.register("diffloom/Scene-v0", entry_point="diffloom_experiments.environments:make_env")
+def _register() -> None:
+    import gymnasium  # after diffloom_control.gym, which says what to install where it is missing
+
+    if "diffloom/Scene-v0" not in gymnasium.registry:
+        gymnasium.register("diffloom/Scene-v0", entry_point="diffloom_experiments.environments:make_env")
+
+
+_register()

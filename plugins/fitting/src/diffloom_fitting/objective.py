@@ -27,7 +27,7 @@ from diffloom_fitting.scene import (
     View,
     batch_of,
     sample_times,
-    see_batch,
+    views_of_batch,
 )
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
@@ -376,13 +376,13 @@ def _evaluate(questions: Sequence[Question]) -> list[list[Evaluation]]:
     """Losses alone."""
     if len(questions) > 1:
         try:
-            seen = [one.value_of(views, z) for one, z, views in _see(_places(questions))]
+            seen = [one.value_of(views, z) for one, z, views in _views_at(_places(questions))]
             return _by_question(questions, seen)
         except SimulationError:
             return [_evaluate([question])[0] for question in questions]
     places, found = _places(questions), list[Evaluation]()
     try:
-        for one, z, views in _see(places):
+        for one, z, views in _views_at(places):
             found.append(one.value_of(views, z))
     except SimulationError as error:
         found.append(Evaluation(math.inf, None, str(error)))
@@ -397,7 +397,9 @@ def _residuals(questions: Sequence[Question]) -> list[list[Tensor] | Exception]:
         ((one, _),) = questions
         return [[one.residuals_of(kept.views, kept.point) for kept in known]]  # type: ignore[attr-defined]
     try:
-        return list(_by_question(questions, [one.residuals_of(views, z) for one, z, views in _see(_places(questions))]))
+        return list(
+            _by_question(questions, [one.residuals_of(views, z) for one, z, views in _views_at(_places(questions))])
+        )
     except SimulationError as error:
         if len(questions) == 1:
             return [error]
@@ -429,7 +431,7 @@ def _by_question(questions: Sequence[Question], found: Sequence[Any]) -> list[li
     return [[next(left) for _ in request.points] for _, request in questions]
 
 
-def _see(places: Sequence[Place]) -> Iterator[tuple[Objective, Tensor, dict[str, View]]]:
+def _views_at(places: Sequence[Place]) -> Iterator[tuple[Objective, Tensor, dict[str, View]]]:
     """What each objective sees at its place, without gradient; SimulationError where one cannot be simulated."""
     for first in range(0, len(places), MOST_SCENES):
         part = places[first : first + MOST_SCENES]
@@ -453,7 +455,7 @@ def _views_of_batch(places: Sequence[Place], gradient: Gradient | None = None) -
         return None
     whole, parts = objective.sampling(values[0])
     frames = {label: (parts[label], target.times) for label, target in objective.target.by_view().items()}
-    return see_batch(
+    return views_of_batch(
         objective.scene, params, values[0], whole.save, frames, objective.loss.outputs,
         gradient or objective.scene.gradient, objective.stopwatch,
     )  # fmt: skip

@@ -1,5 +1,7 @@
 """Kinds of things that diffloom-scale lets plugins register."""
 
+from importlib.util import find_spec
+
 from diffloom.plugins import Kind
 
 LOGGERS = Kind(
@@ -10,3 +12,17 @@ LOGGERS = Kind(
 )
 
 get_logger = LOGGERS.get
+
+
+def needs_tensorboard() -> str | None:
+    """Return why files of TensorBoard cannot be written, or None."""
+    return _missing("tensorboard")
+
+
+def needs_mlflow() -> str | None:
+    """Return why MLflow cannot be used, or None."""
+    return _missing("mlflow")
+
+
+def _missing(library: str) -> str | None:
+    return None if find_spec(library) else f"{library} is not installed: pip install 'diffloom-scale[{library}]'"

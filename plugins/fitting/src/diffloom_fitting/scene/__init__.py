@@ -1,7 +1,7 @@
 """A scene: a model that moves, a camera that looks, a renderer that draws, and the clock they share."""
 
 from diffloom_fitting.scene.appearance import Appearance
-from diffloom_fitting.scene.batches import MOST_SCENES, batch_of, draw_batch, see_batch
+from diffloom_fitting.scene.batches import MOST_SCENES, batch_of, draw_batch, views_of_batch
 from diffloom_fitting.scene.checks import seekable, suggested_step
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.free_camera import FreeCamera
@@ -45,7 +45,7 @@ __all__ = [
     "driven_shape",
     "remembered",
     "sample_times",
-    "see_batch",
     "seekable",
     "suggested_step",
+    "views_of_batch",
 ]

@@ -37,7 +37,7 @@ def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | N
     return Params({**known, **rows}, scene.dtype, checked, batch=len(values), per_scene=frozenset(rows))
 
 
-def see_batch(
+def views_of_batch(
     scene: Scene, params: Params, values: Mapping[str, Tensor], save: tuple[int, ...],
     frames: Mapping[str, tuple[Sampling, Tensor]], outputs: Sequence[str], gradient: Gradient, stopwatch: Stopwatch,
 ) -> list[dict[str, View]] | None:  # fmt: skip
