@@ -1,7 +1,10 @@
 """``diffloom plugins``: lists what is installed; its subcommands come from plugins, such as diffloom-testing."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import Any
 
 import click
 
@@ -9,11 +12,8 @@ from diffloom.cli.group import RegistryGroup
 from diffloom.plugins import PLUGIN_API, Entry, Kind, PluginReport, PluginState, Registry, installed_registry
 from diffloom.plugins.selection import Selection
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 _COLOURS = {
-    PluginState.LOADED: "green",
+    PluginState.LOADED: None,
     PluginState.UNAVAILABLE: "yellow",
     PluginState.BROKEN: "red",
     PluginState.DISABLED: "bright_black",
@@ -78,38 +78,19 @@ def _offer(entry: Entry) -> dict[str, Any]:
 
 
 def _print_tables(registry: Registry) -> None:
-    from rich.console import Console
-
-    console = Console()
-    console.print(_offers_table(registry))
-    console.print()
-    console.print(_hooks_table(registry))
-    console.print()
-    console.print(_plugins_table(registry.plugins))
-
-
-def _offers_table(registry: Registry) -> "Table":
-    from rich.text import Text
-
-    table = _table("offer", "name", "plugin", "what it is")
     entries = [entry for report in registry.plugins for entry in report.offers]
-    for entry in sorted(entries, key=lambda entry: (registry.kinds.index(entry.kind), entry.name)):
-        text = Text(entry.summary)
-        reason = entry.unavailable()
-        if reason is not None:
-            text.append(f"; unavailable: {reason}", style="yellow")
-        # As Text, not str: a bracket in somebody's name is not markup.
-        table.add_row(entry.kind.singular, Text(entry.name, style="bold"), Text(entry.origin.plugin), text)
-    return table
+    entries.sort(key=lambda entry: (registry.kinds.index(entry.kind), entry.name))
+    _print_table(
+        ("offer", "name", "plugin", "what it is"),
+        [(entry.kind.singular, entry.name, entry.origin.plugin, _summary(entry)) for entry in entries],
+    )
+    _print_table(("hook", "defined by"), [(kind.hook, _definer(registry, kind)) for kind in registry.kinds])
+    _print_table(("plugin", "distribution", "state"), [_plugin_row(report) for report in registry.plugins])
 
 
-def _hooks_table(registry: Registry) -> "Table":
-    from rich.text import Text
-
-    table = _table("hook", "defined by")
-    for kind in registry.kinds:
-        table.add_row(Text(kind.hook), Text(_definer(registry, kind)))
-    return table
+def _summary(entry: Entry) -> str:
+    reason = entry.unavailable()
+    return entry.summary if reason is None else f"{entry.summary}; unavailable: {reason}"
 
 
 def _definer(registry: Registry, kind: Kind) -> str:
@@ -118,22 +99,27 @@ def _definer(registry: Registry, kind: Kind) -> str:
     return "diffloom-core" if origin is None else origin.distribution
 
 
-def _plugins_table(reports: tuple[PluginReport, ...]) -> "Table":
-    from rich.text import Text
-
-    table = _table("plugin", "distribution", "state")
-    for report in reports:
-        state = Text(str(report.state), style=_COLOURS[report.state])
-        if report.reason:
-            state.append(f": {report.reason}")
-        for line in report.warnings:
-            state.append(f"; {line}", style="yellow")
-        distribution = f"{report.origin.distribution} {report.origin.version}".strip()
-        table.add_row(Text(report.origin.plugin), Text(distribution), state)
-    return table
+def _plugin_row(report: PluginReport) -> tuple[str, str, str]:
+    reason = f": {report.reason}" if report.reason else ""
+    state = "; ".join([f"{report.state}{reason}", *report.warnings])
+    return report.origin.plugin, f"{report.origin.distribution} {report.origin.version}".strip(), state
 
 
-def _table(*columns: str) -> "Table":
-    from rich.table import Table
+def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print aligned columns and an empty line; the last column is wrapped to the terminal's width."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    indent = " " * sum(width + 2 for width in widths)
+    room = max(30, get_terminal_size().columns - len(indent))
+    for number, row in enumerate((head, *rows)):
+        start = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        text = f"\n{indent}".join(wrap(row[-1], room) or [""])
+        click.secho(start + text, bold=number == 0, fg=None if number == 0 else _colour(row[-1]))
+    click.echo()
 
-    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+
+def _colour(text: str) -> str | None:
+    """Return the colour of a row by its last cell: that of a plugin's state, yellow for what is unavailable."""
+    state = text.partition(":")[0].partition(";")[0]
+    if state in _COLOURS:
+        return _COLOURS[PluginState(state)]
+    return "yellow" if "; unavailable: " in text else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import gc
 import os
 import sys
@@ -52,6 +51,8 @@ def keep_freed_memory() -> bool:
     """
     if sys.platform != "linux":
         return False
+    import ctypes  # not for commands that compute nothing
+
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library

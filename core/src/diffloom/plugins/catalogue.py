@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,6 +72,8 @@ def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins:
     if owner is not None:
         plugin = f"the plugin {owner.origin.plugin!r} of {owner.origin}"
         return f"the {kind.singular} {name!r} comes with {plugin}, which is {owner.state}: {owner.reason}. {listing}"
+    from difflib import get_close_matches
+
     near = get_close_matches(name.lower(), [*installed, *published_names(kind)], n=1)
     if near:
         hint = f" Did you mean {near[0]!r}?"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import pluggy
@@ -137,6 +136,8 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: object, kinds: Sequence[
 def _advice(name: str, known: list[str]) -> str:
     # Without what all of them begin with, which would make any two look alike.
     kinds = {hook.removeprefix(HOOK_PREFIX): hook for hook in known}
+    from difflib import get_close_matches
+
     near = get_close_matches(name.removeprefix(HOOK_PREFIX), kinds, n=1, cutoff=0.75)
     if near:
         return f"; did you mean {kinds[near[0]]}?"

@@ -85,33 +85,23 @@ class Member(Generic[Found]):
     """One search under way. question: what it waits for, or None when it has ended, with ``result`` or ``error``."""
 
     def __init__(self, search: Posed[Found]) -> None:
-        self.question: Question | None = None
+        self._search = search
         self.result: Found | None = None
         self.error: Exception | None = None
-        self._search = search
-        self._go_on(lambda: next(search))
+        self.question: Question | None = None
+        self.resume(None)
 
     @property
     def ended(self) -> bool:
         """Whether it waits for nothing more."""
         return self.question is None
 
-    @property
-    def waits(self) -> bool:
-        """Whether it lets all others go first: each step of a search begins with a differentiable loss."""
-        return self.question is not None and self.question[1].differentiable
-
     def resume(self, answers: Any) -> None:
         """Let it run up to its next request. answers: to the last one, or an exception to raise there."""
-        if isinstance(answers, Exception):
-            self._go_on(lambda: self._search.throw(answers))
-        else:
-            self._go_on(lambda: self._search.send(answers))
-
-    def _go_on(self, go_on: Callable[[], Question]) -> None:
         self.question = None
         try:
-            self.question = go_on()
+            failed = isinstance(answers, Exception)
+            self.question = self._search.throw(answers) if failed else self._search.send(answers)
         except StopIteration as end:
             self.result = end.value
         except Exception as error:
@@ -127,13 +117,14 @@ class Driver(Generic[Found]):
     def round(self) -> None:
         """Answer those that wait for what comes first, and let each run up to its next request.
 
-        Searches that wait for a differentiable loss are answered when no other is left, so that those that have fallen
-        out of step meet again.
+        Each step of a search begins with a differentiable loss. Searches that wait for one are answered when no other
+        is left, so that those that have fallen out of step meet again.
         """
-        waiting = [member for member in self.members if not member.ended]
-        first = [member for member in waiting if not member.waits] or waiting
-        for member, answers in zip(first, answer_questions([m.question for m in first if m.question]), strict=True):
-            member.resume(answers)
+        waiting = [(member, member.question) for member in self.members if member.question is not None]
+        first = [pair for pair in waiting if not pair[1][1].differentiable] or waiting
+        answers = answer_questions([question for _, question in first])
+        for (member, _), each in zip(first, answers, strict=True):
+            member.resume(each)
 
     def run(self) -> list[Found]:
         """What the searches find, in their order; the first error where one fails."""

@@ -29,7 +29,7 @@ from diffloom_kernels import (
     where,
     where3,
 )
-from diffloom_mechanics.contact.kernels import WHERE_ROW, point_contact, turning_friction
+from diffloom_mechanics.contact.kernels import parameter_row, point_contact, turning_friction
 
 
 @functools.cache
@@ -37,7 +37,8 @@ def body_ground_contact(normal_law, friction_law):
     """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
-    where_normal, where_friction = WHERE_ROW[normal_law.width], WHERE_ROW[friction_law.width]
+    where_normal = parameter_row(normal_law.width).keep_where
+    where_friction = parameter_row(friction_law.width).keep_where
 
     @device
     def body_ground_force(

@@ -31,15 +31,16 @@ from diffloom_kernels import (
     sub3,
 )
 from diffloom_mechanics.contact.kernels import (
-    ADD_ROW,
-    LOAD_ROW,
     body_cotangents,
     gathered_cotangents,
     gathered_pushes,
     handed_on,
+    leave_cotangents,
+    leave_forces,
     meet,
     meet_adjoint,
     near,
+    parameter_row,
     sliding,
 )
 
@@ -79,8 +80,8 @@ def body_triangle(normal_law, friction_law):
     """Stages and forces on particles and on bodies, and their adjoints, under a NormalFunctions and a
     FrictionFunctions (see diffloom_mechanics.contact.law)."""
     force_on, force_adjoint = sliding(normal_law, friction_law)
-    load, add = LOAD_ROW[normal_law.width], ADD_ROW[normal_law.width]
-    load_friction, add_friction = LOAD_ROW[friction_law.width], ADD_ROW[friction_law.width]
+    load, add, _, _ = parameter_row(normal_law.width)
+    load_friction, add_friction, _, _ = parameter_row(friction_law.width)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
@@ -184,9 +185,7 @@ def body_triangle(normal_law, friction_law):
                             s0 = sub3(s0, taken[0])
                             s1 = sub3(s1, taken[1])
                             s2 = sub3(s2, taken[2])
-        st3(pushes, 3 * f, s0)
-        st3(pushes, 3 * f + 1, s1)
-        st3(pushes, 3 * f + 2, s2)
+        leave_forces(f, pushes, s0, s1, s2)
 
     @device
     def particle_force(
@@ -230,13 +229,7 @@ def body_triangle(normal_law, friction_law):
                             u0 = sub3(u0, a_v[0])
                             u1 = sub3(u1, a_v[1])
                             u2 = sub3(u2, a_v[2])
-        row = 3 * faces.shape[0] + 6 * f
-        st3(pushes, row, x0)
-        st3(pushes, row + 1, u0)
-        st3(pushes, row + 2, x1)
-        st3(pushes, row + 3, u1)
-        st3(pushes, row + 4, x2)
-        st3(pushes, row + 5, u2)
+        leave_cotangents(f, pushes, faces.shape[0], (x0, u0, x1, u1, x2, u2))
 
     @device
     def particle_force_adjoint(

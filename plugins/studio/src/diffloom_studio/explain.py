@@ -1,18 +1,22 @@
 """``diffloom explain NAME``: a parameter, a setting, a registered thing or a key of an experiment file, in words."""
 
+from __future__ import annotations
+
 import inspect
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from diffloom.plugins import Entry, PluginError, installed_registry
-from diffloom_experiments.keys import Key, file_keys
 from diffloom_experiments.kinds import experiment_kinds
+
+if TYPE_CHECKING:
+    from diffloom_experiments.keys import Key
 
 WIDTH = 100
 
@@ -212,6 +216,8 @@ def explanations(name: str) -> list[Page]:
 
 def suggestion(name: str) -> str:
     """The nearest names there are, as the end of a message."""
+    from diffloom_experiments.keys import file_keys
+
     keys = {place: None for kind in experiment_kinds().values() for place in file_keys(kind.schema())}
     known = [*keys, *(entry.name for entry in entries())]
     owner, _, member = _without_kind(name).rpartition(".")
@@ -267,6 +273,8 @@ def _places(name: str) -> Iterator[str]:
 
 def _key_pages(name: str) -> list[Page]:
     """Return a page for each kind of experiment file that has this key, unless it means the same as in one before."""
+    from diffloom_experiments.keys import file_keys
+
     pages: dict[tuple[Any, ...], Page] = {}
     for kind in experiment_kinds().values():
         keys = file_keys(kind.schema())

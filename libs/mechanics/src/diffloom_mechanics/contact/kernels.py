@@ -16,22 +16,22 @@ from diffloom_mechanics.contact.obstacle_kernels import (
     posed_shape,
 )
 from diffloom_mechanics.contact.point_kernels import (
-    ADD_ROW,
-    LOAD_ROW,
-    WHERE_ROW,
-    ZERO_ROW,
     ground_contact,
+    parameter_row,
     point_contact,
 )
 from diffloom_mechanics.contact.shape_kernels import may_touch, shape_distance, shape_distance_adjoint
-from diffloom_mechanics.contact.skin_kernels import gathered_cotangents, gathered_pushes, near, skin_contact
+from diffloom_mechanics.contact.skin_kernels import (
+    gathered_cotangents,
+    gathered_pushes,
+    leave_cotangents,
+    leave_forces,
+    near,
+    skin_contact,
+)
 from diffloom_mechanics.contact.triangle_kernels import handed_on, meet, meet_adjoint, sliding
 
 __all__ = [
-    "ADD_ROW",
-    "LOAD_ROW",
-    "WHERE_ROW",
-    "ZERO_ROW",
     "body_cotangents",
     "body_obstacle",
     "face_centres",
@@ -41,12 +41,15 @@ __all__ = [
     "handed_on",
     "in_series",
     "in_series_slope",
+    "leave_cotangents",
+    "leave_forces",
     "may_touch",
     "meet",
     "meet_adjoint",
     "near",
     "near_box",
     "pair_points",
+    "parameter_row",
     "particle_obstacle",
     "plane_distance",
     "plane_distance_adjoint",

@@ -27,122 +27,62 @@ class Contact(NamedTuple):
     add_friction: object
 
 
-@device
-def load_1(k, i):
-    return (k[i, 0],)
+class ParameterRow(NamedTuple):
+    """Device functions for rows of a fixed number of parameters.
+
+    load(k, i): those in row i. add(k, i, a): adds to row i. zero(x): as many zeros of the type of x. keep_where(c, a):
+    a where c holds, else zeros.
+    """
+
+    load: object
+    add: object
+    zero: object
+    keep_where: object
 
 
-@device
-def load_2(k, i):
-    return (k[i, 0], k[i, 1])
+@functools.cache
+def parameter_row(width):
+    """The ParameterRow of ``width`` parameters, one or more."""
+    if width == 1:
 
+        @device
+        def load(k, i):
+            return (k[i, 0],)
 
-@device
-def load_3(k, i):
-    return (k[i, 0], k[i, 1], k[i, 2])
+        @device
+        def add(k, i, a):
+            k[i, 0] += a[0]
 
+        @device
+        def zero(x):
+            return (constant(x, 0),)
 
-@device
-def load_4(k, i):
-    return (k[i, 0], k[i, 1], k[i, 2], k[i, 3])
+        @device
+        def keep_where(c, a):
+            return (where(c, a[0], constant(a[0], 0)),)
 
+        return ParameterRow(load, add, zero, keep_where)
+    load_before, add_before, zero_before, keep_before = parameter_row(width - 1)
+    last = width - 1
 
-@device
-def load_5(k, i):
-    return (k[i, 0], k[i, 1], k[i, 2], k[i, 3], k[i, 4])
+    @device
+    def load(k, i):
+        return load_before(k, i) + (k[i, last],)
 
+    @device
+    def add(k, i, a):
+        add_before(k, i, a)
+        k[i, last] += a[last]
 
-@device
-def add_1(k, i, a):
-    k[i, 0] += a[0]
+    @device
+    def zero(x):
+        return zero_before(x) + (constant(x, 0),)
 
+    @device
+    def keep_where(c, a):
+        return keep_before(c, a) + (where(c, a[last], constant(a[last], 0)),)
 
-@device
-def add_2(k, i, a):
-    k[i, 0] += a[0]
-    k[i, 1] += a[1]
-
-
-@device
-def add_3(k, i, a):
-    k[i, 0] += a[0]
-    k[i, 1] += a[1]
-    k[i, 2] += a[2]
-
-
-@device
-def add_4(k, i, a):
-    k[i, 0] += a[0]
-    k[i, 1] += a[1]
-    k[i, 2] += a[2]
-    k[i, 3] += a[3]
-
-
-@device
-def add_5(k, i, a):
-    k[i, 0] += a[0]
-    k[i, 1] += a[1]
-    k[i, 2] += a[2]
-    k[i, 3] += a[3]
-    k[i, 4] += a[4]
-
-
-@device
-def zero_1(x):
-    return (constant(x, 0),)
-
-
-@device
-def zero_2(x):
-    return (constant(x, 0), constant(x, 0))
-
-
-@device
-def zero_3(x):
-    return (constant(x, 0), constant(x, 0), constant(x, 0))
-
-
-@device
-def zero_4(x):
-    return (constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0))
-
-
-@device
-def zero_5(x):
-    return (constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0), constant(x, 0))
-
-
-@device
-def where_1(c, a):
-    return (where(c, a[0], constant(a[0], 0)),)
-
-
-@device
-def where_2(c, a):
-    return where_1(c, a) + (where(c, a[1], constant(a[1], 0)),)
-
-
-@device
-def where_3(c, a):
-    return where_2(c, a) + (where(c, a[2], constant(a[2], 0)),)
-
-
-@device
-def where_4(c, a):
-    return where_3(c, a) + (where(c, a[3], constant(a[3], 0)),)
-
-
-@device
-def where_5(c, a):
-    return where_4(c, a) + (where(c, a[4], constant(a[4], 0)),)
-
-
-#: How rows of so many parameters are read and added to, as many zeros of the type of x, and a row where c holds, else
-#: zeros.
-LOAD_ROW = {1: load_1, 2: load_2, 3: load_3, 4: load_4, 5: load_5}
-ADD_ROW = {1: add_1, 2: add_2, 3: add_3, 4: add_4, 5: add_5}
-ZERO_ROW = {1: zero_1, 2: zero_2, 3: zero_3, 4: zero_4, 5: zero_5}
-WHERE_ROW = {1: where_1, 2: where_2, 3: where_3, 4: where_4, 5: where_5}
+    return ParameterRow(load, add, zero, keep_where)
 
 
 @functools.cache
@@ -181,9 +121,8 @@ def point_contact(normal, friction):
 
     if friction.anisotropic:
         force, adjoint = anisotropic_contact(normal, friction)
-    return Contact(
-        force, adjoint, LOAD_ROW[normal.width], ADD_ROW[normal.width], LOAD_ROW[friction.width], ADD_ROW[friction.width]
-    )
+    of_normal, of_friction = parameter_row(normal.width), parameter_row(friction.width)
+    return Contact(force, adjoint, of_normal.load, of_normal.add, of_friction.load, of_friction.add)
 
 
 @functools.cache

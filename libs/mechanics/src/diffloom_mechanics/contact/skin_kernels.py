@@ -27,7 +27,7 @@ import functools
 
 from diffloom_kernels import add3, constant, device, dot3, ld3, mul3, neg3, sqrt, st3, sub3
 from diffloom_mechanics.contact.cell_kernels import bucket, cell_count, cells_around, in_cell, next_cell
-from diffloom_mechanics.contact.point_kernels import ADD_ROW, LOAD_ROW, ZERO_ROW
+from diffloom_mechanics.contact.point_kernels import parameter_row
 from diffloom_mechanics.contact.triangle_kernels import (
     blend,
     closest_point,
@@ -48,7 +48,7 @@ def touch(normal_law, friction_law=None):
 def _pushing(normal_law):
     """Without friction; k_t is not read."""
     normal_force, normal_adjoint = normal_law.force, normal_law.adjoint
-    load, add_row, no_parameters = LOAD_ROW[normal_law.width], ADD_ROW[normal_law.width], ZERO_ROW[normal_law.width]
+    load, add_row, no_parameters, _ = parameter_row(normal_law.width)
 
     @device
     def force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t):
@@ -130,9 +130,8 @@ def _pushing(normal_law):
 
 def _sliding(normal_law, friction_law):
     force_on, force_adjoint = sliding(normal_law, friction_law)
-    load, add_row, no_normal = LOAD_ROW[normal_law.width], ADD_ROW[normal_law.width], ZERO_ROW[normal_law.width]
-    load_friction, add_friction = LOAD_ROW[friction_law.width], ADD_ROW[friction_law.width]
-    no_friction = ZERO_ROW[friction_law.width]
+    load, add_row, no_normal, _ = parameter_row(normal_law.width)
+    load_friction, add_friction, no_friction, _ = parameter_row(friction_law.width)
 
     @device
     def force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t):
@@ -179,6 +178,26 @@ def near(a, b, reach):
     """Whether two points are closer than ``reach``."""
     d = sub3(a, b)
     return dot3(d, d) < reach * reach
+
+
+@device
+def leave_forces(f, pushes, s0, s1, s2):
+    """Leave the forces on the corners of triangle f for their nodes to gather."""
+    st3(pushes, 3 * f, s0)
+    st3(pushes, 3 * f + 1, s1)
+    st3(pushes, 3 * f + 2, s2)
+
+
+@device
+def leave_cotangents(f, pushes, count, a):
+    """Leave the cotangents of y and v of each corner of triangle f, one of ``count``, for their nodes to gather."""
+    row = 3 * count + 6 * f
+    st3(pushes, row, a[0])
+    st3(pushes, row + 1, a[1])
+    st3(pushes, row + 2, a[2])
+    st3(pushes, row + 3, a[3])
+    st3(pushes, row + 4, a[4])
+    st3(pushes, row + 5, a[5])
 
 
 @device
@@ -235,9 +254,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
                     s0 = sub3(s0, taken[0])
                     s1 = sub3(s1, taken[1])
                     s2 = sub3(s2, taken[2])
-        st3(pushes, 3 * f, s0)
-        st3(pushes, 3 * f + 1, s1)
-        st3(pushes, 3 * f + 2, s2)
+        leave_forces(f, pushes, s0, s1, s2)
 
     @device
     def push_vertex(i, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, total):
@@ -301,13 +318,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
                     u0 = add3(u0, a_v[0])
                     u1 = add3(u1, a_v[1])
                     u2 = add3(u2, a_v[2])
-        row = 3 * faces.shape[0] + 6 * f
-        st3(pushes, row, x0)
-        st3(pushes, row + 1, u0)
-        st3(pushes, row + 2, x1)
-        st3(pushes, row + 3, u1)
-        st3(pushes, row + 4, x2)
-        st3(pushes, row + 5, u2)
+        leave_cotangents(f, pushes, faces.shape[0], (x0, u0, x1, u1, x2, u2))
 
     @device
     def push_vertex_adjoint(

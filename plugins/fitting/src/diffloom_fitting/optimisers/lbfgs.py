@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -29,8 +29,7 @@ class Lbfgs(Optimiser):
 
     def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
         # Gradients of the former objective say nothing of this one's curvature.
-        fresh = yield from super().renew(problem, progress)
-        return Progress(fresh.z, fresh.value, fresh.gradient, {}, fresh.evaluations, fresh.rejected)
+        return super().renew(problem, replace(progress, memory={}))
 
     def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         gradient = progress.gradient
@@ -43,23 +42,13 @@ class Lbfgs(Optimiser):
             moves, turns, direction = [], [], self._direction(gradient, [], [])
             slope = float(direction @ gradient)
         if slope == 0.0:
-            return Progress(
-                progress.z,
-                progress.value,
-                gradient,
-                {},
-                progress.evaluations,
-                progress.rejected,
-                "the gradient is zero",
-            )
+            return replace(progress, memory={}, done="the gradient is zero")
         found, length, tried, rejected = yield from self._search(progress, direction, slope, rate)
         if found is None:
             done = "no lower loss along the direction of descent" if not moves else None
             # With a memory the direction may be to blame: forget it and try steepest descent next.
-            return Progress(
-                progress.z, progress.value, gradient, {}, progress.evaluations + tried, progress.rejected + rejected,
-                done,
-            )  # fmt: skip
+            spent = {"evaluations": progress.evaluations + tried, "rejected": progress.rejected + rejected}
+            return replace(progress, memory={}, done=done, **spent)  # type: ignore[arg-type]
         assert found.gradient is not None
         move, turn = length * direction, found.gradient - gradient
         if float(move @ turn) > 1e-14 * float(move.norm() * turn.norm()):

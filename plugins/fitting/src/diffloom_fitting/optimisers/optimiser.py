@@ -25,10 +25,10 @@ class Progress:
     """Where an optimiser stands: everything it needs to go on to the same bits.
 
     z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without, and where the loss is
-    so low that no step follows. memory: the
-    method's own numbers and tensors. evaluations: how often the scene was simulated for a value, gradient or
-    residual. rejected: steps that were not finite and were retried smaller. done: why no further step is possible.
-    residuals: at z, where they came along; not kept with a run, since they can be had again.
+    so low that no step follows. memory: the method's own numbers and tensors. evaluations: how often the scene was
+    simulated for a value, gradient or residual. rejected: steps that were not finite and were retried smaller. done:
+    why no further step is possible. residuals: at z, where they came along; not kept with a run, since they can be had
+    again.
     """
 
     z: Tensor

@@ -43,15 +43,8 @@ def see_batch(
 ) -> list[dict[str, View]] | None:  # fmt: skip
     """What the cameras see of each scene of a batch; None where one of the scenes failed, or the model runs no batches.
 
-    Args:
-        scene: The scene that all share.
-        params: Parameters of all scenes, from `batch_of`.
-        values: By name, of one of the scenes, for its control.
-        save: Steps to save.
-        frames: For each camera, by label, its frames between the saved steps, and their times.
-        outputs: What to draw; nothing when it is empty.
-        gradient: How to simulate.
-        stopwatch: Is told how long simulating and rendering took.
+    params: of all scenes, from `batch_of`. values: of one of them, for its control. save: steps to save. frames: of
+    each camera, by label, between the saved steps, and their times.
     """
     try:
         with stopwatch.timing("simulate"):

@@ -162,16 +162,15 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
     deviation = root.norm(dim=1)
     tiny = torch.finfo(deviation.dtype).tiny
     found = torch.zeros_like(deviation)
-    generator, pixels = torch.Generator().manual_seed(0), replace(objective, gaussian=None)
+    generator = torch.Generator().manual_seed(0)
     for _ in range(ROUNDS):
         reach = (deviation.square() + found.square()).sqrt()
         grown = torch.where(deviation > 0.0, reach / deviation.clamp(min=tiny), torch.ones_like(reach))
-        signs = torch.stack([torch.randint(0, 2, (root.shape[1],), generator=generator) for _ in range(PROBES)])
+        signs = [torch.randint(0, 2, (root.shape[1],), generator=generator) for _ in range(PROBES)]
         steps = [(root @ (each.to(root.dtype) * 2.0 - 1.0)) * grown for each in signs]
-        seen = run_searches([pose(pixels, _probe(end.z + step / end.size)) for step in steps])
         moves = [
             solve @ (end.unit @ (beside - end.residuals - step @ end.unit))
-            for step, beside in zip(steps, seen, strict=True)
+            for step, beside in zip(steps, _probe(objective, end, steps), strict=True)
             if beside is not None
         ]
         if not moves:  # nothing beside it can be simulated: the deviations are those of a cliff
@@ -182,10 +181,21 @@ def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -
     return torch.as_tensor(found)
 
 
-def _probe(z: Tensor) -> Search[Tensor | None]:
-    """The residuals at ``z``; None where it cannot be simulated."""
-    try:
-        (found,) = yield Evaluate([z], "residuals")
-    except SimulationError:
-        return None
-    return found  # type: ignore[no-any-return]
+def _probe(objective: Objective, end: Linearised, steps: Sequence[Tensor]) -> list[Tensor | None]:
+    """The pixels' residuals after each of some steps, in scaled coordinates; None where there are none."""
+
+    def search(z: Tensor) -> Search[Tensor | None]:
+        try:
+            (found,) = yield Evaluate([z], "residuals")
+        except SimulationError:
+            return None
+        return found  # type: ignore[no-any-return]
+
+    places = [end.z + step / end.size for step in steps]
+    keys = [tuple(place.tolist()) for place in places]
+    known = {tuple(end.z.tolist()): end.residuals}
+    new = {key: place for key, place in zip(keys, places, strict=True) if key not in known}  # equal places once
+    pixels = replace(objective, gaussian=None)
+    found = run_searches([pose(pixels, search(place)) for place in new.values()])
+    seen: dict[tuple[float, ...], Tensor | None] = {**known, **dict(zip(new, found, strict=True))}
+    return [seen[key] for key in keys]
