@@ -189,7 +189,7 @@ class Experiment(AbstractExperiment):
                 raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> Layout:  # type: ignore[override]
         """How the unknowns lie in the vector."""
         return resolve(self.unknowns, self.scene)
 

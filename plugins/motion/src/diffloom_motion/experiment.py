@@ -46,8 +46,6 @@ from diffloom_motion.scores import Score, score
 MEANING = "± is one standard deviation, by how much single clips pull, whatever their errors look like"
 EXACT = 1e-6  # [m]: what is left over below is rounding
 MOST_SHARED = 32  # numbers whose uncertainty is computed
-#: The search for starts that follow the flight.
-SETTLING = {"optimiser": GaussNewton(width=1e-3), "iterations": 8, "stop": Stop(change=1e-4), "flight": True}
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,10 @@ class MotionStage(Stage):
                 raise InputError(f"stage.{name}: got {getattr(self, name)}; it does not apply to measured motion")
         if set(self.loss_settings) - {"threshold"}:
             raise InputError(f"stage.loss_settings: got {sorted(self.loss_settings)}; expected threshold alone")
+
+
+#: The search for starts that follow the flight.
+SETTLING = MotionStage(GaussNewton(width=1e-3), 8, stop=Stop(change=1e-4), flight=True)
 
 
 @dataclass(frozen=True)
@@ -328,7 +330,7 @@ def settle(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str, Tensor
         return {}
     # Hands let go in the first frames of some clips: what does not fit counts less.
     loss = FrameLoss("huber", 2.0 * scene.rules.own.noise)
-    experiment = MotionExperiment(scene, (), (MotionStage(**SETTLING),), loss, known=dict(values))
+    experiment = MotionExperiment(scene, (), (SETTLING,), loss, known=dict(values))
     state = begin(experiment)
     while not state.finished:
         state, _ = advance(experiment, state)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_fitting import Experiment
+from diffloom_fitting import AbstractExperiment
 from diffloom_fitting.loop import FitState, Record, tasks
 from diffloom_fitting.numbers import brief, number, seconds
 
@@ -27,14 +27,14 @@ class Watcher(Protocol):
         """Show one iteration."""
 
 
-def watcher(experiment: Experiment, console: Console, every: float = 2.0) -> AbstractContextManager[Watcher]:
+def watcher(experiment: AbstractExperiment, console: Console, every: float = 2.0) -> AbstractContextManager[Watcher]:
     """A live table in a terminal, a bar in a notebook, plain lines elsewhere (at most one per ``every`` seconds)."""
     if console.is_jupyter:
         return NotebookBar(experiment)
     return LiveTable(experiment, console) if console.is_terminal else PlainLines(experiment, console, every)
 
 
-def planned(experiment: Experiment) -> int:
+def planned(experiment: AbstractExperiment) -> int:
     """How many iterations there are at most, beginnings of stages included."""
     whole = sum(stage.iterations + 1 for stage in experiment.stages)
     return sum(experiment.probe + 1 if task.probe else whole for task in tasks(experiment))
@@ -43,7 +43,7 @@ def planned(experiment: Experiment) -> int:
 class PlainLines:
     """One line per iteration, but no more than one in ``every`` seconds; ends of stages are always told."""
 
-    def __init__(self, experiment: Experiment, console: Console, every: float = 2.0) -> None:
+    def __init__(self, experiment: AbstractExperiment, console: Console, every: float = 2.0) -> None:
         self._stages = len(experiment.stages)
         self._console = console
         self._every = every
@@ -80,7 +80,7 @@ COLUMNS = 5
 class LiveTable:
     """The last iterations, redrawn in place."""
 
-    def __init__(self, experiment: Experiment, console: Console) -> None:
+    def __init__(self, experiment: AbstractExperiment, console: Console) -> None:
         self._stages = len(experiment.stages)
         self._names = [slot.name for slot in experiment.layout.slots][:COLUMNS]
         self._units = {slot.name: slot.unit for slot in experiment.layout.slots}
@@ -128,7 +128,7 @@ class LiveTable:
 class NotebookBar:
     """A bar, the loss and the unknowns. handle: IPython's, made when the fit begins."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: AbstractExperiment) -> None:
         self._total = planned(experiment)
         self._handle: Any = None
 

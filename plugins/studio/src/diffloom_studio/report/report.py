@@ -40,7 +40,8 @@ def write_report(
     folder = Path(folder)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    seen, data, control = list[dict[str, Any]](), {"views": [], "scene": None, "first": 0.0, "last": 0.0}, None
+    seen, control = list[dict[str, Any]](), None
+    data: dict[str, Any] = {"views": [], "scene": None, "first": 0.0, "last": 0.0}
     if isinstance(experiment, Experiment):
         drawn = render_panels(experiment, result.z)
         seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
