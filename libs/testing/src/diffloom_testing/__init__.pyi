@@ -13,11 +13,7 @@ from diffloom_testing.gradients import (
 )
 from diffloom_testing.kinds import SUITES as SUITES
 from diffloom_testing.parametrize import parametrize_with_checks as parametrize_with_checks
-from diffloom_testing.results import (
-    Outcome as Outcome,
-    Report as Report,
-    Result as Result,
-)
+from diffloom_testing.results import Outcome as Outcome, Report as Report, Result as Result
 from diffloom_testing.suites import (
     Suite as Suite,
     check_integrator as check_integrator,
@@ -26,7 +22,4 @@ from diffloom_testing.suites import (
     check_term as check_term,
     run_suite as run_suite,
 )
-from diffloom_testing.wide import (
-    WideComparison as WideComparison,
-    compare_wide as compare_wide,
-)
+from diffloom_testing.wide import WideComparison as WideComparison, compare_wide as compare_wide

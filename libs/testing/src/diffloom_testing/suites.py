@@ -112,10 +112,7 @@ def check_model(
 
 
 def check_integrator(
-    integrator: Any,
-    *,
-    expected_failures: Mapping[str, str] | None = None,
-    families: Iterable[str] | None = None,
+    integrator: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> Report:
     """Check an integrator (a registered name, a class or an instance) on small systems of each kind; raises
     AssertionError that lists all failures. The other arguments are those of check_model."""
@@ -123,10 +120,7 @@ def check_integrator(
 
 
 def check_renderer(
-    renderer: Any,
-    *,
-    expected_failures: Mapping[str, str] | None = None,
-    families: Iterable[str] | None = None,
+    renderer: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> Report:
     """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
     raises AssertionError that lists all failures. The other arguments are those of check_model."""
@@ -134,10 +128,7 @@ def check_renderer(
 
 
 def check_term(
-    term: Any,
-    *,
-    expected_failures: Mapping[str, str] | None = None,
-    families: Iterable[str] | None = None,
+    term: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> Report:
     """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
 

@@ -179,10 +179,4 @@ def policies(subject: IntegratorSubject, name: str) -> None:
     same_bits("motions with and without gradients", stored[0], flat(path))
 
 
-CHECKS = (
-    converges,
-    free_fall,
-    momentum,
-    every_input,
-    policies,
-)
+CHECKS = (converges, free_fall, momentum, every_input, policies)

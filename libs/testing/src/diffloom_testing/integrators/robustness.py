@@ -91,10 +91,4 @@ def _explode(clock: object, q: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     return u + torch.nan
 
 
-CHECKS = (
-    repeats,
-    leaves_inputs_alone,
-    single_and_double,
-    schedules,
-    blow_up,
-)
+CHECKS = (repeats, leaves_inputs_alone, single_and_double, schedules, blow_up)

@@ -148,11 +148,4 @@ def linear(subject: ModelSubject) -> str:
     return f"{off:.1e}"
 
 
-CHECKS = (
-    start,
-    parameter,
-    constant,
-    gradient,
-    state,
-    linear,
-)
+CHECKS = (start, parameter, constant, gradient, state, linear)

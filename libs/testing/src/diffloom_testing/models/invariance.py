@@ -190,7 +190,4 @@ def small(what: str, difference: torch.Tensor, tolerance: float) -> str:
     return f"{size:.1e}"
 
 
-CHECKS = (
-    stays,
-    claim,
-)
+CHECKS = (stays, claim)

@@ -90,9 +90,4 @@ def single_and_double(subject: ModelSubject) -> str:
     return f"motion off by {off:.1e}, gradient by {apart:.1e}"
 
 
-CHECKS = (
-    repeats,
-    remembers_nothing,
-    leaves_inputs_alone,
-    single_and_double,
-)
+CHECKS = (repeats, remembers_nothing, leaves_inputs_alone, single_and_double)

@@ -118,12 +118,4 @@ def a_camera_per_frame(subject: RendererSubject, output: str) -> str:
     return f"{off:.1e}"
 
 
-CHECKS = (
-    where,
-    depth,
-    hiding,
-    faces,
-    vertices,
-    one_by_one,
-    a_camera_per_frame,
-)
+CHECKS = (where, depth, hiding, faces, vertices, one_by_one, a_camera_per_frame)

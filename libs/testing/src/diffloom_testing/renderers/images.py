@@ -134,10 +134,4 @@ def colour(subject: RendererSubject) -> None:
     require(off <= 1e-6, f"with background={wanted} a corner shows {rgba[0, 0, 0, :3].tolist()}")
 
 
-CHECKS = (
-    bounds,
-    alpha,
-    light,
-    beside_the_body,
-    colour,
-)
+CHECKS = (bounds, alpha, light, beside_the_body, colour)

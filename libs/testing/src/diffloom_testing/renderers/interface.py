@@ -73,9 +73,7 @@ def unknown_output(subject: RendererSubject) -> None:
     """An output that is not claimed is refused by its name."""
     dtype = precision(subject)
     refused(
-        "the output 'heat'",
-        lambda: subject.renderer.render(gem(1, dtype), camera(dtype), outputs=("heat",)),
-        "heat",
+        "the output 'heat'", lambda: subject.renderer.render(gem(1, dtype), camera(dtype), outputs=("heat",)), "heat"
     )
 
 

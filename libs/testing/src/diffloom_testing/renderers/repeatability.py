@@ -81,9 +81,4 @@ def single_and_double(subject: RendererSubject, output: str) -> str:
     return f"{100 * share:.2f} % differ"
 
 
-CHECKS = (
-    repeats,
-    leaves_inputs_alone,
-    as_claimed,
-    single_and_double,
-)
+CHECKS = (repeats, leaves_inputs_alone, as_claimed, single_and_double)
