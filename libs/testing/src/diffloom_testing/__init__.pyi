@@ -1,11 +1,3 @@
-from diffloom_testing.checks import (
-    Check as Check,
-    Failure as Failure,
-    Skip as Skip,
-    check as check,
-    compared as compared,
-    require as require,
-)
 from diffloom_testing.gradients import (
     Comparison as Comparison,
     check_gradient as check_gradient,
@@ -13,7 +5,17 @@ from diffloom_testing.gradients import (
 )
 from diffloom_testing.kinds import SUITES as SUITES
 from diffloom_testing.parametrize import parametrize_with_checks as parametrize_with_checks
-from diffloom_testing.results import Outcome as Outcome, Report as Report, Result as Result
+from diffloom_testing.results import (
+    Check as Check,
+    Failure as Failure,
+    Outcome as Outcome,
+    Report as Report,
+    Result as Result,
+    Skip as Skip,
+    check as check,
+    compared as compared,
+    require as require,
+)
 from diffloom_testing.suites import (
     Suite as Suite,
     check_integrator as check_integrator,

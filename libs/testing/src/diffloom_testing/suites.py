@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from diffloom.plugins import current_registry, import_object
-from diffloom_testing.checks import Check, Item, checked_reasons, expand, run
 from diffloom_testing.kinds import OWN_SUITES, SUITES
-from diffloom_testing.results import Report
+from diffloom_testing.results import Check, Item, Report, checked_reasons, expand, run
 from diffloom_testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom_testing.term_hosts import term_subject
 

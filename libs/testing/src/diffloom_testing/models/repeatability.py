@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_testing.checks import check, require
-from diffloom_testing.comparing import finite, same_bits
+from diffloom_testing.comparing import finite, places, same_bits, speeds
 from diffloom_testing.models.gradients import full_value
-from diffloom_testing.states import places, speeds
+from diffloom_testing.results import check, require
 from diffloom_testing.subjects import ModelSubject
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import Surface, join
-from diffloom_testing.checks import check, require
 from diffloom_testing.renderers.images import draw, needs, offered, precision
+from diffloom_testing.results import check, require
 from diffloom_testing.scenes import SIZE, camera, front, gem, square
 from diffloom_testing.subjects import RendererSubject
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Light, Surface
-from diffloom_testing.checks import Failure, Skip, check, require
 from diffloom_testing.comparing import finite
+from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.scenes import FAR, NEAR, SIZE, camera, front, gem, lamps, lit, square
 from diffloom_testing.subjects import RendererSubject
 
