@@ -433,7 +433,7 @@ def test_errors_name_the_scene_and_what_was_meant():
 
 def test_a_model_that_looks_at_one_scene_says_so():
     """Host code that asks for a number of one scene cannot be asked for many; the message says what to do."""
-    from diffloom_testing.toy_model import ToyChain
+    from diffloom_testing.systems import ToyChain
 
     class Peeking(ToyChain):  # type: ignore[misc]
         def initial_state(self, params):

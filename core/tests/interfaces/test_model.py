@@ -7,7 +7,7 @@ from diffloom import simulate
 from diffloom.interfaces import CustomStep, ExampleSettings, InputError, Model, State
 from diffloom_mechanics import WithTerms
 from diffloom_testing.subjects import model_subject
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.systems import ToyChain
 
 
 class Stepping(Model):

@@ -19,7 +19,7 @@ from diffloom_mechanics import Mechanics, TorchTerm, applied, particles, per_ste
 from diffloom_testing import Outcome
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import run_suite
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.systems import ToyChain
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from diffloom.cli.group import diffloom
 from diffloom.plugins import Kind, Origin, PluginReport, PluginState, hookimpl
 from diffloom_testing import Suite
-from diffloom_testing.checks import check, require
+from diffloom_testing.results import check, require
 
 
 @pytest.fixture

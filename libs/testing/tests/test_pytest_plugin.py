@@ -8,7 +8,7 @@ import pytest
 import torch
 from diffloom.plugins import models, integrators
 from diffloom_testing import parametrize_with_checks
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.systems import ToyChain
 
 class Leaky(ToyChain):
     def surface(self, trajectory, params):

@@ -1,9 +1,8 @@
 import pytest
 import torch
 
-from diffloom_testing.checks import Item, Skip, check, checked_reasons, require, run
 from diffloom_testing.comparing import largest_difference, matched_gradients, worst
-from diffloom_testing.results import Outcome, Report, Result
+from diffloom_testing.results import Item, Outcome, Report, Result, Skip, check, checked_reasons, require, run
 
 
 @check("family")

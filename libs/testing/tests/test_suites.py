@@ -10,7 +10,7 @@ from diffloom_testing import check_integrator, check_model
 from diffloom_testing.parametrize import subject_of
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import items
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.systems import ToyChain
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from diffloom_viewer.command import view
 from diffloom_viewer.drawing import linear, recorders
-from diffloom_viewer.sliders import knobs, turned
+from diffloom_viewer.window import knobs, turned
 
 
 @pytest.fixture

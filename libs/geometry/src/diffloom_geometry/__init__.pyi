@@ -8,26 +8,16 @@ from diffloom_geometry.closed_meshes import (
     sphere_integrals as sphere_integrals,
     winding_numbers as winding_numbers,
 )
-from diffloom_geometry.incidence import (
-    Indices as Indices,
-    assemble as assemble,
-    take as take,
-)
+from diffloom_geometry.incidence import Indices as Indices, assemble as assemble, take as take
 from diffloom_geometry.mesh_files import read_triangles as read_triangles
-from diffloom_geometry.tet_checks import check_tetmesh as check_tetmesh
-from diffloom_geometry.tet_files import read_solid as read_solid
+from diffloom_geometry.tet_files import read_solid as read_solid, write_tet as write_tet
 from diffloom_geometry.tet_fill import fill_surface as fill_surface
-from diffloom_geometry.tet_shapes import (
-    ball as ball,
-    beam as beam,
-    box as box,
-    gear as gear,
-)
-from diffloom_geometry.tet_text import write_tet as write_tet
+from diffloom_geometry.tet_shapes import ball as ball, beam as beam, box as box, gear as gear
 from diffloom_geometry.tetmesh import (
     SolidSurface as SolidSurface,
     TetMesh as TetMesh,
     TextureMap as TextureMap,
+    check_tetmesh as check_tetmesh,
     extract_surface as extract_surface,
 )
 from diffloom_geometry.triangle_meshes import (

@@ -19,19 +19,10 @@ from diffloom.errors import InputError
 from diffloom.transforms import concrete
 
 __all__ = [
-    "array_rotation_matrix",
-    "invert_quaternions",
-    "multiply_quaternions",
-    "quaternions_of_vectors",
-    "rotate_vectors",
-    "rotation_matrices",
-    "rotation_matrix",
-    "rotation_vectors",
-    "symmetric_entries",
-    "symmetric_matrices",
-    "unit_quaternions",
-    "vectors_between",
-]
+    "array_rotation_matrix", "invert_quaternions", "multiply_quaternions", "quaternions_of_vectors", "rotate_vectors",
+    "rotation_matrices", "rotation_matrix", "rotation_vectors", "symmetric_entries", "symmetric_matrices",
+    "unit_quaternions", "vectors_between",
+]  # fmt: skip
 
 #: Added in quadrature to the length of rotation vectors, so that gradients exist at no rotation.
 SMALL = 1e-12

@@ -25,7 +25,7 @@ def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
     """The solid inside the closed surface that trimesh reads from ``path``.
 
     edge_length: wanted edge of the tetrahedra, as a fraction of the bounding-box diagonal.
-    pytetwild does not return the same tetrahedra every time: keep a result with ``tet_text.write_tet``.
+    pytetwild does not return the same tetrahedra every time: keep a result with ``tet_files.write_tet``.
     """
     if not 0.0 < edge_length < 1.0:
         raise InputError(f"{path.name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")

@@ -21,7 +21,7 @@ from diffloom_mechanics import (
     per_step,
 )
 from diffloom_mechanics.contact import contact_values
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.systems import ToyChain
 
 
 def push(clock, q, u, strength):

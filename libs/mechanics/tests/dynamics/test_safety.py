@@ -10,7 +10,7 @@ from diffloom import simulate
 from diffloom.interfaces import Checkpointed, InputError, SimulationError, State, StoreAll
 from diffloom_mechanics import BackwardEuler, Mechanics, Push, SemiImplicitEuler, applied, particles, pushes, springs
 from diffloom_mechanics.contact import ground
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.systems import ToyChain
 
 REAL = torch.float64
 

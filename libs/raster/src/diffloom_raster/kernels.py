@@ -19,84 +19,34 @@ A function and its adjoint ``*_adjoint`` take the same arguments in the same ord
 
 from __future__ import annotations
 
+# Several names a line, not one.
+# isort: off
 from .binning_kernels import (
-    TILE,
-    cells_of,
-    count_tiles,
-    fill_tiles,
-    interleave,
-    interleave_count,
-    misses,
-    note_entry,
-    pixels_of,
-    stripe_of,
+    TILE, cells_of, count_tiles, fill_tiles, interleave, interleave_count, misses, note_entry, pixels_of, stripe_of,
     tile_corner,
 )
 from .coverage_kernels import (
-    bin_triangles,
-    cover,
-    cover_pixels,
-    gather_point,
-    mix_values,
-    mix_values_adjoint,
-    mix_weights_adjoint,
-    name_faces,
-    perspective_weights,
-    perspective_weights_adjoint,
+    bin_triangles, cover, cover_pixels, gather_point, mix_values, mix_values_adjoint, mix_weights_adjoint, name_faces,
+    perspective_weights, perspective_weights_adjoint,
 )
 from .lane_kernels import alll, expv, first_of, index_of, is_single, lane_of, logv, total, width_of
 from .lighting_kernels import (
-    AMBIENT,
-    DIRECTIONAL,
-    EYE,
-    LIGHTS,
-    POINT,
-    SHININESS,
-    add_total3,
-    light_row_adjoint,
-    light_sum,
-    light_sum_with_adjoint,
-    light_table_adjoint,
-    lit_colour,
-    lit_colour_adjoint,
-    load_ambient,
-    unit3,
-    unit3_adjoint,
+    AMBIENT, DIRECTIONAL, EYE, LIGHTS, POINT, SHININESS, add_total3, light_row_adjoint, light_sum,
+    light_sum_with_adjoint, light_table_adjoint, lit_colour, lit_colour_adjoint, load_ambient, unit3, unit3_adjoint,
 )
 from .projection_kernels import (
-    camera_adjoint,
-    camera_of,
-    project_cameras_adjoint,
-    project_point,
-    project_point_adjoint,
-    project_points,
+    camera_adjoint, camera_of, project_cameras_adjoint, project_point, project_point_adjoint, project_points,
     project_points_adjoint,
 )
 from .soft_mask_kernels import (
-    choose_nearest,
-    mask_sums,
-    miss_adjoint,
-    note_touching,
-    soften,
-    soften_adjoint,
+    choose_nearest, mask_sums, miss_adjoint, note_touching, soften, soften_adjoint,
 )
 from .texture_kernels import sample, sample_image_adjoint, sample_texels_adjoint
 from .triangle_kernels import (
-    EDGES,
-    LENGTH,
-    SIDES,
-    corner_rows,
-    load_corner,
-    load_depth,
-    pixel_range,
-    set_box,
-    set_plane,
-    set_up,
-    sides_of,
-    triangle_distance,
-    triangle_distance_adjoint,
-    twice_area,
+    EDGES, LENGTH, SIDES, corner_rows, load_corner, load_depth, pixel_range, set_box, set_plane, set_up, sides_of,
+    triangle_distance, triangle_distance_adjoint, twice_area,
 )
+# isort: on
 
 __all__ = [
     # binning

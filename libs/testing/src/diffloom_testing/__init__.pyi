@@ -1,11 +1,3 @@
-from diffloom_testing.checks import (
-    Check as Check,
-    Failure as Failure,
-    Skip as Skip,
-    check as check,
-    compared as compared,
-    require as require,
-)
 from diffloom_testing.gradients import (
     Comparison as Comparison,
     check_gradient as check_gradient,
@@ -14,9 +6,15 @@ from diffloom_testing.gradients import (
 from diffloom_testing.kinds import SUITES as SUITES
 from diffloom_testing.parametrize import parametrize_with_checks as parametrize_with_checks
 from diffloom_testing.results import (
+    Check as Check,
+    Failure as Failure,
     Outcome as Outcome,
     Report as Report,
     Result as Result,
+    Skip as Skip,
+    check as check,
+    compared as compared,
+    require as require,
 )
 from diffloom_testing.suites import (
     Suite as Suite,
@@ -26,7 +24,4 @@ from diffloom_testing.suites import (
     check_term as check_term,
     run_suite as run_suite,
 )
-from diffloom_testing.wide import (
-    WideComparison as WideComparison,
-    compare_wide as compare_wide,
-)
+from diffloom_testing.wide import WideComparison as WideComparison, compare_wide as compare_wide

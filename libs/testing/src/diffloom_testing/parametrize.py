@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom_testing.checks import Item, checked_reasons, run
-from diffloom_testing.results import Outcome, Report, Result
+from diffloom_testing.results import Item, Outcome, Report, Result, checked_reasons, run
 from diffloom_testing.suites import Subject, get_suite, items, reasons_for, suite_names
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ def hermetic_registry() -> Iterator[Registry]:
 @pytest.fixture
 def toy_model() -> Model:
     """A model of three masses on springs that hangs, moves and is drawn, for the tests of renderers and losses."""
-    from diffloom_testing.toy_model import ToyChain
+    from diffloom_testing.systems import ToyChain
 
     return ToyChain()
 

@@ -27,8 +27,8 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
-from diffloom_testing.checks import Skip
-from diffloom_testing.states import numbers, one_frame
+from diffloom_testing.comparing import numbers, one_frame
+from diffloom_testing.results import Skip
 
 
 @dataclass(frozen=True)

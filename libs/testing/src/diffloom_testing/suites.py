@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from diffloom.plugins import current_registry, import_object
-from diffloom_testing.checks import Check, Item, checked_reasons, expand, run
 from diffloom_testing.kinds import OWN_SUITES, SUITES
-from diffloom_testing.results import Report
+from diffloom_testing.results import Check, Item, Report, checked_reasons, expand, run
 from diffloom_testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom_testing.term_hosts import term_subject
 
@@ -112,10 +111,7 @@ def check_model(
 
 
 def check_integrator(
-    integrator: Any,
-    *,
-    expected_failures: Mapping[str, str] | None = None,
-    families: Iterable[str] | None = None,
+    integrator: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> Report:
     """Check an integrator (a registered name, a class or an instance) on small systems of each kind; raises
     AssertionError that lists all failures. The other arguments are those of check_model."""
@@ -123,10 +119,7 @@ def check_integrator(
 
 
 def check_renderer(
-    renderer: Any,
-    *,
-    expected_failures: Mapping[str, str] | None = None,
-    families: Iterable[str] | None = None,
+    renderer: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> Report:
     """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
     raises AssertionError that lists all failures. The other arguments are those of check_model."""
@@ -134,10 +127,7 @@ def check_renderer(
 
 
 def check_term(
-    term: Any,
-    *,
-    expected_failures: Mapping[str, str] | None = None,
-    families: Iterable[str] | None = None,
+    term: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> Report:
     """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from diffloom.interfaces import Control, ExampleSettings, Model, Params, ParamSpec, State
 from diffloom.plugins import get_model, models
 from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, WithTerms, get_term
-from diffloom_testing.checks import Skip
-from diffloom_testing.toy_model import ToyChain
+from diffloom_testing.results import Skip
+from diffloom_testing.systems import ToyChain
 
 #: The name that the term under test has in its hosts.
 TERM = "tested"

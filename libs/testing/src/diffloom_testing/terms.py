@@ -15,9 +15,9 @@ from diffloom import simulate
 from diffloom.interfaces import Control, Model, ParamSpec
 from diffloom.plugins import get_integrator, integrators
 from diffloom_mechanics import ForceTerm, WithTerms
-from diffloom_testing.checks import Check, Failure, Skip, check, require
 from diffloom_testing.comparing import finite, frozen, largest_difference, matched_gradients, refused, same_bits, worst
 from diffloom_testing.models.interface import shape_and_bounds as model_shape_and_bounds, units as model_units
+from diffloom_testing.results import Check, Failure, Skip, check, require
 from diffloom_testing.suites import Suite
 from diffloom_testing.term_hosts import TERM, Host, TermSubject, dials, term_subject
 

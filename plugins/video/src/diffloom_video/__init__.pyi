@@ -6,11 +6,7 @@ from diffloom_video.kinds import (
     get_video_reader as get_video_reader,
 )
 from diffloom_video.lost_frames import with_lost_frames as with_lost_frames
-from diffloom_video.readers import (
-    ImageFolder as ImageFolder,
-    VideoFile as VideoFile,
-    VideoReader as VideoReader,
-)
+from diffloom_video.readers import ImageFolder as ImageFolder, VideoFile as VideoFile, VideoReader as VideoReader
 from diffloom_video.reading import read_masks as read_masks, read_video as read_video, warn_of_cut as warn_of_cut
 from diffloom_video.segmentation import (
     BackgroundPlate as BackgroundPlate,

@@ -280,10 +280,7 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
             ]
         if chunk.rest or not chunk.lanes:
             first = f"_dl_m{k}" if chunk.lanes else f"_dl_s{k}"
-            lines += [
-                f"for _dl_i in range({first}, _dl_e{k}):",
-                f"    {_single_call(chunk, '_dl_i')}",
-            ]
+            lines += [f"for _dl_i in range({first}, _dl_e{k}):", f"    {_single_call(chunk, '_dl_i')}"]
     return lines
 
 

@@ -11,14 +11,6 @@ from .runs import LANE_BYTES, element_at, lane_count, run_at
 from .types import FloatLanes, IndexLanes, MaskLanes, Run, pack_indices, unpack
 
 __all__ = [
-    "LANE_BYTES",
-    "FloatLanes",
-    "IndexLanes",
-    "MaskLanes",
-    "Run",
-    "element_at",
-    "lane_count",
-    "pack_indices",
-    "run_at",
-    "unpack",
-]
+    "LANE_BYTES", "FloatLanes", "IndexLanes", "MaskLanes", "Run", "element_at", "lane_count", "pack_indices",
+    "run_at", "unpack",
+]  # fmt: skip

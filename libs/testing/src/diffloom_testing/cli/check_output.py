@@ -7,12 +7,7 @@ import click
 
 from diffloom_testing.results import Outcome, Report, Result
 
-_COLOURS = {
-    Outcome.PASSED: "green",
-    Outcome.FAILED: "red",
-    Outcome.SKIPPED: "yellow",
-    Outcome.EXPECTED: "yellow",
-}
+_COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.SKIPPED: "yellow", Outcome.EXPECTED: "yellow"}
 
 
 def as_data(reports: Sequence[Report]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Dynamics, Gradient, NoGradient, State, StoreAll, Trajectory
 from diffloom_mechanics import Mechanics, particles
-from diffloom_testing.checks import Skip, check, require
 from diffloom_testing.comparing import matched_gradients, same_bits, worst
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import FLYING, SYSTEMS, System
 
@@ -179,10 +179,4 @@ def policies(subject: IntegratorSubject, name: str) -> None:
     same_bits("motions with and without gradients", stored[0], flat(path))
 
 
-CHECKS = (
-    converges,
-    free_fall,
-    momentum,
-    every_input,
-    policies,
-)
+CHECKS = (converges, free_fall, momentum, every_input, policies)

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Dynamics, Integrator, StoreAll
-from diffloom_testing.checks import check, require
 from diffloom_testing.comparing import equal_copies, frozen, largest_difference, refused, same_bits
 from diffloom_testing.integrators.accuracy import STEPS, accepted, names, roll
+from diffloom_testing.results import check, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import CHAIN, SYSTEMS
 

@@ -9,9 +9,9 @@ import torch
 
 from diffloom.interfaces import CustomStep, NoGradient, SimulationError, State, StoreAll
 from diffloom_mechanics import Mechanics, TorchTerm
-from diffloom_testing.checks import Skip, check, compared, require
 from diffloom_testing.comparing import largest_difference, refused, same_bits
 from diffloom_testing.integrators.accuracy import accepted, flat, names, pulled, roll
+from diffloom_testing.results import Skip, check, compared, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import CHAIN, OWN
 
@@ -91,10 +91,4 @@ def _explode(clock: object, q: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     return u + torch.nan
 
 
-CHECKS = (
-    repeats,
-    leaves_inputs_alone,
-    single_and_double,
-    schedules,
-    blow_up,
-)
+CHECKS = (repeats, leaves_inputs_alone, single_and_double, schedules, blow_up)

@@ -1,8 +1,8 @@
 """The checks of a physical model, one file per family."""
 
 from diffloom.interfaces import Model
-from diffloom_testing.checks import Check
 from diffloom_testing.models import gradients, impacts, integrators, interface, invariance, repeatability, surface
+from diffloom_testing.results import Check
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import Suite
 

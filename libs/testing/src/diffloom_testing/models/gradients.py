@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient
-from diffloom_testing.checks import Skip, check, require
-from diffloom_testing.comparing import largest_difference, matched_gradients, worst
+from diffloom_testing.comparing import largest_difference, matched_gradients, numbers, places, speeds, state_of, worst
 from diffloom_testing.models.interface import parameters
-from diffloom_testing.states import numbers, places, speeds, state_of
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
 TOLERANCE = 1e-5
@@ -148,11 +147,4 @@ def linear(subject: ModelSubject) -> str:
     return f"{off:.1e}"
 
 
-CHECKS = (
-    start,
-    parameter,
-    constant,
-    gradient,
-    state,
-    linear,
-)
+CHECKS = (start, parameter, constant, gradient, state, linear)

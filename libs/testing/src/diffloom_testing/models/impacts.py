@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control, ImpactSettings, Params, Trajectory
-from diffloom_testing.checks import Failure, Skip, check, require
+from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 from diffloom_testing.wide import COSINE, RATIO, compare_wide
 

@@ -7,10 +7,9 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State
 from diffloom.plugins import get_integrator, integrators
-from diffloom_testing.checks import Failure, Skip, check, compared, require
-from diffloom_testing.comparing import finite, matched_gradients, worst
+from diffloom_testing.comparing import changed, finite, matched_gradients, places, worst
 from diffloom_testing.models.gradients import full_value
-from diffloom_testing.states import changed, places
+from diffloom_testing.results import Failure, Skip, check, compared, require
 from diffloom_testing.subjects import ModelSubject
 
 #: Implicit schemes carry the tolerance of their solution into the differences.

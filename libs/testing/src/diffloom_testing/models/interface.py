@@ -12,9 +12,8 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Model, Params, ParamSpec, State
-from diffloom_testing.checks import Failure, Skip, check, require
-from diffloom_testing.comparing import finite, refused, same_bits
-from diffloom_testing.states import places, speeds
+from diffloom_testing.comparing import finite, places, refused, same_bits, speeds
+from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
 #: Symbols that units are written with: "kg/m^3", "N s/m", "rad/s^2"; no unit is "".

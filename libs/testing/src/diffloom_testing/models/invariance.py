@@ -7,8 +7,8 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State, Trajectory
 from diffloom_mechanics import Mechanics
-from diffloom_testing.checks import Failure, Skip, check, require
-from diffloom_testing.states import changed, speeds
+from diffloom_testing.comparing import changed, speeds
+from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
 #: A turn about a slanted axis: quaternion w, x, y, z.
@@ -190,7 +190,4 @@ def small(what: str, difference: torch.Tensor, tolerance: float) -> str:
     return f"{size:.1e}"
 
 
-CHECKS = (
-    stays,
-    claim,
-)
+CHECKS = (stays, claim)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_testing.checks import check, require
-from diffloom_testing.comparing import finite, same_bits
+from diffloom_testing.comparing import finite, places, same_bits, speeds
 from diffloom_testing.models.gradients import full_value
-from diffloom_testing.states import places, speeds
+from diffloom_testing.results import check, require
 from diffloom_testing.subjects import ModelSubject
 
 
@@ -90,9 +89,4 @@ def single_and_double(subject: ModelSubject) -> str:
     return f"motion off by {off:.1e}, gradient by {apart:.1e}"
 
 
-CHECKS = (
-    repeats,
-    remembers_nothing,
-    leaves_inputs_alone,
-    single_and_double,
-)
+CHECKS = (repeats, remembers_nothing, leaves_inputs_alone, single_and_double)

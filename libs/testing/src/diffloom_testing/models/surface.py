@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import NoGradient, Surface, Trajectory
-from diffloom_testing.checks import Skip, check, require
-from diffloom_testing.comparing import finite, matched_gradients, worst
-from diffloom_testing.states import places, trajectory_of
+from diffloom_testing.comparing import finite, matched_gradients, places, trajectory_of, worst
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
 

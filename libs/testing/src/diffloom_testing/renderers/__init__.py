@@ -1,7 +1,6 @@
 """The checks of a renderer, one file per family."""
 
 from diffloom.interfaces import Renderer
-from diffloom_testing.checks import Check
 from diffloom_testing.renderers import (
     degenerate,
     geometry,
@@ -12,6 +11,7 @@ from diffloom_testing.renderers import (
     per_frame,
     repeatability,
 )
+from diffloom_testing.results import Check
 from diffloom_testing.subjects import renderer_subject
 from diffloom_testing.suites import Suite
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Surface
-from diffloom_testing.checks import check, compared, require
 from diffloom_testing.comparing import finite
 from diffloom_testing.renderers.images import draw, offered, precision, smooth
+from diffloom_testing.results import check, compared, require
 from diffloom_testing.scenes import DISTANCE, FAR, front, gem, square
 from diffloom_testing.subjects import RendererSubject
 

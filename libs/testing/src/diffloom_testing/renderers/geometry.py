@@ -7,8 +7,8 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import Surface, join
-from diffloom_testing.checks import check, require
 from diffloom_testing.renderers.images import draw, needs, offered, precision
+from diffloom_testing.results import check, require
 from diffloom_testing.scenes import SIZE, camera, front, gem, square
 from diffloom_testing.subjects import RendererSubject
 
@@ -118,12 +118,4 @@ def a_camera_per_frame(subject: RendererSubject, output: str) -> str:
     return f"{off:.1e}"
 
 
-CHECKS = (
-    where,
-    depth,
-    hiding,
-    faces,
-    vertices,
-    one_by_one,
-    a_camera_per_frame,
-)
+CHECKS = (where, depth, hiding, faces, vertices, one_by_one, a_camera_per_frame)

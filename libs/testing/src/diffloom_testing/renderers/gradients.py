@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, PointLight, Surface
-from diffloom_testing.checks import Skip, check, require
 from diffloom_testing.comparing import matched_gradients, worst
 from diffloom_testing.renderers.images import draw, offered, smooth
 from diffloom_testing.renderers.interface import GRADIENTS
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import camera, chequered, gem, lamps, lit
 from diffloom_testing.subjects import RendererSubject
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Light, Surface
-from diffloom_testing.checks import Failure, Skip, check, require
 from diffloom_testing.comparing import finite
+from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.scenes import FAR, NEAR, SIZE, camera, front, gem, lamps, lit, square
 from diffloom_testing.subjects import RendererSubject
 
@@ -134,10 +134,4 @@ def colour(subject: RendererSubject) -> None:
     require(off <= 1e-6, f"with background={wanted} a corner shows {rgba[0, 0, 0, :3].tolist()}")
 
 
-CHECKS = (
-    bounds,
-    alpha,
-    light,
-    beside_the_body,
-    colour,
-)
+CHECKS = (bounds, alpha, light, beside_the_body, colour)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import Capabilities, Material, Renderer
-from diffloom_testing.checks import Skip, check, require
 from diffloom_testing.comparing import equal_copies, frozen, refused
 from diffloom_testing.renderers.images import OUTPUTS, draw, offered, precision
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import SIZE, camera, gem
 from diffloom_testing.subjects import RendererSubject
 
@@ -73,9 +73,7 @@ def unknown_output(subject: RendererSubject) -> None:
     """An output that is not claimed is refused by its name."""
     dtype = precision(subject)
     refused(
-        "the output 'heat'",
-        lambda: subject.renderer.render(gem(1, dtype), camera(dtype), outputs=("heat",)),
-        "heat",
+        "the output 'heat'", lambda: subject.renderer.render(gem(1, dtype), camera(dtype), outputs=("heat",)), "heat"
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import FaceMaterials, Material, Surface, join
-from diffloom_testing.checks import Skip, check, require
 from diffloom_testing.comparing import refused, same_bits
 from diffloom_testing.renderers.geometry import tolerance
 from diffloom_testing.renderers.images import draw, needs, precision
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import camera, gem, lamps
 from diffloom_testing.subjects import RendererSubject
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Surface
-from diffloom_testing.checks import Skip, check, require
 from diffloom_testing.comparing import matched_gradients, refused, same_bits, worst
 from diffloom_testing.renderers.geometry import tolerance
 from diffloom_testing.renderers.images import draw, needs, precision
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import camera, chequered, gem
 from diffloom_testing.subjects import RendererSubject
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from diffloom.interfaces import Surface
-from diffloom_testing.checks import Skip, check, require
 from diffloom_testing.comparing import finite, refused, same_bits
 from diffloom_testing.renderers.images import draw, offered, precision, smooth
+from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import FAR, camera, gem
 from diffloom_testing.subjects import RendererSubject
 
@@ -81,9 +81,4 @@ def single_and_double(subject: RendererSubject, output: str) -> str:
     return f"{100 * share:.2f} % differ"
 
 
-CHECKS = (
-    repeats,
-    leaves_inputs_alone,
-    as_claimed,
-    single_and_double,
-)
+CHECKS = (repeats, leaves_inputs_alone, as_claimed, single_and_double)
