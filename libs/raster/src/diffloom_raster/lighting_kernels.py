@@ -25,7 +25,10 @@ from diffloom_kernels import (
 
 from .lane_kernels import expv, logv, total
 
-POINT, DIRECTIONAL = 0, 1
+POINT = 0
+"""Number of the kind of a point light."""
+DIRECTIONAL = 1
+"""Number of the kind of a directional light."""
 #: Vectors shorter than this are left short instead of being scaled to one.
 SHORTEST = 1e-6
 #: Below this a highlight is nothing, and its logarithm need not be taken.
@@ -237,9 +240,16 @@ def light_row_adjoint(m, k, n, view, position, lights, highlights, adj_diffuse, 
     return unit3_adjoint(l, scale, free, adj_l), mul3(adj_diffuse, lit), adj_colour, adj_shininess
 
 
-#: Columns of a table of cotangents of what lights the scene: ambient, shininess, eye, then nine for each light, then
-#: the harmonics; and so again for each further material, whose columns for the eye stay empty.
-AMBIENT, SHININESS, EYE, LIGHTS = 0, 3, 4, 7
+# The table of cotangents of lights has columns for ambient, shininess, eye, then nine for each light, then the
+# harmonics; and so again for each further material, whose columns for the eye stay empty.
+AMBIENT = 0
+"""First column of the ambient light."""
+SHININESS = 3
+"""Column of the shininess."""
+EYE = 4
+"""First column of the eye."""
+LIGHTS = 7
+"""First column of the lights."""
 
 
 @device

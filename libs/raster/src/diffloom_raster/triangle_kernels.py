@@ -19,8 +19,12 @@ from __future__ import annotations
 
 from diffloom_kernels import clamp, constant, device, maximum, minimum, sqrt, where
 
-#: Columns of edges and sides, and where in the latter the inverse lengths begin.
-EDGES, SIDES, LENGTH = 17, 9, 6
+EDGES = 17
+"""Columns of the table of edges."""
+SIDES = 9
+"""Columns of the table of sides."""
+LENGTH = 6
+"""First column of the inverse lengths in the table of sides."""
 
 
 @device

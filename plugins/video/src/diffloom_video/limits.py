@@ -19,8 +19,10 @@ __all__ = ["MOST_BYTES", "MOST_FRAMES", "ReadingLimits", "check_pixels", "read_a
 
 #: Most pixels of an image or a frame: some 8000 x 8000.
 MOST_PIXELS = 2**26
-#: Most frames that are decoded, kept or not, and most memory that kept frames may take [bytes].
-MOST_FRAMES, MOST_MEMORY = 200_000, 4 * 2**30
+MOST_FRAMES = 200_000
+"""Most frames that are decoded, kept or not."""
+MOST_MEMORY = 4 * 2**30
+"""Most memory that kept frames may take [bytes]."""
 #: Longest time that reading one video may take [s].
 MOST_SECONDS = 1800.0
 #: Largest file of numbers, packed or not [bytes].

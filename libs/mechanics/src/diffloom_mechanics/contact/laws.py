@@ -25,8 +25,10 @@ _OTHER_DISSIPATION = (
     "belongs to the contact law 'hunt_crossley'; with 'linear' give contact_damping [N s/m], or choose "
     "contact = 'hunt_crossley' for the model"
 )
-#: Restitution of the default dissipation, at DEFAULT_REFERENCE_SPEED [m/s].
-DEFAULT_RESTITUTION, DEFAULT_REFERENCE_SPEED = 0.6, 1.0
+DEFAULT_RESTITUTION = 0.6
+"""Restitution of the default dissipation, at the reference speed."""
+DEFAULT_REFERENCE_SPEED = 1.0
+"""Speed of impact [m/s] at which a restitution is given."""
 
 
 @final
