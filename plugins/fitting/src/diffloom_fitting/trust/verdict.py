@@ -18,7 +18,10 @@ PARTS = ("converged", "visible", "identifiable", "explained")
 AT_REST = 0.25  # deviations that a further step may move an unknown
 LEAST_PIXELS, FEW_PIXELS = 1.0, 9.0
 NOISE = 1.5  # times: what is left over at the object beside what is left elsewhere, in a video of even noise
-WELL, HALF = 0.9, 0.5  # shares of what the video shows that a fit explains
+WELL = 0.9
+"""Share of what the video shows from which on a fit explains it well."""
+HALF = 0.5
+"""Share of what the video shows below which a fit does not explain it."""
 
 
 @dataclass(frozen=True)
