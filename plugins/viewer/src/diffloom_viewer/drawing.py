@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import trimesh
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -117,6 +116,8 @@ class Drawing:
 
     def bodies(self, bodies: Mapping[str, Body], frame: int, *, apart: bool, colouring: str) -> None:
         """Each body at a frame; side by side or one over the other; coloured by body, as recorded, or by a field."""
+        import trimesh  # takes long, and only a page that is shown needs it
+
         if colouring in ("strain", "stress"):
             for body in bodies.values():
                 self._field(colouring, body)
