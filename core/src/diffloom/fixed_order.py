@@ -67,7 +67,7 @@ class _Broadcast(torch.autograd.Function):
 
 
 class _BroadcastAlone(torch.autograd.Function):
-    """The same where no transform is on: PyTorch takes far less time over functions that know of none."""
+    """Broadcast outside of transforms: PyTorch takes far less time for functions without ``vmap``."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -80,7 +80,7 @@ class _BroadcastAlone(torch.autograd.Function):
 
 
 class _SumToShape(torch.autograd.Function):
-    """What is broadcast, backwards: an operation of its own, so that who differentiates again goes on from here."""
+    """Adjoint of broadcasting, as an operation of its own that can be differentiated again."""
 
     @staticmethod
     def forward(ctx: Any, adj: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -1,4 +1,4 @@
-"""What the base classes say where a plugin says nothing."""
+"""Defaults of the base classes."""
 
 import pytest
 import torch

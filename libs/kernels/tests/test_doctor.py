@@ -1,4 +1,4 @@
-"""What ``diffloom doctor`` says of compilers and CUDA."""
+"""Findings of ``diffloom doctor`` on compilers and CUDA."""
 
 import os
 

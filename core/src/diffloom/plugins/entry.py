@@ -123,7 +123,7 @@ def _check_reference(what: str, role: str, given: object) -> None:
 
 
 class PluginState(StrEnum):
-    """What became of a plugin."""
+    """Outcome of loading a plugin."""
 
     LOADED = "loaded"
     UNAVAILABLE = "unavailable"

@@ -1,4 +1,4 @@
-"""What a policy observes: features of time, the state, or an image."""
+"""Observations of a policy: features of time, the state, or an image."""
 
 from __future__ import annotations
 

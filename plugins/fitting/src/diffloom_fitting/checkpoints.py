@@ -1,4 +1,4 @@
-"""What a run folder keeps of a fit: its state as plain data, and its history, a line of JSON for each iteration.
+"""Checkpoints of a fit in a run folder: its state as plain data, and its history, a line of JSON for each iteration.
 
 No code is stored, so opening somebody's run folder runs none.
 """

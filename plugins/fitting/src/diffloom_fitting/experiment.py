@@ -40,7 +40,7 @@ KEPT_OBJECTIVES = 32
 
 
 class AbstractExperiment(ABC):
-    """What a fit works on: a problem for each stage, where to start, and how its end is judged.
+    """Experiment that a fit runs: a problem for each stage, starts, and how the end is judged.
 
     The loop, several starts, checkpoints, results and commands know experiments by this interface. `Experiment` is the
     kind that compares a scene with videos. Implementations are frozen dataclasses with the fields named here.
@@ -110,7 +110,7 @@ class AbstractExperiment(ABC):
         return self.layout.encode(own if number == 0 else {**own, **self.starts[number - 1]})
 
     def last_objective(self) -> Problem:
-        """What the last stage minimises in the end, for all unknowns: by this one start is better than another."""
+        """Return the problem of the last stage's end, for all unknowns, by which starts are compared."""
         stage = self.stages[-1]
         return self.stage_objective(stage, None, stage.iterations - 1)
 

@@ -270,7 +270,7 @@ def follow_task(
 
 
 def without_residuals(state: FitState) -> FitState:
-    """The same without the residuals, which can be had again."""
+    """Return a copy without the residuals, which can be computed again."""
     if state.progress is None:
         return state
     return replace(state, progress=replace(state.progress, residuals=None))

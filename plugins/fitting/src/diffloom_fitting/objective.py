@@ -44,7 +44,7 @@ Place = tuple["Objective", Tensor]
 
 
 class _Graph:
-    """What losses that were simulated together have in common: one backward pass serves all that are asked for."""
+    """Shared graph of losses that were simulated together: one backward pass serves all of them."""
 
     def __init__(self) -> None:
         self.spent = False
@@ -426,13 +426,13 @@ def _places(questions: Sequence[Question]) -> list[Place]:
 
 
 def _by_question(questions: Sequence[Question], found: Sequence[Any]) -> list[list[Any]]:
-    """What was found at all points, by request."""
+    """Group the answers at all points by request."""
     left = iter(found)
     return [[next(left) for _ in request.points] for _, request in questions]
 
 
 def _views_at(places: Sequence[Place]) -> Iterator[tuple[Objective, Tensor, dict[str, View]]]:
-    """What each objective sees at its place, without gradient; SimulationError where one cannot be simulated."""
+    """Yield the views of each objective at its point, without gradient; raises SimulationError."""
     for first in range(0, len(places), MOST_SCENES):
         part = places[first : first + MOST_SCENES]
         with torch.no_grad():

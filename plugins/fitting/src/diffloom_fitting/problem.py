@@ -136,7 +136,7 @@ class Problem(ABC):
         return self.enough is not None and loss <= self.enough
 
     def without_enough(self) -> Self:
-        """The same problem with no loss that is low enough."""
+        """Return a copy of this problem without a loss that is low enough."""
         other = copy(self)
         object.__setattr__(other, "enough", None)  # problems may be frozen
         return other

@@ -1,4 +1,4 @@
-"""What a fit found, and the file that holds it."""
+"""Result of a fit, and the file that holds it."""
 
 from __future__ import annotations
 

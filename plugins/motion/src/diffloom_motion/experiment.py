@@ -210,7 +210,7 @@ class MotionExperiment(AbstractExperiment):
         return found, Verdict(*parts, found.undetermined)
 
     def _uncertainty(self, z: Tensor) -> Uncertainty | str:
-        """Of each unknown in the last stage that moved it, clips' own starts following."""
+        """Return the uncertainty of each unknown in the last stage that moved it; clips' own starts follow along."""
         left, found = [unknown.name for unknown in self.unknowns], list[Uncertainty]()
         for stage in reversed(self.stages):
             moving = [name for name in self._moving(stage) if name in left]

@@ -291,7 +291,7 @@ def load_playback(place: str | Path) -> Playback:
 
 
 def playback_of(experiment: Experiment, z: Tensor | None = None) -> Playback:
-    """Of an experiment in memory; z: what was found."""
+    """Return the playback of an experiment in memory; z: the vector found."""
     return Playback(experiment, _values(experiment, z))
 
 

@@ -34,7 +34,7 @@ class Unanswering(Objective):
 
 
 def driven(objective: Objective, search: Search[Progress]) -> Progress:
-    """What a search for a Progress finds."""
+    """Result of a search for a Progress."""
     require(isinstance(search, Generator), f"got {type(search).__name__}; expected a generator that yields Evaluate")
     return run_search(objective, search)
 
