@@ -11,8 +11,17 @@ from tape import Tape
 from diffloom import simulate
 from diffloom.interfaces import Control, InputError, SimulationError, State, StoreAll
 from diffloom.plugins import get_model
-from diffloom_mechanics import BackwardEuler, Mechanics, Push, SemiImplicitEuler, applied, particles, pushes, springs
-from diffloom_mechanics.contact import contact_specs, ground
+from diffloom_mechanics import (
+    BackwardEuler,
+    Mechanics,
+    Push,
+    SemiImplicitEuler,
+    external_force,
+    particles,
+    pushes,
+    springs,
+)
+from diffloom_mechanics.contact import ground, make_contact_specs
 
 D = torch.float64
 SIZES = (4, 0, 1, 2, 3, 5, 64, 4000)
@@ -54,16 +63,18 @@ def terms(tape: Tape) -> str:
     count = tape.choice([4, 1, 2, 64])
     made, pairs = [], indices(tape, count, tape.whole(0, 6), 2)
     try:
-        for kind in tape.some(["springs", "applied", "pushes", "ground"], 4):
+        for kind in tape.some(["springs", "external_force", "pushes", "ground"], 4):
             if kind == "springs":
                 made.append(springs(pairs, tensor(tape), tensor(tape), tensor(tape)))
-            elif kind == "applied":
-                made.append(applied(tensor(tape, tape.choice([1, 3, 0, 2]), count, 3)))
+            elif kind == "external_force":
+                made.append(external_force(tensor(tape, tape.choice([1, 3, 0, 2]), count, 3)))
             elif kind == "pushes":
                 window = Push(tape.choice([0, count, -1, 2**31, 1.5]), 0.0, tape.choice([1.0, float("nan"), -1.0]))
                 made.append(pushes([window], tensor(tape, 1, 3), tape.choice([count, 2, 4000])))
             else:
-                given = {s.name: torch.as_tensor(s.default, dtype=D) for s in contact_specs() if s.default is not None}
+                given = {
+                    s.name: torch.as_tensor(s.default, dtype=D) for s in make_contact_specs() if s.default is not None
+                }
                 made.append(ground(given, tape.choice([count, 2, 4000])))
         mass = tensor(tape, count)
         leaf = mass.requires_grad_(True) if mass.dtype == D and mass.layout == torch.strided else mass

@@ -6,7 +6,7 @@ from loom_foam.law import Foam
 
 from diffloom import get_model, simulate
 from diffloom.interfaces import Control, InputError
-from diffloom_mechanics.contact import contact_law, rebound
+from diffloom_mechanics.contact import rebound, resolve_contact_law
 from diffloom_testing import check_gradient
 
 
@@ -16,7 +16,7 @@ def particle(height: float):
 
 
 def test_it_is_chosen_by_name():
-    assert contact_law("foam") == Foam()
+    assert resolve_contact_law("foam") == Foam()
     assert particle(1.0)[0].contact == Foam()
 
 

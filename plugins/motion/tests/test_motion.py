@@ -18,10 +18,10 @@ from diffloom.interfaces import BatchError, InputError
 from diffloom_fitting import Adam, GaussNewton, Lbfgs, Stop, Unknown, run_fit
 from diffloom_geometry.rotations import (
     multiply_quaternions,
-    quaternions_of_vectors,
+    quaternions_from_vectors,
     rotate_vectors,
     rotation_vectors,
-    vectors_between,
+    rotation_vectors_between,
 )
 from diffloom_motion import (
     Clip,
@@ -88,14 +88,14 @@ def shared(*names: str) -> list[Unknown]:
 
 def test_turns_know_no_sign_and_come_back() -> None:
     vector = torch.tensor([[0.3, -0.2, 0.5], [0.0, 0.0, 0.0], [0.0, 3.1, 0.0]], dtype=torch.float64)
-    turn = quaternions_of_vectors(vector)
+    turn = quaternions_from_vectors(vector)
     np.testing.assert_allclose(rotation_vectors(-turn).numpy(), vector.numpy(), atol=1e-12)
     twice, ahead = multiply_quaternions(turn, turn), torch.tensor([1.0, 0.0, 0.0]).double()
-    np.testing.assert_allclose(vectors_between(twice, -turn).numpy(), vector.numpy(), atol=1e-12)
+    np.testing.assert_allclose(rotation_vectors_between(twice, -turn).numpy(), vector.numpy(), atol=1e-12)
     np.testing.assert_allclose(rotate_vectors(turn[2], ahead)[2], -np.sin(3.1), atol=1e-12)
 
     def there_and_back(v: Tensor) -> Tensor:
-        return rotation_vectors(quaternions_of_vectors(v)).square().sum(dim=1)
+        return rotation_vectors(quaternions_from_vectors(v)).square().sum(dim=1)
 
     check_gradient(there_and_back, {"v": vector}, tolerance=1e-6)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from diffloom_geometry import winding_numbers
+from diffloom_geometry import compute_winding_numbers
 from diffloom_mechanics.contact.distance_grid import distance_grid
 from diffloom_mechanics.contact.kernels import may_touch, shape_distance, shape_distance_adjoint
 from diffloom_physics_rigid.model import RigidModel
@@ -54,7 +54,7 @@ def test_grids_know_inside_from_outside(name: str) -> None:
     axes = [grid.origin[k] + grid.cell * np.arange(grid.size[k]) for k in range(3)]
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     clear = np.abs(grid.values) > 1e-9
-    inside = winding_numbers(nodes, shape.vertices, shape.faces) > 0.5
+    inside = compute_winding_numbers(nodes, shape.vertices, shape.faces) > 0.5
     np.testing.assert_array_equal(inside[clear], (grid.values < 0.0)[clear])
     nearest = np.linalg.norm(nodes[:, None] - shape.vertices[None], axis=2).min(axis=1)
     assert (np.abs(grid.values) <= nearest + 1e-12).all()

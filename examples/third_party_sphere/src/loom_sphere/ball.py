@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics import ForceTerm, NodeSet, NodeTerm, TermContext
-from diffloom_mechanics.contact import Pose, Shape, obstacle, obstacle_specs, refuses_obstacles
+from diffloom_mechanics.contact import ObstaclePose, ObstacleShape, make_obstacle_specs, obstacle, refuse_obstacles
 
 
 @final
@@ -48,16 +48,16 @@ class Ball(ForceTerm):
         return (
             ParamSpec("radius", self.radius, "m", "of the ball", bounds=(0.0, None)),
             ParamSpec("centre", self.centre, "m", "where its middle is", (3,)),
-            *obstacle_specs(),
+            *make_obstacle_specs(),
         )
 
     @classmethod
     def refuses(cls, nodes: NodeSet) -> str | None:
-        return refuses_obstacles(nodes)
+        return refuse_obstacles(nodes)
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
         # Imported here, so that numba is loaded when something runs and not when plugins are listed.
         from loom_sphere.kernels import ball_distance, ball_distance_adjoint
 
-        shape = Shape(ball_distance, ball_distance_adjoint)
-        return obstacle(name, shape, Pose(params["centre"]), params["radius"].reshape(1), params, context)
+        shape = ObstacleShape(ball_distance, ball_distance_adjoint)
+        return obstacle(name, shape, ObstaclePose(params["centre"]), params["radius"].reshape(1), params, context)

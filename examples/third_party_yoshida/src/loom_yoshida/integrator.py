@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
-from diffloom_mechanics import Target, explicit_rollout, moves, refuses_all_but_mechanics
+from diffloom_mechanics import ExecutionTarget, moves, refuse_unless_mechanics, run_explicit_rollout
 
 # Three leapfrog steps of lengths w1, w0, w1 cancel leapfrog's error of third order: 2 w1 + w0 = 1, 2 w1^3 + w0^3 = 0.
 W1 = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
@@ -26,14 +26,14 @@ class Yoshida(Integrator):
     H. Yoshida, Construction of higher order symplectic integrators, Physics Letters A 150 (1990), 262-268.
     """
 
-    target: Target = "auto"
+    target: ExecutionTarget = "auto"
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuses_all_but_mechanics("yoshida", dynamics)
+        return refuse_unless_mechanics("yoshida", dynamics)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        return explicit_rollout(
+        return run_explicit_rollout(
             SCHEME, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
         )

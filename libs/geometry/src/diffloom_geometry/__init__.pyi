@@ -1,12 +1,12 @@
 from diffloom_geometry.closed_meshes import (
     VolumeIntegrals as VolumeIntegrals,
-    capsule_integrals as capsule_integrals,
     check_closed as check_closed,
+    compute_signed_volumes as compute_signed_volumes,
+    compute_winding_numbers as compute_winding_numbers,
+    integrate_capsule as integrate_capsule,
+    integrate_sphere as integrate_sphere,
     integrate_volume as integrate_volume,
     read_closed_mesh as read_closed_mesh,
-    signed_volumes as signed_volumes,
-    sphere_integrals as sphere_integrals,
-    winding_numbers as winding_numbers,
 )
 from diffloom_geometry.incidence import Indices as Indices, assemble as assemble, take as take
 from diffloom_geometry.mesh_files import read_triangles as read_triangles
@@ -26,5 +26,5 @@ from diffloom_geometry.triangle_meshes import (
     Points as Points,
     check_triangles as check_triangles,
     find_edges as find_edges,
-    spaced_points as spaced_points,
+    sample_surface as sample_surface,
 )

@@ -14,7 +14,7 @@ from diffloom_geometry.mesh_files import read_triangles
 from diffloom_geometry.triangle_meshes import Edges, Faces, Points, check_triangles, find_edges, named
 
 
-def winding_numbers(points: Points, vertices: Points, faces: Faces) -> NDArray[np.float64]:
+def compute_winding_numbers(points: Points, vertices: Points, faces: Faces) -> NDArray[np.float64]:
     """(P,) generalised winding numbers: the solid angles under which ``points`` see the faces, over 4 pi.
 
     A triangle a, b, c around the point has solid angle 2 atan2(a.(b x c), |a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|).
@@ -58,7 +58,7 @@ class VolumeIntegrals:
         return VolumeIntegrals(size * self.volume, linear @ self.centre, size * linear @ self.moment @ linear.T)
 
 
-def signed_volumes(vertices: Points, faces: Faces) -> NDArray[np.float64]:
+def compute_signed_volumes(vertices: Points, faces: Faces) -> NDArray[np.float64]:
     """(F,) volume of the tetrahedron from each face to the mean vertex, negative where the face looks inwards."""
     a, b, c = np.moveaxis((vertices - vertices.mean(axis=0))[faces], 1, 0)
     return np.asarray(np.einsum("fi,fi->f", a, np.cross(b, c)) / 6.0)
@@ -73,7 +73,7 @@ def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
     """
     apex = vertices.mean(axis=0)
     corners = (vertices - apex)[faces]
-    volumes = signed_volumes(vertices, faces)
+    volumes = compute_signed_volumes(vertices, faces)
     volume = float(volumes.sum())
     total = corners.sum(axis=1)
     centre = np.einsum("f,fi->i", volumes, total) / (4.0 * volume)
@@ -82,13 +82,13 @@ def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
     return VolumeIntegrals(volume, apex + centre, 0.5 * (moment + moment.T))
 
 
-def sphere_integrals(radius: float) -> VolumeIntegrals:
+def integrate_sphere(radius: float) -> VolumeIntegrals:
     """Return the integrals of an exact ball of some radius [m]."""
     volume = 4.0 / 3.0 * math.pi * radius**3
     return VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
 
 
-def capsule_integrals(radius: float, half: float) -> VolumeIntegrals:
+def integrate_capsule(radius: float, half: float) -> VolumeIntegrals:
     """Return the integrals of an exact capsule: a cylinder along y, 2 ``half`` [m] high, and half balls at its ends."""
     tube, ball = 2.0 * math.pi * radius**2 * half, 4.0 / 3.0 * math.pi * radius**3
     across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
@@ -129,7 +129,7 @@ def check_closed(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Poin
 
 def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> None:
     """InputError unless the mesh, and each part that is not a hollow of another, has its faces looking outwards."""
-    volumes = signed_volumes(vertices, faces)
+    volumes = compute_signed_volumes(vertices, faces)
     total = float(volumes.sum())
     size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
     if abs(total) <= THINNEST * size**3:
@@ -148,7 +148,7 @@ def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> N
         if volumes[own].sum() >= 0.0:
             continue
         probe = vertices[faces[own][0]][:1]
-        if winding_numbers(probe, vertices, faces[~own])[0] < 0.5:
+        if compute_winding_numbers(probe, vertices, faces[~own])[0] < 0.5:
             raise InputError(
                 f"{what}: part {part} of the mesh (faces {named(np.flatnonzero(own))}) is inside out and lies in no "
                 "other part, so it is no hollow; turn its faces round"

@@ -19,9 +19,18 @@ from diffloom.errors import InputError
 from diffloom.transforms import concrete
 
 __all__ = [
-    "array_rotation_matrix", "invert_quaternions", "multiply_quaternions", "quaternions_of_vectors", "rotate_vectors",
-    "rotation_matrices", "rotation_matrix", "rotation_vectors", "symmetric_entries", "symmetric_matrices",
-    "unit_quaternions", "vectors_between",
+    "array_rotation_matrix",
+    "invert_quaternions",
+    "multiply_quaternions",
+    "quaternions_from_vectors",
+    "rotate_vectors",
+    "rotation_matrices",
+    "rotation_matrix",
+    "rotation_vectors",
+    "rotation_vectors_between",
+    "symmetric_entries",
+    "symmetric_matrices",
+    "unit_quaternions",
 ]  # fmt: skip
 
 #: Added in quadrature to the length of rotation vectors, so that gradients exist at no rotation.
@@ -60,7 +69,7 @@ def rotate_vectors(quaternions: Tensor, vectors: Tensor) -> Tensor:
     return rotated
 
 
-def quaternions_of_vectors(vectors: Tensor) -> Tensor:
+def quaternions_from_vectors(vectors: Tensor) -> Tensor:
     """Return unit quaternions (..., 4) of rotation vectors (..., 3): axis times angle [rad]."""
     half = 0.5 * (vectors.square().sum(dim=-1, keepdim=True) + SMALL**2).sqrt()
     return torch.cat([half.cos(), 0.5 * vectors * torch.sinc(half / torch.pi)], dim=-1)
@@ -74,7 +83,7 @@ def rotation_vectors(quaternions: Tensor) -> Tensor:
     return axis * (2.0 * torch.atan2(sine, w) / sine)
 
 
-def vectors_between(found: Tensor, wanted: Tensor) -> Tensor:
+def rotation_vectors_between(found: Tensor, wanted: Tensor) -> Tensor:
     """Return rotation vectors (..., 3) [rad], in world axes, from the orientations ``wanted`` to ``found``."""
     return rotation_vectors(multiply_quaternions(found, invert_quaternions(wanted)))
 

@@ -155,7 +155,7 @@ def check_manifold(
     )
 
 
-def spaced_points(vertices: Points, faces: Faces, spacing: float) -> Points:
+def sample_surface(vertices: Points, faces: Faces, spacing: float) -> Points:
     """The vertices, and points on edges and faces so that none are farther apart than ``spacing`` [m].
 
     Vertices alone would miss two boxes of one size, laid crosswise on each other: neither has a corner in the other.

@@ -1,11 +1,11 @@
 from diffloom_mechanics.air import Air as Air
-from diffloom_mechanics.binding import Compiled as Compiled
+from diffloom_mechanics.binding import CompiledSystem as CompiledSystem
 from diffloom_mechanics.carried_bodies import (
-    carried_elements as carried_elements,
-    carried_term as carried_term,
+    build_carried_elements as build_carried_elements,
+    build_carried_term as build_carried_term,
 )
-from diffloom_mechanics.evaluation import Evaluation as Evaluation
-from diffloom_mechanics.explicit import Target as Target
+from diffloom_mechanics.evaluation import SystemEvaluation as SystemEvaluation
+from diffloom_mechanics.explicit import ExecutionTarget as ExecutionTarget
 from diffloom_mechanics.force_terms import (
     ForceTerm as ForceTerm,
     TermContext as TermContext,
@@ -29,19 +29,19 @@ from diffloom_mechanics.kinds import (
 )
 from diffloom_mechanics.node_sets import (
     CarriedBodies as CarriedBodies,
-    Carries as Carries,
-    Motion as Motion,
-    Named as Named,
+    CarriedLinks as CarriedLinks,
+    NamedTensor as NamedTensor,
+    NodeMotion as NodeMotion,
     NodeSet as NodeSet,
 )
 from diffloom_mechanics.particle_systems import (
     Push as Push,
-    applied as applied,
+    external_force as external_force,
     particles as particles,
     pushes as pushes,
     springs as springs,
 )
-from diffloom_mechanics.programs import sampled_program as sampled_program
+from diffloom_mechanics.programs import build_sample_program as build_sample_program
 from diffloom_mechanics.records import Clock as Clock
 from diffloom_mechanics.schemes import (
     Move as Move,
@@ -58,12 +58,12 @@ from diffloom_mechanics.system import Mechanics as Mechanics
 from diffloom_mechanics.terms import (
     ElementTerm as ElementTerm,
     NodeTerm as NodeTerm,
-    Stage as Stage,
     Term as Term,
+    TermStage as TermStage,
     TorchTerm as TorchTerm,
 )
 from diffloom_mechanics.trajectories import (
-    explicit_rollout as explicit_rollout,
-    refuses_all_but_mechanics as refuses_all_but_mechanics,
-    roll as roll,
+    refuse_unless_mechanics as refuse_unless_mechanics,
+    run_explicit_rollout as run_explicit_rollout,
+    run_stepper as run_stepper,
 )

@@ -12,20 +12,20 @@ import torch
 from torch import Tensor
 
 from diffloom_kernels import Bound, Const
-from diffloom_mechanics.gather import Gather, gather_of, pad_rows, padded
-from diffloom_mechanics.node_sets import Motion, Named, NodeSet
+from diffloom_mechanics.gather import Gather, get_gather, pad_count, pad_rows
+from diffloom_mechanics.node_sets import NamedTensor, NodeMotion, NodeSet
 from diffloom_mechanics.records import (
+    ElementEnd,
     ElementRecord,
-    End,
     Grads,
     Incoming,
-    Kind,
+    NodeKind,
     NodesGrads,
     NodesRecord,
     NodeTermRecord,
-    Rows,
     SceneStageRecord,
     SceneTermRecord,
+    SlotRows,
     StageRecord,
     SystemRecord,
 )
@@ -33,7 +33,7 @@ from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledSystem:
     """The compiled part of a system: node sets by name and terms, with the order in which their tensors are passed.
 
     scenes: how many copies of one system it holds, one after the other (see copies.py).
@@ -62,7 +62,7 @@ class Compiled:
         return tuple(t for group in self._groups for _, t in group)
 
     @cached_property
-    def _groups(self) -> list[tuple[Named, ...]]:
+    def _groups(self) -> list[tuple[NamedTensor, ...]]:
         terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
         return [*(nodes.arrays for _, nodes in self.sets), *(term.params for term in terms)]
 
@@ -92,7 +92,7 @@ class Compiled:
 class Binding:
     """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding."""
 
-    def __init__(self, system: Compiled, tensors: Sequence[Tensor], needed: Sequence[bool] | None = None) -> None:
+    def __init__(self, system: CompiledSystem, tensors: Sequence[Tensor], needed: Sequence[bool] | None = None) -> None:
         """needed: for each tensor whether its gradient is asked for, by which forces are computed again backwards; by
         default all are."""
         self.system = system
@@ -101,7 +101,7 @@ class Binding:
         parts = system.split([t.detach() for t in tensors])
         asked = system.split(needed if needed is not None else [True] * len(tensors))
         count = len(system.sets)
-        self._ends: list[list[End]] = [[] for _ in system.elements]
+        self._ends: list[list[ElementEnd]] = [[] for _ in system.elements]
         sets = [self._nodes(n, parts, asked[n]) for n in range(count)]
         elements = [self._element(k, term, parts[count + k]) for k, term in enumerate(system.elements)]
         self.record = SystemRecord(tuple(sets), tuple(elements))
@@ -129,9 +129,9 @@ class Binding:
             if system.index(term.on) == n
         ]
         arrays = tuple(t.contiguous() for t in parts[n])
-        return NodesRecord(Const(n), kind_of(nodes, asked), nodes.count, arrays, incoming, rows, tuple(terms))
+        return NodesRecord(Const(n), build_kind(nodes, asked), nodes.count, arrays, incoming, rows, tuple(terms))
 
-    def _slots(self, n: int, nodes: NodeSet) -> tuple[Incoming | None, Rows | None]:
+    def _slots(self, n: int, nodes: NodeSet) -> tuple[Incoming | None, SlotRows | None]:
         """What the nodes of a set gather, and its parts as the elements see them."""
         ends = [
             (k, term, corners)
@@ -141,22 +141,22 @@ class Binding:
         ]
         if not ends:
             return None, None
-        gather: Gather = gather_of([(term.name, corners) for _, term, corners in ends], nodes.count)
-        rows = Rows(*(self._zeros(gather.rows + 1, nodes.slot) for _ in range(3)))
+        gather: Gather = get_gather([(term.name, corners) for _, term, corners in ends], nodes.count)
+        rows = SlotRows(*(self._zeros(gather.rows + 1, nodes.slot) for _ in range(3)))
         for (k, term, corners), offset, padded_corners in zip(ends, gather.offsets, gather.corners, strict=True):
-            shape = (padded(term.count), corners.shape[1], nodes.slot)
-            views = Rows(*(r[offset : offset + shape[0] * shape[1]].view(shape) for r in rows))
-            self._ends[k].append(End(Const(n), self._index(padded_corners), views))
+            shape = (pad_count(term.count), corners.shape[1], nodes.slot)
+            views = SlotRows(*(r[offset : offset + shape[0] * shape[1]].view(shape) for r in rows))
+            self._ends[k].append(ElementEnd(Const(n), self._index(padded_corners), views))
         return Incoming(self._index(gather.starts), self._index(gather.slots)), rows
 
     def _element(self, k: int, term: ElementTerm, params: tuple[Tensor, ...]) -> ElementRecord:
         data = (
-            *(by_column(pad(self._constant(c), term.count)) for c in term.constants),
+            *(store_by_column(pad_tensor(self._constant(c), term.count)) for c in term.constants),
             *(self._param(term, name, t) for (name, _), t in zip(term.params, params, strict=True)),
         )
         order = [self.system.index(name) for name in term.corners]
         ends = sorted(self._ends[k], key=lambda end: order.index(int(end.of)))
-        return ElementRecord(term.force, term.adjoint, term.simd, padded(term.count), tuple(ends), data)
+        return ElementRecord(term.force, term.adjoint, term.simd, pad_count(term.count), tuple(ends), data)
 
     def _node_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
         reads = None if term.reads is None else Const(self.system.index(term.reads))
@@ -173,7 +173,7 @@ class Binding:
 
     def _scene_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord | SceneTermRecord:
         """Of many scenes: a term that might see the others is handed its own."""
-        if not sees_one_scene(term):
+        if not is_single_scene(term):
             return self._node_term(term, params)
         system, scenes = self.system, self.system.scenes
         reads = None if term.reads is None else Const(system.index(term.reads))
@@ -211,8 +211,8 @@ class Binding:
     @staticmethod
     def _param(term: ElementTerm, name: str, value: Tensor) -> Tensor:
         if name in term.per_step and value.dim() == 2:
-            return pad(value.t(), term.count).t().contiguous()
-        return by_column(pad(value, term.count))
+            return pad_tensor(value.t(), term.count).t().contiguous()
+        return store_by_column(pad_tensor(value, term.count))
 
 
 class Gradients:
@@ -222,11 +222,11 @@ class Gradients:
         system, record = binding.system, binding.record
         self._system = system
         sets = tuple(
-            NodesGrads(tuple(map(zeros_of, nodes.arrays)), self._of_terms(n, nodes))
+            NodesGrads(tuple(map(make_zeros, nodes.arrays)), self._of_terms(n, nodes))
             for n, nodes in enumerate(record.sets)
         )
         elements = tuple(
-            tuple(map(zeros_of, made.data[len(term.constants) :]))
+            tuple(map(make_zeros, made.data[len(term.constants) :]))
             for term, made in zip(system.elements, record.elements, strict=True)
         )
         self.record = Grads(sets, elements)
@@ -240,12 +240,12 @@ class Gradients:
     def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
         terms = [term for term in self._system.nodes if self._system.index(term.on) == n]
         return tuple(
-            tuple(map(zeros_of, made.data[0 if isinstance(made, SceneTermRecord) else len(term.constants) :]))
+            tuple(map(make_zeros, made.data[0 if isinstance(made, SceneTermRecord) else len(term.constants) :]))
             for term, made in zip(terms, nodes.terms, strict=True)
         )
 
     def flat(self) -> list[Tensor]:
-        """The cotangents without padding, in the order of ``Compiled.tensors``."""
+        """The cotangents without padding, in the order of ``CompiledSystem.tensors``."""
         result = [t for nodes in self.record.sets for t in nodes.arrays]
         for term, group in zip(self._system.elements, self.record.elements, strict=True):
             for (name, _), grad in zip(term.params, group, strict=True):
@@ -257,18 +257,18 @@ class Gradients:
         return result
 
 
-def sees_one_scene(term: NodeTerm) -> bool:
+def is_single_scene(term: NodeTerm) -> bool:
     """Whether a term reads more than rows of its node, so that of many scenes it must be shown one."""
     more = (term.constants, term.shared, term.work, term.stages, term.adjoint_stages, term.reads)
     return not term.by_node and any(more)
 
 
-def kind_of(nodes: NodeSet, asked: tuple[bool, ...]) -> Kind:
+def build_kind(nodes: NodeSet, asked: tuple[bool, ...]) -> NodeKind:
     """The functions of a node set; asked: for each of its arrays whether its gradient is."""
     by = nodes.force_needed_by
     wanted = {name for (name, _), ask in zip(nodes.arrays, asked, strict=True) if ask}
-    motion = nodes.motion or Motion(None, None)
-    return Kind(
+    motion = nodes.motion or NodeMotion(None, None)
+    return NodeKind(
         Const(nodes.dq), Const(nodes.du), nodes.acceleration, nodes.acceleration_adjoint, motion.drift,
         motion.drift_adjoint, motion.rate, motion.rate_adjoint, motion.project, motion.project_adjoint,
         motion.kicked_drift, motion.kicked_drift_adjoint,
@@ -276,25 +276,25 @@ def kind_of(nodes: NodeSet, asked: tuple[bool, ...]) -> Kind:
     )  # fmt: skip
 
 
-def pad(value: Tensor, count: int) -> Tensor:
+def pad_tensor(value: Tensor, count: int) -> Tensor:
     """As pad_rows for a tensor."""
     if value.device.type == "cpu":
         return torch.from_numpy(pad_rows(value.numpy(), count))
-    extra = padded(count) - count if count else 0
+    extra = pad_count(count) - count if count else 0
     return torch.cat([value, value[-1:].expand(extra, *value.shape[1:])])
 
 
-def by_column(value: Tensor) -> Tensor:
+def store_by_column(value: Tensor) -> Tensor:
     """(elements, c) stored column by column, so that lanes load neighbours."""
     return value if value.dim() < 2 else value.t().contiguous().t() if value.dim() == 2 else value
 
 
-def zeros_of(value: Tensor) -> Tensor:
+def make_zeros(value: Tensor) -> Tensor:
     """Zeros in the same layout."""
     return torch.zeros_like(value, memory_format=torch.preserve_format)
 
 
-def with_private_nodes(system: Compiled, number: int, tensors: Sequence[Tensor]) -> Compiled:
+def isolate_elements(system: CompiledSystem, number: int, tensors: Sequence[Tensor]) -> CompiledSystem:
     """One element term of a system alone, each of whose elements has nodes of its own."""
     parts = system.split(tensors)
     term = system.elements[number]
@@ -307,4 +307,4 @@ def with_private_nodes(system: Compiled, number: int, tensors: Sequence[Tensor])
         corners[system.sets[n][0]] = np.arange(nodes.size, dtype=np.int32).reshape(nodes.shape)
     own = parts[len(system.sets) + number]
     params = tuple((name, t) for (name, _), t in zip(term.params, own, strict=True))
-    return Compiled(tuple(sets), (replace(term, nodes=corners, params=params, on=None),), ())
+    return CompiledSystem(tuple(sets), (replace(term, nodes=corners, params=params, on=None),), ())

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 from diffloom.interfaces import InputError
 from diffloom_kernels import device
-from diffloom_mechanics.node_sets import CarriedBodies, Named, Work
+from diffloom_mechanics.node_sets import CarriedBodies, NamedTensor, Work
 from diffloom_mechanics.records import Device
-from diffloom_mechanics.terms import ElementTerm, NodeTerm, Stage
+from diffloom_mechanics.terms import ElementTerm, NodeTerm, TermStage
 
 
-def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: CarriedBodies | None = None) -> NodeTerm:
+def build_carried_term(
+    term: NodeTerm, own: CarriedBodies | None = None, other: CarriedBodies | None = None
+) -> NodeTerm:
     """``term``, made for rigid bodies, on nodes that carry ``own`` bodies, or reading nodes that carry ``other``."""
     if own is None and other is None:
         return term
@@ -30,14 +32,17 @@ def carried_term(term: NodeTerm, own: CarriedBodies | None = None, other: Carrie
     from diffloom_mechanics.carried_body_kernels import store_cotangents, store_force
 
     parts = _Parts(term, own, other)
-    stages = [*parts.placing, *(Stage(s.count, parts.forward(s.body, parts.given)) for s in term.stages)]
-    back = [*parts.moving, *(Stage(s.count, parts.backward(s.body, parts.given_adjoint)) for s in term.adjoint_stages)]
+    stages = [*parts.placing, *(TermStage(s.count, parts.forward(s.body, parts.given)) for s in term.stages)]
+    back = [
+        *parts.moving,
+        *(TermStage(s.count, parts.backward(s.body, parts.given_adjoint)) for s in term.adjoint_stages),
+    ]
     if own is None:
         force = parts.forward(term.force, parts.given)
         adjoint = parts.backward(term.adjoint, parts.given_adjoint)
     else:
-        stages.append(Stage(own.count, parts.forward(store_force, ["own.f"], term.force)))
-        back.append(Stage(own.count, parts.backward(store_cotangents, ["own.c"], term.adjoint)))
+        stages.append(TermStage(own.count, parts.forward(store_force, ["own.f"], term.force)))
+        back.append(TermStage(own.count, parts.backward(store_cotangents, ["own.c"], term.adjoint)))
         arrays = parts.arrays("own")
         force = parts.forward(own.force, [*arrays, "own.q", "own.f"])
         given = ["q", "u", "adj_f", *arrays, "own.q", "own.f", "own.c"]
@@ -90,7 +95,7 @@ class _Parts:
         self.placing = [self._stage(key, "place") for key in self._carried]
         self.moving = [self._stage(key, "move") for key in self._carried]
 
-    def _own_params(self, key: str) -> Sequence[Named]:
+    def _own_params(self, key: str) -> Sequence[NamedTensor]:
         """Parameters of carried bodies; the gradient by those of the other side is that of its own term."""
         params = self._carried[key].params
         return [(f"{key} {name}", value if key == "own" else value.detach()) for name, value in params]
@@ -109,14 +114,14 @@ class _Parts:
         counts = (("c", owner.constants), ("p", owner.params), ("w", owner.work))
         return [f"{key}.{kind}{k}" for kind, group in counts for k in range(len(group))]
 
-    def _stage(self, key: str, what: Literal["place", "move"]) -> Stage:
+    def _stage(self, key: str, what: Literal["place", "move"]) -> TermStage:
         carried, suffix = self._carried[key], "" if key == "own" else "_o"
         if what == "place":
             given = [f"q{suffix}", f"u{suffix}", *self.arrays(key), f"{key}.q", f"{key}.u"]
-            return Stage(carried.nodes, self.forward(carried.place, given))
+            return TermStage(carried.nodes, self.forward(carried.place, given))
         cotangent = "adj_f" if key == "own" else "adj_o"
         given = [cotangent, *self.arrays(key), f"{key}.q", f"{key}.m"]
-        return Stage(carried.nodes, self.backward(carried.move, given))
+        return TermStage(carried.nodes, self.backward(carried.move, given))
 
     def forward(self, function: Device, given: list[str], inner: Device = None) -> Device:
         """A device function of all arrays that calls ``function`` with those ``given``, after what ``inner`` returns:
@@ -154,7 +159,7 @@ def rearranged(
 _SLOTS = {False: 4, True: 8}
 
 
-def carried_elements(
+def build_carried_elements(
     term: ElementTerm, bodies: Mapping[str, bool], carried: Mapping[str, CarriedBodies]
 ) -> tuple[NodeTerm, ...]:
     """A term of one corner in each of its node sets as node terms on these.
@@ -167,7 +172,7 @@ def carried_elements(
     for own in names:
         other = next((name for name in names if name != own), None)
         side = _side(term, own, other, bodies, with_gradient=own == names[0])
-        made.append(carried_term(side, carried.get(own), None if other is None else carried.get(other)))
+        made.append(build_carried_term(side, carried.get(own), None if other is None else carried.get(other)))
     return tuple(made)
 
 
@@ -205,8 +210,8 @@ def _side(
         constants=(*term.corners.values(), *term.constants),
         params=tuple(params),
         work=tuple(slots),
-        stages=(Stage(term.count, rearranged(term.force, len(names), at(forward))),),
-        adjoint_stages=(Stage(term.count, rearranged(term.adjoint, len(names_adjoint), at(backward))),),
+        stages=(TermStage(term.count, rearranged(term.force, len(names), at(forward))),),
+        adjoint_stages=(TermStage(term.count, rearranged(term.adjoint, len(names_adjoint), at(backward))),),
         on=own,
         reads=other,
         shared=tuple(name for name, _ in params),

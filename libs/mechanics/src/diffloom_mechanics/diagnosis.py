@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
-from diffloom_mechanics.rollout import BadGradient, finite
+from diffloom_mechanics.rollout import BadGradient, is_finite
 from diffloom_mechanics.stepper import MakeStepper, Segment, Tensors
 from diffloom_mechanics.system import Mechanics
 from diffloom_mechanics.terms import ElementTerm
@@ -20,7 +20,7 @@ Flow = tuple[Tensors, Tensors]
 
 
 @dataclass(frozen=True)
-class Explain:
+class FailureExplainer:
     """What checks the saved states of a rollout, and runs it again where one is not finite."""
 
     system: Mechanics
@@ -91,7 +91,7 @@ def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], No
 
 
 def _finite(state: Tensors) -> bool:
-    return all(finite(t.detach()) for t in state)
+    return all(is_finite(t.detach()) for t in state)
 
 
 def _message(system: Mechanics, before: Tensors, bad: Tensors, step: int, dt: float) -> str:

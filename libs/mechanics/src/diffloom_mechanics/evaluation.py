@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_mechanics.binding import Binding, Compiled, Gradients
-from diffloom_mechanics.records import Clock, Cotangents, States
+from diffloom_mechanics.binding import Binding, CompiledSystem, Gradients
+from diffloom_mechanics.records import Clock, StateCotangents, States
 from diffloom_mechanics.schemes import Move
 from diffloom_mechanics.stepper import Tensors
 from diffloom_mechanics.terms import TorchTerm
 
 
-class Evaluation:
+class SystemEvaluation:
     """A bound system of compiled and PyTorch terms, with summed gradients.
 
     States are tuples of tensors, one for each node set: q (nodes, dq), u and forces (nodes, du). tensors: the compiled
@@ -29,7 +29,7 @@ class Evaluation:
 
     def __init__(
         self,
-        system: Compiled,
+        system: CompiledSystem,
         torch_terms: tuple[TorchTerm, ...],
         tensors: Sequence[Tensor],
         dt: float,
@@ -59,7 +59,7 @@ class Evaluation:
         for term, params in zip(self._terms, self._params, strict=True):
             n = self._system.index(term.on)
             with torch.no_grad():
-                f[n].add_(_checked(term, term.force(clock, q[n], u[n], *params), u[n]))
+                f[n].add_(_check_force(term, term.force(clock, q[n], u[n], *params), u[n]))
         return f
 
     def force_adjoint(
@@ -76,8 +76,8 @@ class Evaluation:
         grads = self._kept_gradients() if keep else self._unkept
         clock = self.clock(k, at)
         self._run(
-            "force_adjoint", clock, _contiguous(q), _contiguous(u), Cotangents(adj_q, adj_u, many), self._binding.bound,
-            grads.bound,
+            "force_adjoint", clock, _contiguous(q), _contiguous(u), StateCotangents(adj_q, adj_u, many),
+            self._binding.bound, grads.bound,
         )  # fmt: skip
         for number, term in enumerate(self._terms):
             n = self._system.index(term.on)
@@ -113,7 +113,7 @@ class Evaluation:
     ) -> tuple[Tensors, Tensors, Tensors]:
         """Cotangents of q, u and f for those of the state after the moves: one of it, or (cotangents, nodes, ...)."""
         q, u = state
-        many = Cotangents(
+        many = StateCotangents(
             tuple(a.reshape(-1, *x.shape).clone() for a, x in zip(adj[0], q, strict=True)),
             tuple(a.reshape(-1, *v.shape).clone() for a, v in zip(adj[1], u, strict=True)),
             tuple(torch.zeros_like(a.reshape(-1, *v.shape)) for a, v in zip(adj[1], u, strict=True)),
@@ -143,7 +143,7 @@ class Evaluation:
         made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
         self._run_free(
             "rates_under_adjoint", States(_contiguous(q), _contiguous(u)), _contiguous(f),
-            States(*map(_contiguous, adj)), Cotangents(*made), grads=self._kept_gradients(),
+            States(*map(_contiguous, adj)), StateCotangents(*made), grads=self._kept_gradients(),
         )  # fmt: skip
         return made[0], made[1], made[2]
 
@@ -174,7 +174,7 @@ class Evaluation:
     ) -> tuple[Tensor, Tensor]:
         inputs = [t.detach().requires_grad_() for t in (q, u, *self._params[number])]
         with torch.enable_grad():
-            f = _checked(self._terms[number], self._terms[number].force(clock, *inputs), u)
+            f = _check_force(self._terms[number], self._terms[number].force(clock, *inputs), u)
         if not f.requires_grad:
             return torch.zeros_like(q), torch.zeros_like(u)
         found = torch.autograd.grad(f, inputs, adj_f, allow_unused=True)
@@ -203,7 +203,7 @@ def _contiguous(tensors: Tensors) -> Tensors:
     return tuple(t.contiguous() for t in tensors)
 
 
-def _checked(term: TorchTerm, f: Any, u: Tensor) -> Tensor:
+def _check_force(term: TorchTerm, f: Any, u: Tensor) -> Tensor:
     """What a PyTorch term returned, if it is forces."""
     if not isinstance(f, Tensor) or f.shape != u.shape or f.dtype != u.dtype:
         got = f"{tuple(f.shape)} of {f.dtype}" if isinstance(f, Tensor) else type(f).__name__

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from diffloom_kernels import Bound
-from diffloom_mechanics.binding import Binding, Compiled, Gradients
-from diffloom_mechanics.evaluation import Evaluation
+from diffloom_mechanics.binding import Binding, CompiledSystem, Gradients
+from diffloom_mechanics.evaluation import SystemEvaluation
 from diffloom_mechanics.pipelines import ROLLOUTS, cotangents, states
-from diffloom_mechanics.records import Frames, States, Steps
-from diffloom_mechanics.schemes import Move, PointCotangents, Points, Tableau
+from diffloom_mechanics.records import FrameRecord, States, Steps
+from diffloom_mechanics.schemes import Move, PointCotangents, Tableau, TableauPoints
 from diffloom_mechanics.stepper import FrameCotangents, Segment, Stepper, Tensors
 
-Target = Literal["auto", "serial", "parallel", "cuda"]
+ExecutionTarget = Literal["auto", "serial", "parallel", "cuda"]
 Scheme = tuple[Move, ...] | Tableau
 
 
@@ -27,12 +27,12 @@ class CompiledStepper(Stepper):
 
     def __init__(
         self,
-        system: Compiled,
+        system: CompiledSystem,
         scheme: Scheme,
         tensors: Sequence[Tensor],
         dt: float,
         needed: Sequence[bool] = (),
-        target: Target = "auto",
+        target: ExecutionTarget = "auto",
     ) -> None:
         """needed: for each tensor, whether its gradient is asked for; decides if forces are recomputed backwards."""
         self._system, self._dt, self._target = system, dt, target
@@ -44,7 +44,7 @@ class CompiledStepper(Stepper):
             count = len(scheme.b)
             self._forward, self._backward = "tableau_rollout", "tableau_rollout_adjoint"
             self._passes = 2 * count
-            points = Points(
+            points = TableauPoints(
                 tuple(states(system, like) for _ in range(count - 1)), tuple(states(system, like) for _ in range(count))
             )
             self._between = Bound(points)
@@ -76,8 +76,8 @@ class CompiledStepper(Stepper):
         rows = States(segment.q, segment.u)
         # Twice the work of a step forward, but less of it gains by a second thread.
         self._run(
-            self._backward, self._steps(segment), self._fixed, rows, self._between, Frames(of_step, frames.q, frames.u),
-            adj, *self._extra, self._binding.bound, self._gradients.bound,
+            self._backward, self._steps(segment), self._fixed, rows, self._between,
+            FrameRecord(of_step, frames.q, frames.u), adj, *self._extra, self._binding.bound, self._gradients.bound,
             passes=segment.count * self._passes, effort=1.6,
         )  # fmt: skip
         for wide, given in zip((*adj.q, *adj.u), (*adj_q, *adj_u), strict=True):
@@ -101,7 +101,7 @@ class CompiledStepper(Stepper):
 class SplitStepper(Stepper):
     """Splitting schemes with Python between the moves, for systems with PyTorch terms: the same numbers."""
 
-    def __init__(self, scheme: tuple[Move, ...], evaluation: Evaluation) -> None:
+    def __init__(self, scheme: tuple[Move, ...], evaluation: SystemEvaluation) -> None:
         self._scheme, self._at = scheme, evaluation
 
     def _path(self, k: int, q: Tensors, u: Tensors) -> list[tuple[Tensors, Tensors, Tensors]]:
@@ -140,7 +140,7 @@ class SplitStepper(Stepper):
 class TableauStepper(Stepper):
     """Runge-Kutta schemes with Python between the stages, for systems with PyTorch terms: the same numbers."""
 
-    def __init__(self, scheme: Tableau, evaluation: Evaluation) -> None:
+    def __init__(self, scheme: Tableau, evaluation: SystemEvaluation) -> None:
         self._scheme, self._at = scheme, evaluation
 
     def _points(

@@ -14,7 +14,7 @@ from diffloom_mechanics.node_kernels import (
     store,
     values,
 )
-from diffloom_mechanics.records import Cotangents, SceneTermRecord
+from diffloom_mechanics.records import SceneTermRecord, StateCotangents
 
 
 def element_forces(clock, q, u, system):
@@ -83,7 +83,7 @@ def force_adjoint(clock, q, u, many, system, grads):
     """Its transpose for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
     node_stages(clock, q, u, system)
     for p in range(many.f[0].shape[0]):
-        adj = Cotangents(
+        adj = StateCotangents(
             tuple(a[p] for a in static(many.q)),
             tuple(a[p] for a in static(many.u)),
             tuple(a[p] for a in static(many.f)),

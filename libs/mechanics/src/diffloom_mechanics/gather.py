@@ -15,7 +15,7 @@ from diffloom.interfaces import InputError
 LANES = 8  # element counts are rounded up to this many, the widest lane run (float32)
 
 
-def padded(count: int) -> int:
+def pad_count(count: int) -> int:
     """``count`` rounded up to whole lane runs."""
     return -(-count // LANES) * LANES
 
@@ -39,9 +39,9 @@ class Gather:
 _KEPT: OrderedDict[tuple[Hashable, ...], tuple[Gather, list[NDArray[Any]]]] = OrderedDict()
 
 
-def gather_of(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> Gather:
+def get_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> Gather:
     """The gather of named terms' corners in one node set; kept for as long as the same connectivity comes back."""
-    key = (nodes, *(identity(corners) for _, corners in terms))
+    key = (nodes, *(array_identity(corners) for _, corners in terms))
     if key in _KEPT:
         _KEPT.move_to_end(key)
         return _KEPT[key][0]
@@ -60,7 +60,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-def identity(array: NDArray[Any]) -> Hashable:
+def array_identity(array: NDArray[Any]) -> Hashable:
     """What tells an array from others for good: the object where it cannot change, else its content."""
     if not array.flags.writeable and array.base is None:
         return id(array)
@@ -82,7 +82,7 @@ def build_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> 
         offsets.append(start)
         owners.append(corners.reshape(-1))
         rows.append(np.arange(start, start + count * width))
-        start += padded(count) * width
+        start += pad_count(count) * width
     owner = np.concatenate(owners) if owners else np.zeros(0, np.int32)
     row = np.concatenate(rows) if rows else np.zeros(0, np.int64)
     odd = np.flatnonzero(np.bincount(owner, minlength=nodes) % 2)
@@ -96,9 +96,9 @@ def build_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> 
 
 def pad_rows(value: NDArray[Any], count: int) -> NDArray[Any]:
     """Rows repeated at the end up to whole lane runs; the extra elements are computed and never gathered."""
-    if padded(count) == count or not count:
+    if pad_count(count) == count or not count:
         return np.ascontiguousarray(value)
-    filled = np.empty((padded(count), *value.shape[1:]), value.dtype)
+    filled = np.empty((pad_count(count), *value.shape[1:]), value.dtype)
     filled[:count] = value
     filled[count:] = value[-1]
     return filled

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
-from diffloom_mechanics.evaluation import Evaluation
+from diffloom_mechanics.evaluation import SystemEvaluation
 from diffloom_mechanics.jacobian import ForceJacobian, move_blocks
 from diffloom_mechanics.schemes import Move
 from diffloom_mechanics.stepper import FrameCotangents, Segment, Stepper, Tensors
@@ -45,7 +45,7 @@ class ImplicitScheme:
         return sum(move.drift for move in self.to_point)
 
 
-class Point(NamedTuple):
+class NewtonPoint(NamedTuple):
     """A trial: the force z, the state it leads to, the residual F(S(z)) - z, and how far the two forces bring the
     velocities apart [m/s]."""
 
@@ -61,7 +61,7 @@ class ImplicitStepper(Stepper):
 
     def __init__(self, system: Mechanics, tensors: Sequence[Tensor], scheme: ImplicitScheme) -> None:
         wide = [t.detach().double() for t in tensors]
-        self._at: Evaluation = system.evaluation(wide, scheme.dt, implicit=True)
+        self._at: SystemEvaluation = system.evaluation(wide, scheme.dt, implicit=True)
         compiled = system.compiled
         count = len(compiled.tensors)
         self._jacobian = ForceJacobian(compiled, wide[:count], bool(system.torch_terms), scheme.dt)
@@ -103,7 +103,7 @@ class ImplicitStepper(Stepper):
         )
 
     def _newton(
-        self, k: int, q: Tensors, u: Tensors, at: Point, share: float | None, history: list[float]
+        self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, share: float | None, history: list[float]
     ) -> Tensors | None:
         """The force, or None where the iteration ends without it. share: of each Newton step; None searches."""
         scheme = self._scheme
@@ -124,25 +124,25 @@ class ImplicitStepper(Stepper):
             history.append(at.size)
         return None
 
-    def _guesses(self, k: int, q: Tensors, u: Tensors) -> list[Point]:
+    def _guesses(self, k: int, q: Tensors, u: Tensors) -> list[NewtonPoint]:
         """Free flight and the force at the start of the step, the one that fits better first: the former stays close to
         where the system is when forces are stiff, the latter is right at rest."""
         trials = [self._point(k, q, u, z) for z in (tuple(map(torch.zeros_like, u)), self._at.force(k, q, u))]
         return sorted(trials, key=lambda trial: trial.size if np.isfinite(trial.size) else np.inf)
 
-    def _stepped(self, k: int, q: Tensors, u: Tensors, at: Point, change: Tensors, share: float) -> Point:
+    def _stepped(self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, change: Tensors, share: float) -> NewtonPoint:
         """The end of a share of a Newton step."""
         return self._point(k, q, u, tuple(z + share * c for z, c in zip(at.z, change, strict=True)))
 
-    def _point(self, k: int, q: Tensors, u: Tensors, z: Tensors) -> Point:
+    def _point(self, k: int, q: Tensors, u: Tensors, z: Tensors) -> NewtonPoint:
         scheme = self._scheme
         at_q, at_u = self._at.move(k, scheme.to_point, q, u, z)
         f = self._at.force(k, at_q, at_u, scheme.at)
         other = self._at.move(k, scheme.to_point, q, u, f)[1]
         size = max(float((a - b).abs().max()) for a, b in zip(other, at_u, strict=True))
-        return Point(z, at_q, at_u, tuple(a - b for a, b in zip(f, z, strict=True)), size)
+        return NewtonPoint(z, at_q, at_u, tuple(a - b for a, b in zip(f, z, strict=True)), size)
 
-    def _search(self, k: int, q: Tensors, u: Tensors, at: Point, change: Tensors) -> Point | None:
+    def _search(self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, change: Tensors) -> NewtonPoint | None:
         """Halve the Newton step until the mismatch falls; None if it never does."""
         share = 1.0
         for _ in range(20):
@@ -185,13 +185,15 @@ class ImplicitStepper(Stepper):
     ) -> Solve:
         """A solver with J (or its transpose) at this point."""
         size = sum(v.numel() for v in u)
-        direct = factorised(*self._matrix(k, q, u, z, at_q, at_u), size, transposed)
+        direct = factorise(*self._matrix(k, q, u, z, at_q, at_u), size, transposed)
         if self._jacobian.complete:
             return direct
         tolerance = 1e-13 if transposed else 1e-6  # differences are no more exact than that; Newton corrects the rest
         if transposed:
-            return lambda b: krylov(lambda p: self._transposed_product(k, q, u, z, at_q, at_u, p), direct, b, tolerance)
-        return lambda b: krylov(lambda p: self._product(k, q, u, z, p), direct, b, tolerance)
+            return lambda b: solve_krylov(
+                lambda p: self._transposed_product(k, q, u, z, at_q, at_u, p), direct, b, tolerance
+            )
+        return lambda b: solve_krylov(lambda p: self._product(k, q, u, z, p), direct, b, tolerance)
 
     def _matrix(
         self, k: int, q: Tensors, u: Tensors, z: Tensors, at_q: Tensors, at_u: Tensors
@@ -246,7 +248,7 @@ def _parts(flat: Vector, like: Tensors) -> Tensors:
     return tuple(torch.from_numpy(piece.copy()).view_as(v) for piece, v in zip(pieces, like, strict=True))
 
 
-def factorised(
+def factorise(
     values: Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], size: int, transposed: bool
 ) -> Solve:
     """A solver with I - A (or its transpose), A given by its entries; dense where that is quicker."""
@@ -268,7 +270,7 @@ def factorised(
     return lambda b: np.asarray(lu.solve(b, trans="T" if transposed else "N"))
 
 
-def krylov(product: Callable[[Vector], Vector], precondition: Solve, b: Vector, tolerance: float) -> Vector:
+def solve_krylov(product: Callable[[Vector], Vector], precondition: Solve, b: Vector, tolerance: float) -> Vector:
     """Preconditioned GMRES, for matrices of which only a part is known."""
     from scipy.sparse.linalg import LinearOperator, gmres
 

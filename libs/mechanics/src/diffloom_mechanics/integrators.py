@@ -21,16 +21,16 @@ from diffloom.interfaces import (
     State,
     Trajectory,
 )
-from diffloom_mechanics.explicit import Target
+from diffloom_mechanics.explicit import ExecutionTarget
 from diffloom_mechanics.implicit import ImplicitScheme
 from diffloom_mechanics.rollout import segment_length
 from diffloom_mechanics.schemes import moves, tableau
 from diffloom_mechanics.trajectories import (
     check_schedule,
-    checked_step,
-    explicit_rollout,
-    implicit_rollout,
-    refuses_all_but_mechanics,
+    check_step,
+    refuse_unless_mechanics,
+    run_explicit_rollout,
+    run_implicit_rollout,
 )
 
 SEMI_IMPLICIT = moves((1.0, 1.0))
@@ -44,15 +44,15 @@ class SemiImplicitEuler(Integrator):
     terms run compiled over the whole rollout. target: "auto", "serial", "parallel" or "cuda".
     """
 
-    target: Target = "auto"
+    target: ExecutionTarget = "auto"
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuses_all_but_mechanics("semi_implicit", dynamics)
+        return refuse_unless_mechanics("semi_implicit", dynamics)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        return explicit_rollout(
+        return run_explicit_rollout(
             SEMI_IMPLICIT, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
         )
 
@@ -68,15 +68,15 @@ class Leapfrog(Integrator):
     do, such as damping. Two evaluations of the forces a step. target: as for semi_implicit.
     """
 
-    target: Target = "auto"
+    target: ExecutionTarget = "auto"
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuses_all_but_mechanics("leapfrog", dynamics)
+        return refuse_unless_mechanics("leapfrog", dynamics)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        return explicit_rollout(
+        return run_explicit_rollout(
             LEAPFROG, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
         )
 
@@ -91,15 +91,15 @@ class RungeKutta4(Integrator):
     Of fourth order, not symplectic; contact that sets in within a step lowers the order. target: as for semi_implicit.
     """
 
-    target: Target = "auto"
+    target: ExecutionTarget = "auto"
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuses_all_but_mechanics("rk4", dynamics, rates=True)
+        return refuse_unless_mechanics("rk4", dynamics, rates=True)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        return explicit_rollout(
+        return run_explicit_rollout(
             RK4, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
         )
 
@@ -121,13 +121,13 @@ class BackwardEuler(Integrator):
     iterations: int = 60
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuses_all_but_mechanics("backward_euler", dynamics)
+        return refuse_unless_mechanics("backward_euler", dynamics)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
         scheme = ImplicitScheme("backward Euler", BACKWARD_EULER, BACKWARD_EULER, self.tolerance, self.iterations, dt)
-        return implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
+        return run_implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
 
 
 TO_MIDDLE = moves((0.5, 0.5))
@@ -146,13 +146,13 @@ class ImplicitMidpoint(Integrator):
     iterations: int = 60
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuses_all_but_mechanics("implicit_midpoint", dynamics)
+        return refuse_unless_mechanics("implicit_midpoint", dynamics)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
         scheme = ImplicitScheme("implicit midpoint", TO_MIDDLE, TO_END, self.tolerance, self.iterations, dt)
-        return implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
+        return run_implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class CustomStepping(Integrator):
         reason = self.refuses(dynamics)
         if reason is not None or not isinstance(dynamics, CustomStep):
             raise InputError(str(reason))
-        dt = checked_step(dt)
+        dt = check_step(dt)
         check_schedule(dt, steps, save)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(gradient, NoGradient)):
             q, u = _run_segments(dynamics, state, dt, save[-1] if save else 0, save, gradient)

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom_mechanics.binding import Compiled, with_private_nodes
-from diffloom_mechanics.evaluation import Evaluation
+from diffloom_mechanics.binding import CompiledSystem, isolate_elements
+from diffloom_mechanics.evaluation import SystemEvaluation
 from diffloom_mechanics.schemes import Move
 from diffloom_mechanics.stepper import Tensors
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
@@ -47,23 +47,25 @@ class ForceJacobian:
     says whether there are none.
     """
 
-    def __init__(self, system: Compiled, tensors: Sequence[Tensor], has_torch_terms: bool, dt: float) -> None:
+    def __init__(self, system: CompiledSystem, tensors: Sequence[Tensor], has_torch_terms: bool, dt: float) -> None:
         self._system = system
         known = [
             k for k, n in enumerate(system.nodes) if n.reads is None and (n.neighbours is not None or not n.stages)
         ]
         self._known: tuple[NodeTerm, ...] = tuple(system.nodes[k] for k in known)
         self.complete = not has_torch_terms and len(known) == len(system.nodes)
-        self._elements: list[tuple[ElementTerm, Evaluation]] = []
+        self._elements: list[tuple[ElementTerm, SystemEvaluation]] = []
         for number, term in enumerate(system.elements):
             if term.count:
-                private = with_private_nodes(system, number, tensors)
-                self._elements.append((term, Evaluation(private, (), private.tensors, dt, True)))
+                private = isolate_elements(system, number, tensors)
+                self._elements.append((term, SystemEvaluation(private, (), private.tensors, dt, True)))
         parts = system.split(tensors)
         sets = parts[: len(system.sets)]
         own = [parts[len(system.sets) + len(system.elements) + k] for k in known]
         flat = [t for group in (*sets, *own) for t in group]
-        self._nodes = Evaluation(Compiled(system.sets, (), self._known), (), flat, dt, True) if known else None
+        self._nodes = (
+            SystemEvaluation(CompiledSystem(system.sets, (), self._known), (), flat, dt, True) if known else None
+        )
 
     def blocks(self, k: int, q: Tensors, u: Tensors, at: float) -> Iterator[Blocks]:
         """All blocks at a state; places may repeat."""
@@ -76,7 +78,7 @@ class ForceJacobian:
                     yield self._of_nodes(n, terms, k, q, u, at)
 
     def _of_elements(
-        self, term: ElementTerm, evaluation: Evaluation, k: int, q: Tensors, u: Tensors, at: float
+        self, term: ElementTerm, evaluation: SystemEvaluation, k: int, q: Tensors, u: Tensors, at: float
     ) -> Iterator[Blocks]:
         """Force on each corner by the state of each corner."""
         count = term.count
@@ -114,7 +116,7 @@ class ForceJacobian:
         ends = np.concatenate([np.zeros((0, 2), np.int64), *pairs])
         rows = np.concatenate([np.arange(count), ends[:, 0], ends[:, 1]])
         columns = np.concatenate([np.arange(count), ends[:, 1], ends[:, 0]])
-        colour = colours(count, ends)
+        colour = colour_nodes(count, ends)
         shades = int(colour.max(initial=0)) + 1
         units = [torch.zeros((shades * du, *v.shape), dtype=v.dtype) for v in u]
         own = units[n].view(shades, du, count, du)
@@ -125,7 +127,7 @@ class ForceJacobian:
         return Blocks(n, n, rows, columns, by_q, by_u)
 
 
-def colours(count: int, pairs: Index) -> Index:
+def colour_nodes(count: int, pairs: Index) -> Index:
     """A colour for each node such that two of one colour are no neighbours and have none in common."""
     found = np.zeros(count, np.int64)
     if not len(pairs):
@@ -141,7 +143,7 @@ def colours(count: int, pairs: Index) -> Index:
 
 
 def move_blocks(
-    evaluation: Evaluation, k: int, moves: tuple[Move, ...], q: Tensors, u: Tensors, f: Tensors
+    evaluation: SystemEvaluation, k: int, moves: tuple[Move, ...], q: Tensors, u: Tensors, f: Tensors
 ) -> list[tuple[Values, Values]]:
     """Derivatives of the state after some moves by the force, per node of a set: (nodes, dq, du), (nodes, du, du)."""
     most = max(x.shape[1] + v.shape[1] for x, v in zip(q, u, strict=True))

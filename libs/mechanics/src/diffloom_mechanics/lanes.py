@@ -16,16 +16,16 @@ from torch import Tensor
 
 from diffloom_kernels import Bound, Const
 from diffloom_kernels.simd import LANE_BYTES
-from diffloom_mechanics.binding import Compiled, kind_of
-from diffloom_mechanics.explicit import Scheme, Target
+from diffloom_mechanics.binding import CompiledSystem, build_kind
+from diffloom_mechanics.explicit import ExecutionTarget, Scheme
 from diffloom_mechanics.pipelines import ROLLOUTS
 from diffloom_mechanics.records import (
-    Cotangents,
-    Frames,
+    FrameRecord,
     Grads,
     NodesGrads,
     NodesRecord,
     NodeTermRecord,
+    StateCotangents,
     States,
     Steps,
     SystemRecord,
@@ -40,7 +40,7 @@ LEAST_SCENES = 4
 MOST_NODES = 16
 
 
-def fits(system: Compiled, scheme: Scheme, scenes: int, like: Tensor) -> bool:
+def can_run_in_lanes(system: CompiledSystem, scheme: Scheme, scenes: int, like: Tensor) -> bool:
     """Whether scenes of this system can run side by side: a few nodes whose functions do not branch on data, joined by
     nothing, on the CPU."""
     if isinstance(scheme, Tableau) or system.scenes > 1 or scenes < LEAST_SCENES or like.device.type != "cpu":
@@ -56,7 +56,7 @@ def lanes_of(dtype: torch.dtype) -> int:
     return LANE_BYTES // dtype.itemsize
 
 
-def side_by_side(value: Tensor, axis: int = 0) -> Tensor:
+def interleave_scenes(value: Tensor, axis: int = 0) -> Tensor:
     """(scenes, ...) as (blocks, ..., lanes), with ``axis`` axes of what follows before the blocks. Differentiable."""
     lanes = lanes_of(value.dtype)
     rest = -len(value) % lanes
@@ -66,16 +66,16 @@ def side_by_side(value: Tensor, axis: int = 0) -> Tensor:
     return (blocks.movedim(0, axis) if axis else blocks).contiguous()
 
 
-def apart(value: Tensor, scenes: int, axis: int = 0) -> Tensor:
+def separate_scenes(value: Tensor, scenes: int, axis: int = 0) -> Tensor:
     """The reverse: (..., blocks, ..., lanes), blocks behind ``axis`` axes, as (..., scenes, ...)."""
     return value.movedim(-1, axis + 1).flatten(axis, axis + 1).narrow(axis, 0, scenes)
 
 
 @dataclass(frozen=True)
-class SideBySide:
+class InterleavedScenes:
     """So many scenes of a system, and where the axis of scenes lies in each of its tensors."""
 
-    system: Compiled
+    system: CompiledSystem
     scenes: int
 
     def tensors(self, rows: Sequence[Tensor]) -> list[Tensor]:
@@ -84,7 +84,7 @@ class SideBySide:
 
     @staticmethod
     def _laid_out(value: Tensor, shared: bool, axis: int) -> Tensor:
-        return value[0].detach().contiguous() if shared else side_by_side(value, axis)
+        return value[0].detach().contiguous() if shared else interleave_scenes(value, axis)
 
     def _kinds(self) -> list[tuple[bool, int]]:
         """Of each tensor whether all scenes share it, and how many axes it has before that of nodes."""
@@ -99,12 +99,12 @@ class LaneStepper(Stepper):
 
     def __init__(
         self,
-        many: SideBySide,
+        many: InterleavedScenes,
         scheme: Scheme,
         tensors: Sequence[Tensor],
         dt: float,
         needed: Sequence[bool] = (),
-        target: Target = "auto",
+        target: ExecutionTarget = "auto",
     ) -> None:
         self._many, self._dt, self._target = many, dt, target
         self._tensors = [t.detach() for t in tensors]
@@ -127,7 +127,7 @@ class LaneStepper(Stepper):
                 self._term(term, parts[first + k]) for k, term in enumerate(system.nodes) if system.index(term.on) == n
             ]
             sets.append(
-                NodesRecord(Const(n), kind_of(nodes, asked[n]), nodes.count, parts[n], None, None, tuple(terms))
+                NodesRecord(Const(n), build_kind(nodes, asked[n]), nodes.count, parts[n], None, None, tuple(terms))
             )
         return SystemRecord(tuple(sets), ())
 
@@ -163,9 +163,9 @@ class LaneStepper(Stepper):
             self._grads = [torch.zeros_like(t) for t in self._tensors]
             self._adjoints = Bound(self._cotangents(self._grads))
         of_step = frames.of_step[segment.k0 : segment.k0 + segment.count + 1]
-        adj = Cotangents(adj_q, adj_u, tuple(torch.zeros_like(u) for u in adj_u))
+        adj = StateCotangents(adj_q, adj_u, tuple(torch.zeros_like(u) for u in adj_u))
         self._run(
-            "lanes_rollout_adjoint", segment, 3.0, self._between, Frames(of_step, frames.q, frames.u), adj,
+            "lanes_rollout_adjoint", segment, 3.0, self._between, FrameRecord(of_step, frames.q, frames.u), adj,
             self._record, self._adjoints,
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_mechanics.records import Device
 
-Named = tuple[str, Tensor]
+NamedTensor = tuple[str, Tensor]
 Work = tuple[tuple[int, ...], Literal["float", "int"]]
 
 #: Kinds of shapes, as body_shape_kernels numbers them.
@@ -22,7 +22,7 @@ SHAPE_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
 
 
 @dataclass(frozen=True)
-class Motion:
+class NodeMotion:
     """How nodes move while no force acts, with adjoints. Values are tuples of numbers, arrays are the node set's.
 
     drift(i, h, q, u, *arrays) -> q, u: free motion of node i over h [s]; a body that tumbles changes its u too.
@@ -72,14 +72,14 @@ class NodeSet:
     du: int
     acceleration: Device
     acceleration_adjoint: Device
-    arrays: tuple[Named, ...]
-    motion: Motion | None = None
+    arrays: tuple[NamedTensor, ...]
+    motion: NodeMotion | None = None
     force_needed_by: tuple[str, ...] | None = None
     contact_points: ContactPoints | None = None
     touches: TouchingBodies | TouchingLinks | TouchingSkin | None = None
     lanes: bool = False
     shared: tuple[str, ...] = ()
-    carries: Carries | None = None
+    carries: CarriedLinks | None = None
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:
@@ -155,12 +155,12 @@ class CarriedBodies:
     force: Device
     adjoint: Device
     constants: tuple[NDArray[Any], ...] = ()
-    params: tuple[Named, ...] = ()
+    params: tuple[NamedTensor, ...] = ()
     work: tuple[Work, ...] = ()
 
 
 @dataclass(frozen=True)
-class Carries:
+class CarriedLinks:
     """What the nodes of a set carry, for others to hold: the names of the bodies, these, and places(q) -> turns
     (bodies, 3, 3), origins (bodies, 3) [m] for coordinates q (nodes, dq)."""
 

@@ -15,7 +15,7 @@ from diffloom.fixed_order import broadcast, expanded
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete
 from diffloom.validation import check_real, check_shape, whole_number
-from diffloom_mechanics.node_sets import Motion, NodeSet
+from diffloom_mechanics.node_sets import NodeMotion, NodeSet
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def particles(
         acceleration=kernels.particle_acceleration,
         acceleration_adjoint=kernels.particle_acceleration_adjoint,
         arrays=(("inverse_mass", inverse), ("gravity", pull)),
-        motion=Motion(
+        motion=NodeMotion(
             kernels.particle_drift,
             kernels.particle_drift_adjoint,
             kernels.particle_rate,
@@ -101,7 +101,7 @@ def springs(
     )
 
 
-def applied(force: Tensor, name: str = "applied", on: str | None = None) -> NodeTerm:
+def external_force(force: Tensor, name: str = "external_force", on: str | None = None) -> NodeTerm:
     """force: (1 or steps, particles, 3) [N], differentiable. on: the node set, where there are several."""
     check_shape("force", force, ("1 or steps", "particles", 3))
     from diffloom_mechanics.particle_kernels import applied_force, applied_force_adjoint

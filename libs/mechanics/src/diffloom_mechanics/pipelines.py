@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 
 from diffloom_kernels import Program
-from diffloom_mechanics.binding import Compiled
+from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.force_kernels import force, force_adjoint
 from diffloom_mechanics.lane_kernels import lanes_rollout, lanes_rollout_adjoint
-from diffloom_mechanics.records import Cotangents, States
+from diffloom_mechanics.records import StateCotangents, States
 from diffloom_mechanics.split_kernels import (
     joined_rollout_adjoint,
     make_move_under,
@@ -38,21 +38,21 @@ EVALUATIONS = Program("evaluations", _EVALUATIONS)
 SAMPLED = (*_ROLLOUTS, *_EVALUATIONS)
 
 
-def widened(width: int) -> int:
+def widen(width: int) -> int:
     """Columns of a row that is worked on in registers: three numbers take four."""
     return 4 if width == 3 else width
 
 
-def cotangents(system: Compiled, like: torch.Tensor) -> Cotangents:
+def cotangents(system: CompiledSystem, like: torch.Tensor) -> StateCotangents:
     """Zeros for the cotangents of one state and of its forces."""
 
     def made(width: str) -> tuple[torch.Tensor, ...]:
-        return tuple(like.new_zeros((nodes.count, widened(getattr(nodes, width)))) for _, nodes in system.sets)
+        return tuple(like.new_zeros((nodes.count, widen(getattr(nodes, width)))) for _, nodes in system.sets)
 
-    return Cotangents(made("dq"), made("du"), made("du"))
+    return StateCotangents(made("dq"), made("du"), made("du"))
 
 
-def states(system: Compiled, like: torch.Tensor, count: int | None = None) -> States:
+def states(system: CompiledSystem, like: torch.Tensor, count: int | None = None) -> States:
     """Memory for one state, or for several of them."""
     lead = () if count is None else (count,)
     return States(

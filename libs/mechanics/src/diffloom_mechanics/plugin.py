@@ -57,7 +57,7 @@ def diffloom_register_contact_laws(register: Register) -> None:
     )
     register(
         "linear",
-        "diffloom_mechanics.contact.laws:Linear",
+        "diffloom_mechanics.contact.laws:LinearContact",
         summary="Damping in proportion to speed, as in the gradSim paper",
     )
     register(
@@ -85,7 +85,7 @@ def diffloom_register_terms(register: Register) -> None:
     )
     register(
         "mesh",
-        "diffloom_mechanics.contact.sampled_obstacles:Mesh",
+        "diffloom_mechanics.contact.sampled_obstacles:MeshObstacle",
         summary="Obstacle: a closed mesh, by signed distances",
     )
     register(

@@ -10,10 +10,10 @@ import torch
 from diffloom.interfaces import Control, Model
 from diffloom.plugins import get_model, models
 from diffloom_kernels import Program
-from diffloom_mechanics.binding import Binding, Compiled
+from diffloom_mechanics.binding import Binding, CompiledSystem
 from diffloom_mechanics.pipelines import SAMPLED, cotangents, states
-from diffloom_mechanics.records import Clock, Cotangents, Frames, Steps
-from diffloom_mechanics.schemes import PointCotangents, Points, moves, tableau
+from diffloom_mechanics.records import Clock, FrameRecord, StateCotangents, Steps
+from diffloom_mechanics.schemes import PointCotangents, TableauPoints, moves, tableau
 from diffloom_mechanics.system import Mechanics
 
 
@@ -26,12 +26,12 @@ def programs() -> list[Program]:
             continue
         if not issubclass(model_type, Model) or model_type.example_settings is None:
             continue
-        if (program := sampled_program(model_type.example())) is not None:
+        if (program := build_sample_program(model_type.example())) is not None:
             found[program.name] = program
     return list(found.values())
 
 
-def sampled_program(
+def build_sample_program(
     model: Model,
     name: str | None = None,
     pipelines: tuple[Any, ...] = SAMPLED,
@@ -54,7 +54,7 @@ def sampled_program(
     return Program(name or system.label, pipelines, chosen, spills)
 
 
-def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
+def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:
     """Arguments for two steps of the pipelines, zeros where values do not matter."""
     real = torch.float32 if dtype().itemsize == 4 else torch.float64
     tensors = [t.detach().to(real) for t in system.tensors]
@@ -64,10 +64,10 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
     like, grads, free, free_grads = tensors[0], made.record, binding.free.record, made.free.record
     steps, scheme = Steps(2, 0, 0.01), moves((1.0, 1.0))
     many, one = states(system, like, 3), states(system, like)
-    frames = Frames(torch.zeros(3, dtype=torch.int32), many.q, many.u)
+    frames = FrameRecord(torch.zeros(3, dtype=torch.int32), many.q, many.u)
     adj = cotangents(system, like)
     clock = Clock(0, 0.0, 0.01, 0, 0.0)
-    batch = Cotangents(many.q, many.u, many.u)
+    batch = StateCotangents(many.q, many.u, many.u)
     found: dict[str, tuple[Any, ...]] = {
         "split_rollout": (steps, scheme, many, (), binding.record),
         "split_rollout_adjoint": (steps, scheme, many, (), frames, adj, binding.record, grads),
@@ -83,9 +83,9 @@ def samples(system: Compiled, dtype: Any) -> dict[str, tuple[Any, ...]]:
     if all(nodes.motion is None or nodes.motion.rate is not None for _, nodes in system.sets):
         # of third order, with a weight of zero as many schemes have
         rates = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
-        points, back = Points((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
+        points, back = TableauPoints((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
         found["tableau_rollout"] = (steps, rates, many, points, binding.record)
         found["rates_under"] = (one, one.u, one, free)
-        found["rates_under_adjoint"] = (one, one.u, one, Cotangents(one.q, one.u, one.u), free, free_grads)
+        found["rates_under_adjoint"] = (one, one.u, one, StateCotangents(one.q, one.u, one.u), free, free_grads)
         found["tableau_rollout_adjoint"] = (steps, rates, many, points, frames, adj, back, binding.record, grads)
     return found

@@ -39,7 +39,7 @@ class States(NamedTuple):
     u: tuple[Array, ...]
 
 
-class Rows(NamedTuple):
+class SlotRows(NamedTuple):
     """What elements wrote for the nodes they join, row by row: forces, and cotangents of q and u."""
 
     force: Array
@@ -54,7 +54,7 @@ class Incoming(NamedTuple):
     slots: Array
 
 
-class Kind(NamedTuple):
+class NodeKind(NamedTuple):
     """The functions of a kind of node (see NodeSet); ``force_matters``: whether their adjoints need the force."""
 
     dq: Const
@@ -125,20 +125,20 @@ class NodesRecord(NamedTuple):
     single nodes."""
 
     number: Const
-    kind: Kind
+    kind: NodeKind
     size: int
     arrays: tuple[Array, ...]
     incoming: Incoming | None
-    rows: Rows | None
+    rows: SlotRows | None
     terms: tuple[NodeTermRecord | SceneTermRecord, ...]
 
 
-class End(NamedTuple):
+class ElementEnd(NamedTuple):
     """The corners of a term's elements in one node set, and the slots they write to."""
 
     of: Const
     nodes: Array
-    slots: Rows
+    slots: SlotRows
 
 
 class ElementRecord(NamedTuple):
@@ -148,7 +148,7 @@ class ElementRecord(NamedTuple):
     adjoint: Device
     lanes: bool
     size: int
-    ends: tuple[End, ...]
+    ends: tuple[ElementEnd, ...]
     data: tuple[Array, ...]
 
 
@@ -173,7 +173,7 @@ class Grads(NamedTuple):
     elements: tuple[tuple[Array, ...], ...]
 
 
-class Cotangents(NamedTuple):
+class StateCotangents(NamedTuple):
     """Of the state that a backward pass is at and of the forces there, for every node set: (nodes, dq), (nodes, du)
     and (nodes, du). Rows of three numbers are four wide, a register each."""
 
@@ -182,7 +182,7 @@ class Cotangents(NamedTuple):
     f: tuple[Array, ...]
 
 
-class Frames(NamedTuple):
+class FrameRecord(NamedTuple):
     """Cotangents of the saved states: (frames, nodes, dq) and (frames, nodes, du).
 
     of_step: (length + 1,) the frame that a step of this part is saved as, or -1.

@@ -50,14 +50,14 @@ def state_bytes(state: Tensors) -> int:
 
 
 #: Raises with the reason.
-Explain = Callable[["BadGradient"], NoReturn]
+FailureExplainer = Callable[["BadGradient"], NoReturn]
 
 
-class Plan:
+class RolloutPlan:
     """What to run: steps, which states to save, and how to keep the rest."""
 
     def __init__(
-        self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient, explain: Explain
+        self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient, explain: FailureExplainer
     ) -> None:
         """explain: raises with the reason when gradients are not finite."""
         self.make, self.steps, self.save, self.gradient, self.explain = make, steps, save, gradient, explain
@@ -66,11 +66,11 @@ class Plan:
         """(first step, number of steps) of each segment."""
         length = segment_length(self.gradient, self.steps, state_bytes)
         if isinstance(self.gradient, NoGradient):
-            return leaps(self.steps, self.save, length)
+            return plan_leaps(self.steps, self.save, length)
         return [(k, min(length, self.steps - k)) for k in range(0, self.steps, length)]
 
 
-def leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int, int]]:
+def plan_leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int, int]]:
     """Segments when nothing is kept: from one saved state to the next where they are far apart, else of ``length``."""
     found, k = [], 0
     stops = iter((*(s for s in save if 0 < s < steps), steps))
@@ -88,7 +88,7 @@ class _Rollout(torch.autograd.Function):
     """All node sets' q, then all their u, then every tensor bound in the system -> the saved q and u of each set."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, sets: int, *given: Tensor) -> Tensors:
+    def forward(ctx: Any, plan: RolloutPlan, sets: int, *given: Tensor) -> Tensors:
         frames, kept, ctx.segments, stepper = _forward(plan, sets, given)
         ctx.plan, ctx.sets = plan, sets
         ctx.stepper = stepper if stepper.keeps_nothing else None
@@ -119,12 +119,12 @@ def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | N
     if plan.steps:
         _run_adjoint(stepper, plan, ctx.segments, kept, frames, adj)
     gradients = stepper.gradients()
-    if not all(finite(t) for t in (*adj, *gradients) if t is not None):
+    if not all(is_finite(t) for t in (*adj, *gradients) if t is not None):
         plan.explain(_find_bad_step(plan, ctx.segments, kept, frames, given))
     return (*adj, *gradients)
 
 
-def _forward(plan: Plan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
+def _forward(plan: RolloutPlan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
     """The saved frames, the kept states, the segments, and what ran them."""
     start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
     needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
@@ -134,7 +134,9 @@ def _forward(plan: Plan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, l
     return frames, _run(stepper, plan, segments, start, frames), segments, stepper
 
 
-def _run(stepper: Stepper, plan: Plan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors) -> Tensors:
+def _run(
+    stepper: Stepper, plan: RolloutPlan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors
+) -> Tensors:
     """Run all segments, copy frames out, and return the kept states: all of them, or the start of each segment."""
     sets = len(start) // 2
     everything = isinstance(plan.gradient, StoreAll)
@@ -166,7 +168,7 @@ def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
         b.copy_(a)
 
 
-def _copy_frames(plan: Plan, first: int, last: int, states: Tensors, frames: Tensors) -> None:
+def _copy_frames(plan: RolloutPlan, first: int, last: int, states: Tensors, frames: Tensors) -> None:
     """Copy the saved ones of the states first..last."""
     for frame in range(bisect_left(plan.save, first), bisect_right(plan.save, last)):
         _copy([t[plan.save[frame] - first] for t in states], [t[frame] for t in frames])
@@ -174,7 +176,7 @@ def _copy_frames(plan: Plan, first: int, last: int, states: Tensors, frames: Ten
 
 def _run_adjoint(
     stepper: Stepper,
-    plan: Plan,
+    plan: RolloutPlan,
     segments: list[tuple[int, int]],
     kept: Tensors,
     frames: FrameCotangents,
@@ -206,12 +208,12 @@ class BadGradient:
 
 
 def _find_bad_step(
-    plan: Plan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
+    plan: RolloutPlan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
 ) -> BadGradient:
     """Go through a backward pass again, a step at a time, up to the first that is not finite."""
     sets = len(frames.q)
     for frame in range(len(plan.save)):
-        if not all(finite(t[frame]) for t in (*frames.q, *frames.u)):
+        if not all(is_finite(t[frame]) for t in (*frames.q, *frames.u)):
             return BadGradient(None, (), frame)
     stepper = plan.make(given[2 * sets :], [t.requires_grad for t in given[2 * sets :]])
     adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
@@ -226,17 +228,17 @@ def _find_bad_step(
         for j in range(count - 1, -1, -1):
             pair = tuple(t[j : j + 2] for t in states)
             stepper.advance_adjoint(Segment(k0 + j, pair[:sets], pair[sets:]), frames, adj[:sets], adj[sets:])
-            if not all(finite(t) for t in (*adj, *stepper.gradients()) if t is not None):
+            if not all(is_finite(t) for t in (*adj, *stepper.gradients()) if t is not None):
                 return BadGradient(k0 + j, tuple(t[j] for t in states))
     return BadGradient(0, given[: 2 * sets])
 
 
-def finite(value: Tensor) -> bool:
+def is_finite(value: Tensor) -> bool:
     """Whether all numbers are finite; those that are may still add up to infinity, so only trouble is looked at."""
     return math.isfinite(value.sum().item()) or bool(torch.isfinite(value).all())
 
 
-def run_rollout(plan: Plan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
+def run_rollout(plan: RolloutPlan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """The saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all given."""
     saved: Tensors
     with untransformed():

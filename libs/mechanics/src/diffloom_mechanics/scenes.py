@@ -19,18 +19,18 @@ from torch import Tensor
 from diffloom.fixed_order import leading
 from diffloom.interfaces import InputError, SimulationError
 from diffloom.transforms import REFUSED, concrete, each_scene, refuse_functionalize, transformed
-from diffloom_mechanics.binding import Compiled, sees_one_scene
-from diffloom_mechanics.diagnosis import Explain
-from diffloom_mechanics.gather import frozen, identity
-from diffloom_mechanics.lanes import SideBySide, apart, side_by_side
-from diffloom_mechanics.rollout import BadGradient, Plan, run_rollout
+from diffloom_mechanics.binding import CompiledSystem, is_single_scene
+from diffloom_mechanics.diagnosis import FailureExplainer
+from diffloom_mechanics.gather import array_identity, frozen
+from diffloom_mechanics.lanes import InterleavedScenes, interleave_scenes, separate_scenes
+from diffloom_mechanics.rollout import BadGradient, RolloutPlan, run_rollout
 from diffloom_mechanics.stepper import MakeStepper, Tensors
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 _CORNERS: dict[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
 
 
-def copies(system: Compiled, tensors: Sequence[Tensor]) -> tuple[Compiled, tuple[Tensor, ...]]:
+def copy_scenes(system: CompiledSystem, tensors: Sequence[Tensor]) -> tuple[CompiledSystem, tuple[Tensor, ...]]:
     """``system`` once for each scene, and its tensors. tensors: in the order of ``system.tensors``, scenes first."""
     scenes = int(tensors[0].shape[0])
     parts = system.split(tensors)
@@ -47,7 +47,7 @@ def copies(system: Compiled, tensors: Sequence[Tensor]) -> tuple[Compiled, tuple
         _of_nodes(term, part, scenes, system.scenes > 1)
         for term, part in zip(system.nodes, parts[count + len(system.elements) :], strict=True)
     )
-    made = Compiled(sets, elements, nodes, system.scenes * scenes)
+    made = CompiledSystem(sets, elements, nodes, system.scenes * scenes)
     return made, made.tensors
 
 
@@ -71,7 +71,7 @@ def _of_elements(term: ElementTerm, values: Sequence[Tensor], before: Mapping[st
 
 def _corners(corners: NDArray[np.int32], scenes: int, count: int) -> NDArray[np.int32]:
     """Corners in every scene; the same array for the same question, by which their gather is known again."""
-    key = (identity(corners), scenes, count)
+    key = (array_identity(corners), scenes, count)
     if key not in _CORNERS:
         if len(_CORNERS) > 32:
             _CORNERS.pop(next(iter(_CORNERS)))
@@ -84,7 +84,7 @@ def _corners(corners: NDArray[np.int32], scenes: int, count: int) -> NDArray[np.
 def _of_nodes(term: NodeTerm, values: Sequence[Tensor], scenes: int, again: bool) -> NodeTerm:
     """again: whether there were scenes before, whose axis is then behind that of these."""
     only = None if term.only is None else np.tile(term.only, scenes)
-    if sees_one_scene(term):
+    if is_single_scene(term):
         params = [t.flatten(0, 1) if again else t for t in values]
     else:
         params = [
@@ -101,9 +101,9 @@ def _of_nodes(term: NodeTerm, values: Sequence[Tensor], scenes: int, again: bool
 
 
 #: Makes steppers for many copies of a system.
-OfCopies = Callable[[Compiled], MakeStepper]
+OfCopies = Callable[[CompiledSystem], MakeStepper]
 #: Makes steppers for scenes side by side, if that can be: of so many scenes of a system, with a tensor of its.
-OfLanes = Callable[[Compiled, int, Tensor], MakeStepper | None]
+OfLanes = Callable[[CompiledSystem, int, Tensor], MakeStepper | None]
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ class Scenes:
     """What to run, for one scene. of_copies: None where scenes run one after the other. of_lanes: None where they never
     run side by side."""
 
-    plan: Plan
-    explain: Explain
-    system: Compiled
+    plan: RolloutPlan
+    explain: FailureExplainer
+    system: CompiledSystem
     of_copies: OfCopies | None
     of_lanes: OfLanes | None = None
 
@@ -158,7 +158,7 @@ class _Scenes(torch.autograd.Function):
         if make is not None and not transformed(rows):
             saved = _in_lanes(scenes, make, sets, start, tensors)
             return _checked(scenes, sets, start, saved, tensors)
-        system, values = copies(scenes.system, tensors)
+        system, values = copy_scenes(scenes.system, tensors)
         flat = tuple(t.flatten(0, 1) for t in start)
         plan = replace_plan(scenes.plan, scenes.of_copies(system))
         whole = replace(scenes, plan=plan, system=system)
@@ -180,10 +180,10 @@ def _in_lanes(
     scenes: Scenes, make: MakeStepper, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]
 ) -> Tensors:
     """The saved states of scenes that run side by side."""
-    many = SideBySide(scenes.system, len(start[0]))
-    flow = tuple(side_by_side(t) for t in start)
+    many = InterleavedScenes(scenes.system, len(start[0]))
+    flow = tuple(interleave_scenes(t) for t in start)
     q, u = run_rollout(replace_plan(scenes.plan, make), flow[:sets], flow[sets:], many.tensors(tensors))
-    return tuple(apart(t, many.scenes, axis=1) for t in (*q, *u))
+    return tuple(separate_scenes(t, many.scenes, axis=1) for t in (*q, *u))
 
 
 def _run(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> Tensors:
@@ -225,7 +225,7 @@ def _check(
         raise SimulationError(f"scene {b}: {error}") from error
 
 
-def replace_plan(plan: Plan, make: MakeStepper) -> Plan:
+def replace_plan(plan: RolloutPlan, make: MakeStepper) -> RolloutPlan:
     """The same for other steppers, those of many scenes."""
 
     def explain(found: BadGradient) -> Any:
@@ -234,4 +234,4 @@ def replace_plan(plan: Plan, make: MakeStepper) -> Plan:
         except SimulationError as error:
             raise SimulationError(f"in one of the scenes {error}") from error
 
-    return Plan(make, plan.steps, plan.save, plan.gradient, explain)
+    return RolloutPlan(make, plan.steps, plan.save, plan.gradient, explain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom_mechanics.records import Cotangents, States
+from diffloom_mechanics.records import StateCotangents, States
 
 Weights = tuple[Any, ...]  # a number, or None for zero, which is left out
 
@@ -51,12 +51,12 @@ def tableau(a: list[list[float]], b: list[float]) -> Tableau:
     )
 
 
-def taking_part(weights: Weights) -> tuple[int, ...]:
+def nonzero_weights(weights: Weights) -> tuple[int, ...]:
     """The numbers of the weights that are not zero."""
     return tuple(k for k, weight in enumerate(weights) if weight is not None)
 
 
-class Points(NamedTuple):
+class TableauPoints(NamedTuple):
     """Memory of one step: the points y_1.. and the rates k_0.. at them, for each stage and node set."""
 
     states: tuple[States, ...]
@@ -66,5 +66,5 @@ class Points(NamedTuple):
 class PointCotangents(NamedTuple):
     """Memory of one step backwards: cotangents of the point a pass is at, and of the rates of all."""
 
-    point: Cotangents
+    point: StateCotangents
     rates: tuple[States, ...]

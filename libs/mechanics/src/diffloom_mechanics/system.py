@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Dynamics, InputError, State
-from diffloom_mechanics.binding import Compiled
-from diffloom_mechanics.evaluation import Evaluation
+from diffloom_mechanics.binding import CompiledSystem
+from diffloom_mechanics.evaluation import SystemEvaluation
 from diffloom_mechanics.node_sets import NodeSet
 from diffloom_mechanics.terms import ElementTerm, NodeTerm, Term, TorchTerm
 
@@ -72,9 +72,9 @@ class Mechanics(Dynamics):
         return self.sets[name] if name else next(iter(self.sets.values()))
 
     @cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledSystem:
         """The node sets and the compiled terms."""
-        return Compiled(
+        return CompiledSystem(
             tuple(self.sets.items()),
             tuple(t for t in self.terms if isinstance(t, ElementTerm)),
             tuple(t for t in self.terms if isinstance(t, NodeTerm)),
@@ -90,9 +90,9 @@ class Mechanics(Dynamics):
         """Every differentiable tensor bound in: the node sets', the compiled terms', the PyTorch terms'."""
         return (*self.compiled.tensors, *(t for term in self.torch_terms for _, t in term.params))
 
-    def evaluation(self, tensors: Sequence[Tensor], dt: float, implicit: bool = False) -> Evaluation:
+    def evaluation(self, tensors: Sequence[Tensor], dt: float, implicit: bool = False) -> SystemEvaluation:
         """Forces and moves of this system with the given values of ``self.tensors``, for schemes of one's own."""
-        return Evaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
+        return SystemEvaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
 
     @overload
     def force(self, q: Tensor, u: Tensor, k: int = 0, dt: float = 1.0) -> Tensor: ...

@@ -8,7 +8,7 @@ from diffloom_kernels import generic, launch, static, together
 from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
 from diffloom_mechanics.node_kernels import node_force, plus, plus_times, state_cotangent, store, times, values, zeros
 from diffloom_mechanics.records import Clock, States
-from diffloom_mechanics.schemes import taking_part
+from diffloom_mechanics.schemes import nonzero_weights
 from diffloom_mechanics.split_kernels import inject
 
 
@@ -161,8 +161,8 @@ def all_points(first, dt, start, state, scheme, points, system):
             evaluate(clock, state.q, state.u, points.rates[0], system)
         else:
             here = points.states[static(s - 1)]
-            weights = tuple(row[k] for k in static(taking_part(row)))
-            rates = tuple(points.rates[k] for k in static(taking_part(row)))
+            weights = tuple(row[k] for k in static(nonzero_weights(row)))
+            rates = tuple(points.rates[k] for k in static(nonzero_weights(row)))
             combine(dt, state, weights, rates, here, system, None)
             evaluate(clock, here.q, here.u, points.rates[s], system)
 
@@ -177,8 +177,8 @@ def tableau_rollout(steps, scheme, states, points, system):
         state = States(tuple(x[a] for x in static(states.q)), tuple(x[a] for x in static(states.u)))
         after = States(tuple(x[b] for x in static(states.q)), tuple(x[b] for x in static(states.u)))
         all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
-        weights = tuple(scheme.b[k] for k in static(taking_part(scheme.b)))
-        rates = tuple(points.rates[k] for k in static(taking_part(scheme.b)))
+        weights = tuple(scheme.b[k] for k in static(nonzero_weights(scheme.b)))
+        rates = tuple(points.rates[k] for k in static(nonzero_weights(scheme.b)))
         combine(steps.dt, state, weights, rates, after, system, 1)
 
 
@@ -198,8 +198,8 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
                 stage_adjoint(clock, state, back.rates[0], adj, back.point, system, grads)
             else:
                 stage_adjoint(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
-                weights = tuple(row[k] for k in static(taking_part(row)))
-                rates = tuple(back.rates[k] for k in static(taking_part(row)))
+                weights = tuple(row[k] for k in static(nonzero_weights(row)))
+                rates = tuple(back.rates[k] for k in static(nonzero_weights(row)))
                 all_to_rates(steps.dt, weights, back.point, rates, system)
         with together:
             for nodes in static(system.sets):

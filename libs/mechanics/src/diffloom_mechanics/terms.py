@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_mechanics.node_sets import Named
+from diffloom_mechanics.node_sets import NamedTensor
 from diffloom_mechanics.records import Device
 
 
@@ -42,7 +42,7 @@ class ElementTerm:
     force: Device
     adjoint: Device
     constants: tuple[NDArray[Any], ...] = ()
-    params: tuple[Named, ...] = ()
+    params: tuple[NamedTensor, ...] = ()
     per_step: tuple[str, ...] = ()
     simd: bool = True
     on: str | None = None
@@ -74,7 +74,7 @@ class ElementTerm:
 
 
 @dataclass(frozen=True)
-class Stage:
+class TermStage:
     """Work before the node pass of a NodeTerm: body(i, ...) for i in 0..count-1, in any order."""
 
     count: int
@@ -113,11 +113,11 @@ class NodeTerm:
     force: Device
     adjoint: Device
     constants: tuple[NDArray[Any], ...] = ()
-    params: tuple[Named, ...] = ()
+    params: tuple[NamedTensor, ...] = ()
     per_step: tuple[str, ...] = ()
     work: tuple[tuple[tuple[int, ...], Literal["float", "int"]], ...] = ()
-    stages: tuple[Stage, ...] = ()
-    adjoint_stages: tuple[Stage, ...] = ()
+    stages: tuple[TermStage, ...] = ()
+    adjoint_stages: tuple[TermStage, ...] = ()
     neighbours: Callable[[NDArray[np.float64]], NDArray[np.int64]] | None = None
     on: str | None = None
     only: NDArray[np.bool_] | None = None
@@ -144,7 +144,7 @@ class TorchTerm:
 
     name: str
     force: Callable[..., Tensor]
-    params: tuple[Named, ...] = ()
+    params: tuple[NamedTensor, ...] = ()
     on: str | None = None
 
 

@@ -12,12 +12,12 @@ from torch import Tensor
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
 from diffloom.transforms import needs_gradient, refuse_tangents, transformed
 from diffloom.validation import check_real, whole_number
-from diffloom_mechanics.binding import Compiled
-from diffloom_mechanics.diagnosis import Explain, explain_gradient
-from diffloom_mechanics.explicit import CompiledStepper, Scheme, SplitStepper, TableauStepper, Target
+from diffloom_mechanics.binding import CompiledSystem
+from diffloom_mechanics.diagnosis import FailureExplainer, explain_gradient
+from diffloom_mechanics.explicit import CompiledStepper, ExecutionTarget, Scheme, SplitStepper, TableauStepper
 from diffloom_mechanics.implicit import ImplicitScheme, ImplicitStepper
-from diffloom_mechanics.lanes import LaneStepper, SideBySide, fits
-from diffloom_mechanics.rollout import Plan, run_rollout
+from diffloom_mechanics.lanes import InterleavedScenes, LaneStepper, can_run_in_lanes
+from diffloom_mechanics.rollout import RolloutPlan, run_rollout
 from diffloom_mechanics.scenes import OfCopies, OfLanes, Scenes, run_scenes
 from diffloom_mechanics.schemes import Tableau
 from diffloom_mechanics.stepper import MakeStepper, Stepper
@@ -25,7 +25,7 @@ from diffloom_mechanics.system import Mechanics
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 
-def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
+def refuse_unless_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
     """Why a scheme for mechanics cannot advance ``dynamics``, or None; rates: it combines rates of motion."""
     if not isinstance(dynamics, Mechanics):
         return f"{name} advances mechanics (masses and forces); this model brings {dynamics.kind!r}"
@@ -35,7 +35,7 @@ def refuses_all_but_mechanics(name: str, dynamics: Dynamics, rates: bool = False
     return None
 
 
-def explicit_rollout(
+def run_explicit_rollout(
     scheme: Scheme,
     dynamics: Dynamics,
     state: State,
@@ -44,15 +44,15 @@ def explicit_rollout(
     steps: int,
     save: tuple[int, ...],
     gradient: Gradient,
-    target: Target = "auto",
+    target: ExecutionTarget = "auto",
 ) -> Trajectory:
     """A rollout of any mechanical system by a splitting scheme (``moves``) or a Runge-Kutta scheme (``tableau``).
 
     Systems of compiled terms run compiled from the first step to the last; with PyTorch terms Python is in between.
     """
-    system, dt = _mechanics(dynamics), checked_step(dt)
+    system, dt = _mechanics(dynamics), check_step(dt)
 
-    def compiled(system: Compiled) -> MakeStepper:
+    def compiled(system: CompiledSystem) -> MakeStepper:
         return lambda tensors, needed: CompiledStepper(system, scheme, tensors, dt, needed, target)
 
     def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
@@ -60,28 +60,28 @@ def explicit_rollout(
             return TableauStepper(scheme, system.evaluation(tensors, dt))
         return SplitStepper(scheme, system.evaluation(tensors, dt))
 
-    def in_lanes(one: Compiled, scenes: int, like: Tensor) -> MakeStepper | None:
-        if not fits(one, scheme, scenes, like):
+    def in_lanes(one: CompiledSystem, scenes: int, like: Tensor) -> MakeStepper | None:
+        if not can_run_in_lanes(one, scheme, scenes, like):
             return None
-        many = SideBySide(one, scenes)
+        many = InterleavedScenes(one, scenes)
         return lambda tensors, needed: LaneStepper(many, scheme, tensors, dt, needed, target)
 
     given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
     if system.torch_terms:
-        return roll(system, make, state, **given)
-    return roll(system, compiled(system.compiled), state, **given, of_copies=compiled, of_lanes=in_lanes)
+        return run_stepper(system, make, state, **given)
+    return run_stepper(system, compiled(system.compiled), state, **given, of_copies=compiled, of_lanes=in_lanes)
 
 
-def implicit_rollout(
+def run_implicit_rollout(
     scheme: ImplicitScheme, dynamics: Dynamics, state: State, *, steps: int, save: tuple[int, ...], gradient: Gradient
 ) -> Trajectory:
     """A rollout of any mechanical system by an implicit scheme."""
-    system, scheme = _mechanics(dynamics), replace(scheme, dt=checked_step(scheme.dt))
+    system, scheme = _mechanics(dynamics), replace(scheme, dt=check_step(scheme.dt))
 
     def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
         return ImplicitStepper(system, tensors, scheme)
 
-    return roll(system, make, state, dt=scheme.dt, steps=steps, save=save, gradient=gradient)
+    return run_stepper(system, make, state, dt=scheme.dt, steps=steps, save=save, gradient=gradient)
 
 
 def _mechanics(dynamics: Dynamics) -> Mechanics:
@@ -90,7 +90,7 @@ def _mechanics(dynamics: Dynamics) -> Mechanics:
     return dynamics
 
 
-def roll(
+def run_stepper(
     system: Mechanics,
     make: MakeStepper,
     state: State,
@@ -116,8 +116,8 @@ def roll(
     if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
         gradient = NoGradient()
     # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.
-    plan = Plan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
-    explain = Explain(system, make, dt, save)
+    plan = RolloutPlan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
+    explain = FailureExplainer(system, make, dt, save)
     if transformed((*q, *u, *tensors)):
         saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies, of_lanes), q, u, tensors)
     else:
@@ -128,7 +128,7 @@ def roll(
     return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)
 
 
-def checked_step(dt: float) -> float:
+def check_step(dt: float) -> float:
     """The step length [s] as a float, or InputError."""
     if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0.0 < dt < float("inf"):
         raise InputError(f"dt: got {dt!r}; expected a positive step length in seconds, as a number")
@@ -137,7 +137,7 @@ def checked_step(dt: float) -> float:
 
 def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
     """Raise unless step length, number and saved steps make sense."""
-    checked_step(dt)
+    check_step(dt)
     if whole_number("steps", steps) < 0:
         raise InputError(f"steps: got {steps}; expected 0 or more")
     if list(save) != sorted(set(save)) or (save and not 0 <= save[0] <= save[-1] <= steps):

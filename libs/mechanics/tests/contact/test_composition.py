@@ -20,7 +20,7 @@ from diffloom_mechanics import (
     particles,
     per_step,
 )
-from diffloom_mechanics.contact import contact_values
+from diffloom_mechanics.contact import collect_contact_values
 from diffloom_testing.systems import ToyChain
 
 
@@ -185,9 +185,9 @@ def context_of(model, **values):
 def test_contact_is_given_or_the_models_own_or_follows_from_masses():
     context = context_of(ToyChain(), mass=0.5)
     assert context.masses.tolist() == [0.5] * 3
-    by_mass = contact_values({}, context)
+    by_mass = collect_contact_values({}, context)
     assert by_mass["contact_stiffness"].tolist() == [0.5 * 600.0**2] * 3
-    given = contact_values({"contact_stiffness": torch.tensor(7.0, dtype=torch.float64)}, context)
+    given = collect_contact_values({"contact_stiffness": torch.tensor(7.0, dtype=torch.float64)}, context)
     assert given["contact_stiffness"].tolist() == [7.0] * 3
     own = replace(context, params=context.params.replace(friction=torch.tensor(0.9, dtype=torch.float64)))
-    assert contact_values({}, own)["friction"].tolist() == [0.9] * 3
+    assert collect_contact_values({}, own)["friction"].tolist() == [0.9] * 3

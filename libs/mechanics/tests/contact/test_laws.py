@@ -11,26 +11,28 @@ from diffloom_mechanics.contact import (
     ContactLaw,
     Coulomb,
     HuntCrossley,
-    Linear,
+    LinearContact,
     Stribeck,
-    contact_law,
-    contact_specs,
     damping_ratio,
     dissipation,
-    dissipation_of,
     ground,
     linear_rebound,
+    make_contact_specs,
     rebound,
+    resolve_contact_law,
+    solve_dissipation,
 )
 from diffloom_testing import check_gradient, compare_wide
 
 
 def test_laws_are_chosen_by_name_by_table_or_as_they_are():
     assert {"hunt_crossley", "linear"} <= set(CONTACT_LAWS.names())
-    assert contact_law("hunt_crossley") == HuntCrossley()
-    assert contact_law("linear") == Linear()
-    assert contact_law({"law": "hunt_crossley", "toe": 1e-3, "friction": "stribeck"}) == HuntCrossley(Stribeck(), 1e-3)
-    assert contact_law(Linear(Stribeck())).names == (
+    assert resolve_contact_law("hunt_crossley") == HuntCrossley()
+    assert resolve_contact_law("linear") == LinearContact()
+    assert resolve_contact_law({"law": "hunt_crossley", "toe": 1e-3, "friction": "stribeck"}) == HuntCrossley(
+        Stribeck(), 1e-3
+    )
+    assert resolve_contact_law(LinearContact(Stribeck())).names == (
         "contact_stiffness", "contact_damping", "friction_stiffness", "friction", "static_friction", "stribeck_speed",
     )  # fmt: skip
 
@@ -42,19 +44,19 @@ def test_laws_are_chosen_by_name_by_table_or_as_they_are():
 )  # fmt: skip
 def test_what_is_no_law_is_refused_in_words(given, words):
     with pytest.raises(InputError) as error:
-        contact_law(given)
+        resolve_contact_law(given)
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
 def test_specs_follow_the_law():
-    specs = {spec.name: spec for spec in contact_specs(contact_stiffness=5e3)}
+    specs = {spec.name: spec for spec in make_contact_specs(contact_stiffness=5e3)}
     assert specs["contact_stiffness"].default == 5e3
     assert specs["contact_dissipation"].unit == "s/m"
     assert specs["restitution"].replaces == "contact_dissipation"
-    assert {spec.name: spec.unit for spec in contact_specs("linear")}["contact_damping"] == "N s/m"
+    assert {spec.name: spec.unit for spec in make_contact_specs("linear")}["contact_damping"] == "N s/m"
     with pytest.raises(InputError, match=r"got contact_damping; the law HuntCrossley has contact_stiffness"):
-        contact_specs(contact_damping=3.0)
-    given = {spec.name: torch.as_tensor(spec.default) for spec in contact_specs("linear")}
+        make_contact_specs(contact_damping=3.0)
+    given = {spec.name: torch.as_tensor(spec.default) for spec in make_contact_specs("linear")}
     with pytest.raises(InputError, match="needs contact_dissipation"):
         ground(given, 2)
 
@@ -94,7 +96,7 @@ class Offering:
 def test_a_plugin_brings_a_law(hermetic_registry):
     hermetic_registry.install(Offering(), "offering")
     assert CONTACT_LAWS.names() == ("hunt_crossley", "hysteresis", "linear", "mine")
-    assert contact_law("mine") == Mine()
+    assert resolve_contact_law("mine") == Mine()
 
 
 def test_restitution_is_that_of_the_closed_form():
@@ -113,7 +115,7 @@ def test_restitution_is_that_of_the_closed_form():
 
 def test_the_dissipation_of_a_restitution_is_differentiable():
     inputs = {"restitution": torch.tensor([0.95, 0.6, 0.1]).double(), "reference_speed": torch.tensor(1.3).double()}
-    check_gradient(dissipation_of, inputs, tolerance=1e-6)
+    check_gradient(solve_dissipation, inputs, tolerance=1e-6)
 
 
 def test_wide_differences_see_what_an_exact_gradient_misses():

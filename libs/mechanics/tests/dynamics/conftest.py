@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast
-from diffloom_mechanics import Mechanics, Push, TorchTerm, applied, particles, pushes, springs
+from diffloom_mechanics import Mechanics, Push, TorchTerm, external_force, particles, pushes, springs
 from diffloom_mechanics.contact import ground
 
 COUNT, STEPS = 13, 40
@@ -42,7 +42,7 @@ class Net:
             net,
             ground({k: at[k] for k in CONTACT}, COUNT),
             pushes(WINDOWS, at["push"], COUNT),
-            applied(at["control"]),
+            external_force(at["control"]),
         )
         return Mechanics(particles(broadcast(at["mass"], (COUNT,)), at["gravity"], held), terms + extra)
 

@@ -8,7 +8,7 @@ from diffloom.fixed_order import broadcast, expanded
 from diffloom.interfaces import Checkpointed, InputError, State, StoreAll
 from diffloom.plugins import get_integrator
 from diffloom_kernels import device, ld3, mul3, neg3, sub3
-from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, TorchTerm, applied, particles, springs
+from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, TorchTerm, external_force, particles, springs
 
 REAL = torch.float64
 SCHEMES = ["semi_implicit", "leapfrog", "rk4", "backward_euler", "implicit_midpoint"]
@@ -106,7 +106,7 @@ def inputs():
         "gain": t(4.0), "lift": t([1.0, 2.0, 3.0]), "stiffness": t(25.0),
         "q": t(random.normal(size=(3, 3))), "u": t(random.normal(size=(3, 3))), "q_b": t(random.normal(size=(2, 3))),
         "u_b": t(random.normal(size=(2, 3))), "angle": t(random.normal(size=(3, 1))),
-        "rate": t(random.normal(size=(3, 1))), "applied": t(random.normal(size=(1, 2, 3))),
+        "rate": t(random.normal(size=(3, 1))), "external_force": t(random.normal(size=(1, 2, 3))),
     }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def system(at, torch_term=False):
         NodeTerm("lift", lift, lift_adjoint, params=(("force", at["lift"]),), on="a", only=flags),
         springs(np.array([[0, 1]], np.int32), at["stiffness"], torch.tensor(0.2, dtype=REAL),
                 torch.tensor(0.5, dtype=REAL), on="b"),
-        applied(at["applied"], on="b"),
+        external_force(at["external_force"], on="b"),
     ]  # fmt: skip
     if torch_term:
         terms.append(TorchTerm("drag", lambda clock, q, u, c: -c * u, (("c", at["gain"]),), on="b"))
@@ -190,7 +190,7 @@ def test_forces_of_all_sets_and_their_gradients():
     twist[[0, 2], 1] += at["lift"][[0, 2]]
     assert torch.allclose(found["a"], twist + torch.stack([link[0], torch.zeros(3, dtype=REAL), link[1]]), rtol=1e-13)
     # the spring within b and its damping are inner forces
-    assert torch.allclose(found["b"].sum(dim=0), at["applied"][0].sum(dim=0) - link.sum(dim=0), rtol=1e-12)
+    assert torch.allclose(found["b"].sum(dim=0), at["external_force"][0].sum(dim=0) - link.sum(dim=0), rtol=1e-12)
     leaves = {name: value.requires_grad_() for name, value in at.items() if not name.startswith(("mass", "inertia"))}
 
     def outputs(*values):

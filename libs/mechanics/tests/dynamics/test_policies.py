@@ -7,7 +7,7 @@ import torch
 
 from diffloom.interfaces import Checkpointed, InputError, NoGradient, State, StoreAll
 from diffloom_mechanics import SemiImplicitEuler
-from diffloom_mechanics.rollout import leaps, segment_length
+from diffloom_mechanics.rollout import plan_leaps, segment_length
 
 
 def run(net, leaves, save=(0, 40), gradient=None, steps=40):
@@ -34,9 +34,9 @@ def test_no_gradient_keeps_nothing(net):
 
 def test_states_that_nobody_keeps_are_leapt_over(net):
     save = (0, 150, 151, 240)
-    assert leaps(240, save, 64) == [(0, 150), (150, 64), (214, 26)]
-    assert leaps(240, (), 64) == [(0, 240)]
-    assert sum(count for _, count in leaps(1000, tuple(range(0, 1000, 7)), 64)) == 1000
+    assert plan_leaps(240, save, 64) == [(0, 150), (150, 64), (214, 26)]
+    assert plan_leaps(240, (), 64) == [(0, 240)]
+    assert sum(count for _, count in plan_leaps(1000, tuple(range(0, 1000, 7)), 64)) == 1000
     leaves = {"control": torch.cat([net.inputs["control"]] * 6), "u": net.inputs["u"].clone().requires_grad_()}
     leapt = run(net, leaves, save=save, gradient=NoGradient(), steps=240)
     kept = run(net, leaves, save=save, steps=240)

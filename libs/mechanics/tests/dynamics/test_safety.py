@@ -8,7 +8,16 @@ import torch
 
 from diffloom import simulate
 from diffloom.interfaces import Checkpointed, InputError, SimulationError, State, StoreAll
-from diffloom_mechanics import BackwardEuler, Mechanics, Push, SemiImplicitEuler, applied, particles, pushes, springs
+from diffloom_mechanics import (
+    BackwardEuler,
+    Mechanics,
+    Push,
+    SemiImplicitEuler,
+    external_force,
+    particles,
+    pushes,
+    springs,
+)
 from diffloom_mechanics.contact import ground
 from diffloom_testing.systems import ToyChain
 
@@ -26,7 +35,7 @@ def contact(net):
 @pytest.mark.parametrize("shape", [(1, 2, 3), (0, 64, 3), (1, 64, 2), (64, 3), (1, 65, 3)])
 def test_applied_forces_have_a_row_for_each_particle(shape):
     with pytest.raises(InputError, match="expected"):
-        Mechanics(dust(64), (applied(torch.zeros(shape, dtype=REAL)),))
+        Mechanics(dust(64), (external_force(torch.zeros(shape, dtype=REAL)),))
 
 
 def test_terms_made_for_other_numbers_of_nodes_are_refused(net):

@@ -8,13 +8,13 @@ import pytest
 from diffloom_mechanics import tableau
 from diffloom_mechanics.pipelines import ROLLOUTS
 from diffloom_mechanics.programs import samples
-from diffloom_mechanics.schemes import taking_part
+from diffloom_mechanics.schemes import nonzero_weights
 
 
 def test_weights_that_are_not_zero_take_part():
     scheme = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
-    assert [taking_part(row) for row in scheme.a] == [(), (0,), (1,)]
-    assert taking_part(scheme.b) == (0, 2)
+    assert [nonzero_weights(row) for row in scheme.a] == [(), (0,), (1,)]
+    assert nonzero_weights(scheme.b) == (0, 2)
 
 
 @pytest.mark.parametrize("pipeline", ["tableau_rollout", "tableau_rollout_adjoint"])

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import InputError, Params, Trajectory
-from diffloom_geometry.rotations import multiply_quaternions, quaternions_of_vectors, vectors_between
+from diffloom_geometry.rotations import multiply_quaternions, quaternions_from_vectors, rotation_vectors_between
 from diffloom_motion.clips import Array, Clip
 from diffloom_motion.starts import LEAST_FLIGHT, Starts, flight_frames, starts_of
 
@@ -219,7 +219,7 @@ class MotionScene:
                 change = values[START + name][group.rows]
                 turned = name == "orientation"
                 found[name] = (
-                    multiply_quaternions(quaternions_of_vectors(change), found[name])
+                    multiply_quaternions(quaternions_from_vectors(change), found[name])
                     if turned
                     else found[name] + change
                 )
@@ -232,7 +232,7 @@ class MotionScene:
         the joints (frames, n, joints) [rad], full turns left out."""
         poses, joints = self.poses(group, values, frames)
         place = poses[..., :3] - group.position[: len(poses)] / scale_of(values, self.rules.params)
-        turn = vectors_between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
+        turn = rotation_vectors_between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
         off = joints - group.joints[: len(poses)]
         return place, turn, off - 2.0 * torch.pi * torch.round(off.detach() / (2.0 * torch.pi))
 

@@ -17,7 +17,7 @@ from diffloom.interfaces import InputError
 from diffloom_geometry.rotations import (
     invert_quaternions,
     multiply_quaternions,
-    quaternions_of_vectors,
+    quaternions_from_vectors,
     rotate_vectors,
     rotation_vectors,
 )
@@ -74,11 +74,11 @@ def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
     design = np.stack([np.ones(frames), t], axis=1)
     middle, spin = seen[frames // 2], np.zeros(3)
     for _ in range(4):
-        said = multiply_quaternions(quaternions_of_vectors(torch.tensor(spin * t[:, None])), middle.expand(frames, 4))
+        said = multiply_quaternions(quaternions_from_vectors(torch.tensor(spin * t[:, None])), middle.expand(frames, 4))
         left = rotation_vectors(multiply_quaternions(seen, invert_quaternions(said))).numpy()
         shift, more = np.linalg.lstsq(design, left, rcond=None)[0]
-        middle, spin = multiply_quaternions(quaternions_of_vectors(torch.tensor(shift)), middle), spin + more
-    first = multiply_quaternions(quaternions_of_vectors(torch.tensor(spin * t[0])), middle)
+        middle, spin = multiply_quaternions(quaternions_from_vectors(torch.tensor(shift)), middle), spin + more
+    first = multiply_quaternions(quaternions_from_vectors(torch.tensor(spin * t[0])), middle)
     return first.numpy(), spin
 
 
@@ -131,7 +131,7 @@ def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e
         turn[i] = seen[0]
         spin[i] = 0.0 if clip.angular_velocity is None else clip.angular_velocity[0]
         next_turn = multiply_quaternions(
-            quaternions_of_vectors(torch.tensor(MOMENT * spin[i])), torch.tensor(turn[i])
+            quaternions_from_vectors(torch.tensor(MOMENT * spin[i])), torch.tensor(turn[i])
         ).numpy()
         place[i, :2] = clip.position[0], clip.position[0] + MOMENT * clip.velocity[0]
         arm[i, :2] = turn[i], next_turn

@@ -14,8 +14,8 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry import take
-from diffloom_mechanics import CarriedBodies, Motion, NodeSet
-from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_points, shape_arrays
+from diffloom_mechanics import CarriedBodies, NodeMotion, NodeSet
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, build_shape_arrays, contact_points
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link, PieceBody, Vector
 
@@ -54,7 +54,7 @@ class LinkBodies:
             carried=carried(layout, self.starts, self.rows, turns, frame, place),
             values={name: take(value, self.link) for name, value in values.items()},
         )
-        still = Motion(None, None)  # trees move them
+        still = NodeMotion(None, None)  # trees move them
         return NodeSet("bodies", 7, 6, None, None, (("inverse_mass", inverse),), still, touches=touches)
 
     def _touching(self) -> TouchingBodies:
@@ -68,7 +68,7 @@ class LinkBodies:
     def _shapes(self, margin: float) -> ShapeArrays:
         """Known up to ``margin`` [m] outside; found once."""
         if margin not in self._found:
-            self._found[margin] = shape_arrays([body.solid for body in self.bodies], margin)
+            self._found[margin] = build_shape_arrays([body.solid for body in self.bodies], margin)
         found = self._found[margin]
         assert isinstance(found, ShapeArrays)
         return found

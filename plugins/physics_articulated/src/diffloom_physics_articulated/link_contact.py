@@ -18,11 +18,11 @@ from diffloom_mechanics.contact import (
     DEFAULT_REFERENCE_SPEED,
     DEFAULT_RESTITUTION,
     ContactLaw,
-    Pose,
-    Shape,
-    contact_law,
-    contact_rows,
-    unit_normal,
+    ObstaclePose,
+    ObstacleShape,
+    normalise_normal,
+    pack_contact_rows,
+    resolve_contact_law,
 )
 from diffloom_physics_articulated.layout import Layout
 from diffloom_physics_articulated.link import Link, Tree
@@ -58,21 +58,27 @@ class LinkContact:
         """The plane n.x = ground_height."""
         from diffloom_mechanics.contact.kernels import plane_distance, plane_distance_adjoint
 
-        normal = unit_normal(params["ground_normal"])
+        normal = normalise_normal(params["ground_normal"])
         blank = np.zeros((self.layout.trees, 1))
-        plane = Shape(plane_distance, plane_distance_adjoint, blank.astype(np.int32), blank)
-        pose = Pose(normal * params["ground_height"])
+        plane = ObstacleShape(plane_distance, plane_distance_adjoint, blank.astype(np.int32), blank)
+        pose = ObstaclePose(normal * params["ground_height"])
         return replace(self.term("ground", plane, pose, normal, {}, None), by_node=True)
 
     def term(
-        self, name: str, shape: Shape, pose: Pose, size: Tensor, given: Mapping[str, Tensor], contact: object = None
+        self,
+        name: str,
+        shape: ObstacleShape,
+        pose: ObstaclePose,
+        size: Tensor,
+        given: Mapping[str, Tensor],
+        contact: object = None,
     ) -> NodeTerm:
         """A surface. given: contact parameters of the pair, one for all or one for each tree; the links' own else.
         contact: the law, the model's own if not given."""
         from diffloom_physics_articulated.link_contact_kernels import contact_space, link_contact
 
         layout, count = self.layout, self.layout.trees
-        law = self.law if contact is None else contact_law(contact)
+        law = self.law if contact is None else resolve_contact_law(contact)
         force, adjoint = link_contact(
             shape.distance, shape.adjoint, law.normal(), law.friction.functions(), layout.balls, layout.scalars,
             layout.rows,
@@ -108,13 +114,13 @@ class LinkContact:
         if missing:
             raise InputError(f"contact: the law {type(law).__name__} needs {', '.join(missing)}; the links have "
                              f"{', '.join(self.values)}: give them, or make the model with the same law")  # fmt: skip
-        rows = contact_rows(law, {name: value for name, value in told.items() if value is not None}, links)
+        rows = pack_contact_rows(law, {name: value for name, value in told.items() if value is not None}, links)
         return tuple(
             (name, self.layout.by_row(value, self.layout.mass_rows, (0.0,) * value.shape[1])) for name, value in rows
         )
 
 
-def contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpec, ...]:
+def make_contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpec, ...]:
     """Contact parameters of each link: as its table has them, else by the masses and sizes of its tree."""
     known = [*law.names, *(spec.name for spec in law.extra_specs)]
     rows = []

@@ -7,7 +7,7 @@ the contact for itself, as in body_pair_kernels.
 import functools
 
 from diffloom_kernels import device, dot3, ld3, sub3
-from diffloom_mechanics.contact.kernels import body_cotangents, pair_points
+from diffloom_mechanics.contact.kernels import body_cotangents, body_pair_contact
 
 
 @device
@@ -21,7 +21,7 @@ def balls_meet(i, j, q, reach):
 @functools.cache
 def link_pairs(normal_law, friction_law):
     """Force on a body from its partners and the adjoint, under a NormalFunctions and a FrictionFunctions."""
-    _, _, both_forces, both_forces_adjoint = pair_points(normal_law, friction_law)
+    _, _, both_forces, both_forces_adjoint = body_pair_contact(normal_law, friction_law)
 
     @device
     def pair_force(

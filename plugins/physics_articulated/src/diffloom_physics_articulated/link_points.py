@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom_geometry import Points
-from diffloom_mechanics.contact import unit_normal
+from diffloom_mechanics.contact import normalise_normal
 from diffloom_physics_articulated.layout import Index, Layout
 from diffloom_physics_articulated.link import Link
 
@@ -56,7 +56,7 @@ class LinkPoints:
         """(trees,) [m] of the lowest points over the ground, links with axes ``turns`` (links, 3, 3) at ``origins``."""
         link = torch.from_numpy(self.link)
         x = origins[link] + (turns[link] @ torch.from_numpy(self.points).to(origins.dtype)[..., None])[..., 0]
-        height = x @ unit_normal(params["ground_normal"]) - params["ground_height"]
+        height = x @ normalise_normal(params["ground_normal"]) - params["ground_height"]
         height = height - torch.from_numpy(self.roundness).to(origins.dtype)
         tree = torch.from_numpy(layout.mass_rows // layout.rows)[link]
         return torch.full((layout.trees,), torch.inf, dtype=height.dtype).scatter_reduce(0, tree, height, "amin")

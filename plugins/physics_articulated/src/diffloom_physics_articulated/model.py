@@ -23,14 +23,14 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry.rotations import unit_quaternions
-from diffloom_mechanics import Carries, Mechanics, NodeSet, Term, per_step
-from diffloom_mechanics.contact import TouchingLinks, contact_law
+from diffloom_mechanics import CarriedLinks, Mechanics, NodeSet, Term, per_step
+from diffloom_mechanics.contact import TouchingLinks, resolve_contact_law
 from diffloom_physics_articulated import measured
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import layout_of
 from diffloom_physics_articulated.link import VELOCITIES, Tree
 from diffloom_physics_articulated.link_bodies import link_bodies, whole_links
-from diffloom_physics_articulated.link_contact import LinkContact, contact_specs
+from diffloom_physics_articulated.link_contact import LinkContact, make_contact_specs
 from diffloom_physics_articulated.link_points import link_points
 from diffloom_physics_articulated.mass_properties import (
     check_real,
@@ -93,11 +93,11 @@ class ArticulatedModel(Model):
         if not self.layout.du:
             raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
         self.ground, self.touches = bool(ground), bool(ground if touches is None else touches)
-        self.contact = contact_law(contact)
+        self.contact = resolve_contact_law(contact)
         self.self_contact, self._pairs = self_contact, touching_links(self.trees, self_contact)
         self._specs = specs_of(self.links)
         if self._in_contact:
-            self._specs += contact_specs(self.contact, self.trees)
+            self._specs += make_contact_specs(self.contact, self.trees)
         self._contact_names = tuple(spec.name for spec in (*self.contact.specs, *self.contact.extra_specs))
         self._points, self._bodies = link_points(self.links, self.layout), link_bodies(self.links, self.layout)
         if self._in_contact and not self._points.touching.any():
@@ -202,7 +202,7 @@ class ArticulatedModel(Model):
             nodes = replace(nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._carried(params)))
         return Mechanics(nodes, terms)
 
-    def _carries(self, frame: Tensor) -> Carries:
+    def _carries(self, frame: Tensor) -> CarriedLinks:
         """Links that other bodies of a world can hold."""
 
         def places(q: Tensor) -> tuple[Tensor, Tensor]:
@@ -210,7 +210,7 @@ class ArticulatedModel(Model):
             return turns[0], origins[0]
 
         names = tuple(link.name for link in self.links)
-        return Carries(names, lambda: whole_links(self.layout, frame), places)
+        return CarriedLinks(names, lambda: whole_links(self.layout, frame), places)
 
     def _carried(self, params: Params) -> NodeSet:
         """What links touch other bodies of a world with."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
-from diffloom_geometry import Points, spaced_points
+from diffloom_geometry import Points, sample_surface
 from diffloom_geometry.rotations import array_rotation_matrix
-from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape, read_rounding, read_spacing, round_points
+from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape, read_rounding, read_spacing, sample_round_shape
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
 from diffloom_physics_articulated.shapes import Shape, read_shape
 
@@ -35,14 +35,14 @@ def touching_points(shape: Shape, table: Mapping[str, Any]) -> tuple[Points, Poi
         if shape.kind not in ROUND:
             raise InputError(f"contact: got 'round' for a {shape.kind}; only a sphere or a capsule is round, expected "
                              "'vertices'")  # fmt: skip
-        points, radius = round_points(shape.kind, shape.dims)
+        points, radius = sample_round_shape(shape.kind, shape.dims)
         return points, points, radius
     rounding = read_rounding(table, shape.kind, shape.dims)
     vertices = shape.vertices
     if rounding > 0.0:
         half = np.array(shape.dims)
         vertices = vertices * (half - rounding) / half
-    between = spaced_points(vertices, shape.faces, read_spacing(table, shape.vertices))
+    between = sample_surface(vertices, shape.faces, read_spacing(table, shape.vertices))
     return (vertices if way == "vertices" else between), between, rounding
 
 

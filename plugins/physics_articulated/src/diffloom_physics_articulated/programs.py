@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diffloom_kernels import Program
-from diffloom_mechanics import sampled_program
+from diffloom_mechanics import build_sample_program
 
 from .model import ArticulatedModel
 
@@ -18,5 +18,5 @@ def programs() -> list[Program]:
     arm = {"name": "arm", "parent": "body", "length": 0.3, "shapes": [{"shape": "capsule", "radius": 0.03}]}
     law = {"law": "hunt_crossley", "friction": "smooth"}
     model = ArticulatedModel([{"links": [body, arm]}], ground=True, contact=law)
-    found = [sampled_program(model, "articulated_contact", spills=SPILLS)]
+    found = [build_sample_program(model, "articulated_contact", spills=SPILLS)]
     return [program for program in found if program is not None]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_mechanics import NodeSet, NodeTerm, carried_term
-from diffloom_mechanics.contact import ContactLaw, TouchingBodies, contact_rows, running_offsets
+from diffloom_mechanics import NodeSet, NodeTerm, build_carried_term
+from diffloom_mechanics.contact import ContactLaw, TouchingBodies, accumulate_offsets, pack_contact_rows
 from diffloom_physics_articulated.layout import Index
 from diffloom_physics_articulated.link import Link, Tree
 
@@ -54,7 +54,7 @@ def partners(link: Index, pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32
     """Where the partners of each body begin, and these; link: (bodies,) the link of each."""
     both = pairs | {(b, a) for a, b in pairs}
     rows = [[j for j, other in enumerate(link.tolist()) if (own, other) in both] for own in link.tolist()]
-    return running_offsets([len(row) for row in rows]), np.array(
+    return accumulate_offsets([len(row) for row in rows]), np.array(
         [j for row in rows for j in row] or [0], dtype=np.int32
     )
 
@@ -71,5 +71,5 @@ def link_contacts(law: ContactLaw, bodies: NodeSet, link: Index, pairs: set[tupl
     force, adjoint = link_pairs(law.normal(), law.friction.functions())
     margin = float(touches.points.roundness.max())
     constants = (*partners(link, pairs), *touches.points.arrays, *touches.shapes(margin).arrays)
-    rows = contact_rows(law, each, bodies.count)
-    return carried_term(NodeTerm("self_contact", force, adjoint, constants, rows), touches.carried)
+    rows = pack_contact_rows(law, each, bodies.count)
+    return build_carried_term(NodeTerm("self_contact", force, adjoint, constants, rows), touches.carried)

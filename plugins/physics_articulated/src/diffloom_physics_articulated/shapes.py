@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
-from diffloom_geometry import VolumeIntegrals, capsule_integrals, integrate_volume, read_closed_mesh, sphere_integrals
+from diffloom_geometry import VolumeIntegrals, integrate_capsule, integrate_sphere, integrate_volume, read_closed_mesh
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
     import trimesh
 
     mesh = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
-    return Shape(*arrays(mesh), sphere_integrals(radius), "sphere", (float(radius),))
+    return Shape(*arrays(mesh), integrate_sphere(radius), "sphere", (float(radius),))
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> Shape:
@@ -66,7 +66,7 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Sh
 
     mesh = trimesh.creation.capsule(height=length, radius=radius, count=[segments, segments], transform=UPRIGHT)
     half = 0.5 * length
-    return Shape(*arrays(mesh), capsule_integrals(radius, half), "capsule", (float(radius), half))
+    return Shape(*arrays(mesh), integrate_capsule(radius, half), "capsule", (float(radius), half))
 
 
 UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])

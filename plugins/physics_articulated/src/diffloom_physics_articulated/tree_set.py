@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_mechanics import Motion, NodeSet, NodeTerm
+from diffloom_mechanics import NodeMotion, NodeSet, NodeTerm
 from diffloom_physics_articulated.layout import Layout
 
 
@@ -35,7 +35,7 @@ def trees(layout: Layout, frame: Tensor, inertia: Tensor, armature: Tensor, grav
         ("velocities", workspace(layout.du)),
         ("workspace", workspace(kernels.space_width(layout.balls, layout.scalars, layout.rows))),
     )
-    motion = Motion(*kernels.motion_functions(layout.balls, layout.scalars)) if layout.balls else None
+    motion = NodeMotion(*kernels.motion_functions(layout.balls, layout.scalars)) if layout.balls else None
     return NodeSet(
         "trees",
         layout.dq,

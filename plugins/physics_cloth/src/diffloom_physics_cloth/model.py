@@ -27,7 +27,7 @@ from diffloom.interfaces import (
 )
 from diffloom_geometry import Indices, take
 from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
-from diffloom_mechanics.contact import TouchingSkin, contact_law, ground
+from diffloom_mechanics.contact import TouchingSkin, ground, resolve_contact_law
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
 from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, place, plane_normal, rest_shape, set_moving
@@ -95,7 +95,7 @@ class ClothModel(Model):
         self.self_friction = self_friction
         if self_friction and self_collision is None:
             raise InputError("self_friction: got True for a shell that does not touch itself; give self_collision too")
-        self.contact = contact_law(contact)
+        self.contact = resolve_contact_law(contact)
         self.bending = bending and not planar and len(self.sheet.edges.hinges) > 0
         self.planar = planar
         self.normal = plane_normal(self.sheet) if planar else None

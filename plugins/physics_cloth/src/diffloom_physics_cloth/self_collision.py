@@ -12,8 +12,8 @@ from torch import Tensor
 from diffloom.errors import InputError
 from diffloom.fixed_order import broadcast
 from diffloom_geometry import Indices
-from diffloom_mechanics import NodeTerm, Stage
-from diffloom_mechanics.contact import ContactLaw, corner_slots, power_of_two
+from diffloom_mechanics import NodeTerm, TermStage
+from diffloom_mechanics.contact import ContactLaw, find_corner_slots, round_up_to_power_of_two
 
 
 def self_collision_term(
@@ -35,7 +35,7 @@ def self_collision_term(
     push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = self_contact(
         law.normal(), None if friction is None else law.friction.functions()
     )
-    count, buckets = len(faces), power_of_two(max(len(faces), particles))
+    count, buckets = len(faces), round_up_to_power_of_two(max(len(faces), particles))
 
     def rows(columns: Sequence[Tensor]) -> Tensor:
         return torch.stack([broadcast(value, (particles,)) for value in columns], dim=1)
@@ -44,7 +44,7 @@ def self_collision_term(
         "self_collision",
         force=push_vertex,
         adjoint=push_vertex_adjoint,
-        constants=(faces.astype(np.int32), corner_slots(faces, particles), np.array([thickness])),
+        constants=(faces.astype(np.int32), find_corner_slots(faces, particles), np.array([thickness])),
         params=(("contact", rows(values)), ("friction", rows(friction or [torch.zeros_like(values[0])]))),
         work=(
             ((count + 1, 3), "float"),
@@ -53,8 +53,8 @@ def self_collision_term(
             ((particles + count,), "int"),
             ((9 * count, 3), "float"),
         ),
-        stages=(Stage(1, sort_sheet), Stage(count, push_corners)),
-        adjoint_stages=(Stage(count, push_corners_adjoint),),
+        stages=(TermStage(1, sort_sheet), TermStage(count, push_corners)),
+        adjoint_stages=(TermStage(count, push_corners_adjoint),),
     )
 
 

@@ -8,11 +8,11 @@ import functools
 
 from diffloom_kernels import device
 from diffloom_mechanics.contact.kernels import (
-    face_centres,
-    gathered_cotangents,
-    gathered_pushes,
+    gather_corner_cotangents,
+    gather_corner_forces,
     skin_contact,
     sort_into_cells,
+    store_face_centres,
 )
 
 
@@ -27,7 +27,7 @@ def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, 
     """First stage of self-collision: balls around the triangles, and both sorts."""
     R = x.dtype.type
     count = faces.shape[0]
-    reach = face_centres(x, faces, balls) + thickness[0]
+    reach = store_face_centres(x, faces, balls) + thickness[0]
     balls[count, 0] = reach
     sort_into_cells(x, x.shape[0], R(0.5) / reach, cells, starts, order, 0, 0)
     sort_into_cells(balls, count, R(0.5) / reach, cells, starts, order, 1, x.shape[0])
@@ -48,7 +48,7 @@ def self_contact(normal_law, friction_law):
     def push_vertex(i, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
         """Force on vertex i from all triangles it touches, and from all vertices that touch its own triangles."""
         R = x.dtype.type
-        total = gathered_pushes(i, slots, pushes, (R(0), R(0), R(0)))
+        total = gather_corner_forces(i, slots, pushes, (R(0), R(0), R(0)))
         return vertex(i, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, total)
 
     @device
@@ -69,7 +69,7 @@ def self_contact(normal_law, friction_law):
         """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
-        a_x, a_u = gathered_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
+        a_x, a_u = gather_corner_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
         return vertex_adjoint(
             i, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, adj_f, adj_f,
             adj_k_n, adj_k_t, a_x, a_u,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diffloom.interfaces import ParamSpec
-from diffloom_mechanics.contact import ContactLaw, contact_specs
+from diffloom_mechanics.contact import ContactLaw, make_contact_specs
 
 NOT_NEGATIVE = (0.0, None)
 
@@ -93,7 +93,7 @@ def spring_specs() -> tuple[ParamSpec, ...]:
 def ground_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
     """Contact with the ground, with defaults soft enough for particles of a gram."""
     values = {"contact_stiffness": 1e3, "contact_damping": 0.5, "friction_stiffness": 0.5}
-    return contact_specs(law, **{name: value for name, value in values.items() if name in law.names})
+    return make_contact_specs(law, **{name: value for name, value in values.items() if name in law.names})
 
 
 def collision_name(name: str) -> str:

@@ -34,7 +34,7 @@ def small_strain_moduli(shear_modulus: Tensor, lame_modulus: Tensor) -> tuple[Te
 
 
 @dataclass(frozen=True)
-class RestShape:
+class TetRestShape:
     """Per element: metric (tets, 6) [m], the entries 00 01 02 11 12 22 of V B B^T; inv_det (tets,) = 1/(6 V) [1/m^3];
     volume (tets,) [m^3]. B is the inverse of the matrix of edge vectors."""
 
@@ -43,7 +43,7 @@ class RestShape:
     volume: Tensor
 
 
-def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> RestShape:
+def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> TetRestShape:
     """From rest positions (vertices, 3) [m]; InputError where a tetrahedron has no positive volume."""
     x = take(points, tets)
     d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
@@ -59,7 +59,7 @@ def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> RestShape:
     # B has the rows c/det, so V B B^T has the entries c_a.c_b/(6 det).
     pairs = ((c1, c1), (c1, c2), (c1, c3), (c2, c2), (c2, c3), (c3, c3))
     products = torch.stack([(a * b).sum(dim=1) for a, b in pairs], dim=1)
-    return RestShape(products / (6.0 * det[:, None]), 1.0 / det, det / 6.0)
+    return TetRestShape(products / (6.0 * det[:, None]), 1.0 / det, det / 6.0)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Energy:
         return self.kinetic + self.elastic + self.gravitational + self.contact
 
 
-def elastic_energy(x: Tensor, rest: RestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
+def elastic_energy(x: Tensor, rest: TetRestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
     """(frames, tets) [J], zero at rest without activation. x: corners (frames, tets, 4, 3) [m].
 
     V (mu/2 (I_C - 3) + lam/2 g^2 - 3/4 mu g - mu/2 log((I_C + 1)/4)) with g = J - 1 - a: the stable neo-Hookean
@@ -103,7 +103,7 @@ def contact_energy(q: Tensor, normal: Tensor, height: Tensor, stiffness: Tensor)
 LEAST = 1e-6
 
 
-def cauchy_stress(x: Tensor, rest: RestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
+def cauchy_stress(x: Tensor, rest: TetRestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
     """(frames, tets, 3, 3) [Pa], zero at rest without activation.
 
     x: corners (frames, tets, 4, 3) [m]. activation: (1 or frames, tets).

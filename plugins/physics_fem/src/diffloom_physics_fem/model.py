@@ -27,10 +27,10 @@ from diffloom.interfaces import (
 )
 from diffloom_geometry import TetMesh, assemble, extract_surface
 from diffloom_mechanics import Mechanics, frozen, particles
-from diffloom_mechanics.contact import TouchingSkin, contact_law, ground as ground_contact, unit_normal
+from diffloom_mechanics.contact import TouchingSkin, ground as ground_contact, normalise_normal, resolve_contact_law
 from diffloom_physics_fem.elasticity import (
     Energy,
-    RestShape,
+    TetRestShape,
     cauchy_stress,
     contact_energy,
     elastic_energy,
@@ -39,7 +39,7 @@ from diffloom_physics_fem.elasticity import (
     von_mises,
 )
 from diffloom_physics_fem.motion import moving, placed
-from diffloom_physics_fem.regions import find_regions, fixed_vertices, region_named
+from diffloom_physics_fem.regions import find_regions, fixed_vertices, get_region
 from diffloom_physics_fem.solids import make_solid
 from diffloom_physics_fem.specs import choose_alternatives, declare
 from diffloom_physics_fem.terms import tetrahedra
@@ -110,15 +110,15 @@ class FemModel(Model):
         self.regions = find_regions(self.mesh, regions or {})
         self.fixed = fixed_vertices(self.mesh, self.regions, fixed)
         self.ground = ground
-        self.contact = contact_law(contact)
+        self.contact = resolve_contact_law(contact)
         self.shown = extract_surface(self.mesh)
         self._shared = {name: tuple(names) for name, names in (shared or {}).items()}
         for name in self._shared:
-            region_named(self.regions, name, "shared")
+            get_region(self.regions, name, "shared")
         self._specs = declare(self._shared, self.contact if ground else None)
         self._nodes = frozen(self.mesh.tets.astype(np.int32))
         self._skin = frozen(self.shown.vertices[self.shown.faces].astype(np.int32))
-        self._rest: dict[torch.dtype, RestShape] = {}
+        self._rest: dict[torch.dtype, TetRestShape] = {}
 
     @classmethod
     def example(cls) -> FemModel:
@@ -197,7 +197,7 @@ class FemModel(Model):
         elastic = elastic_energy(corners, self.rest(params), mu, lam, self.activation(params, Control())[0])
         contact = torch.zeros_like(elastic[:, 0])
         if self.ground:
-            normal = unit_normal(params["ground_normal"])
+            normal = normalise_normal(params["ground_normal"])
             contact = contact_energy(trajectory.q, normal, params["ground_height"], params["contact_stiffness"])
         return Energy(
             kinetic=(0.5 * mass * trajectory.u.square().sum(dim=2)).sum(dim=1),
@@ -206,14 +206,14 @@ class FemModel(Model):
             contact=contact,
         )
 
-    def rest(self, params: Params) -> RestShape:
+    def rest(self, params: Params) -> TetRestShape:
         """Metric, inverse determinant and volume of every element at rest."""
         if "rest_shape" in params:
             points = broadcast(params["rest_shape"], self.mesh.vertices.shape)
             return rest_shape(points, self.mesh.tets)
         if params.dtype not in self._rest:
             exact = rest_shape(torch.from_numpy(self.mesh.vertices), self.mesh.tets)
-            made = RestShape(*(t.to(params.dtype) for t in (exact.metric, exact.inv_det, exact.volume)))
+            made = TetRestShape(*(t.to(params.dtype) for t in (exact.metric, exact.inv_det, exact.volume)))
             self._rest[params.dtype] = made
         return self._rest[params.dtype]
 

@@ -17,14 +17,14 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Region:
+class SolidRegion:
     """A part of a solid. vertices: (vertices,) and tets: (tets,), True for those that belong to it."""
 
     vertices: Mask
     tets: Mask
 
 
-def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Region]:
+def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[str, SolidRegion]:
     """All regions by name: the groups that the mesh brings, and the ``given`` ones.
 
     A region is given by one of: vertices = [indices], tets = [indices], box = [[x, y, z], [x, y, z]] (two corners),
@@ -41,7 +41,7 @@ def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[
     return regions
 
 
-def region_named(regions: Mapping[str, Region], name: str, what: str) -> Region:
+def get_region(regions: Mapping[str, SolidRegion], name: str, what: str) -> SolidRegion:
     """The region of that name, or InputError listing those there are."""
     if name not in regions:
         known = ", ".join(sorted(regions)) or "none"
@@ -49,18 +49,18 @@ def region_named(regions: Mapping[str, Region], name: str, what: str) -> Region:
     return regions[name]
 
 
-def fixed_vertices(mesh: TetMesh, regions: Mapping[str, Region], fixed: Sequence[str | int]) -> Mask:
+def fixed_vertices(mesh: TetMesh, regions: Mapping[str, SolidRegion], fixed: Sequence[str | int]) -> Mask:
     """(vertices,) True for those held in place: by region name or vertex index."""
     held = np.zeros(len(mesh.vertices), dtype=bool)
     for entry in [fixed] if isinstance(fixed, str) else fixed:
         if isinstance(entry, str):
-            held |= region_named(regions, entry, "fixed").vertices
+            held |= get_region(regions, entry, "fixed").vertices
         else:
             held |= _mask([entry], len(mesh.vertices), "fixed", "vertices")
     return held
 
 
-def _described(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> Region:
+def _described(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> SolidRegion:
     what = f"region {name!r}"
     keys = set(described)
     middles = mesh.vertices[mesh.tets].mean(axis=1)
@@ -72,26 +72,26 @@ def _described(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> Region
         corners = _numbers(described["box"], (2, 3), f"{what}, box")
         low, high = corners.min(axis=0), corners.max(axis=0)
         inside = [((x >= low) & (x <= high)).all(axis=1) for x in (mesh.vertices, middles)]
-        return Region(*inside)
+        return SolidRegion(*inside)
     if keys == {"centre", "radius"}:
         centre = _numbers(described["centre"], (3,), f"{what}, centre")
         radius = float(described["radius"])
-        return Region(*(np.linalg.norm(x - centre, axis=1) <= radius for x in (mesh.vertices, middles)))
+        return SolidRegion(*(np.linalg.norm(x - centre, axis=1) <= radius for x in (mesh.vertices, middles)))
     for key in keys:
         check_choice(what, key, ("vertices", "tets", "box", "centre", "radius"))
     raise InputError(f"{what}: got {sorted(keys)}; expected vertices, or tets, or box, or centre and radius")
 
 
-def _of_vertices(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> Region:
+def _of_vertices(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> SolidRegion:
     vertices = _mask(members, len(mesh.vertices), what, "vertices")
-    return Region(vertices, np.asarray(vertices[mesh.tets].all(axis=1)))
+    return SolidRegion(vertices, np.asarray(vertices[mesh.tets].all(axis=1)))
 
 
-def _of_tets(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> Region:
+def _of_tets(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> SolidRegion:
     tets = _mask(members, len(mesh.tets), what, "tets")
     vertices = np.zeros(len(mesh.vertices), dtype=bool)
     vertices[mesh.tets[tets]] = True
-    return Region(vertices, tets)
+    return SolidRegion(vertices, tets)
 
 
 def _mask(members: Any, count: int, what: str, kind: str) -> Mask:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.validation import check_choice
-from diffloom_mechanics.contact import ContactLaw, contact_specs
+from diffloom_mechanics.contact import ContactLaw, make_contact_specs
 
 _POSITIVE = (0.0, None)
 _TETS, _PARTICLES, _POINTS = ("tets",), ("particles",), ("particles", 3)
@@ -51,7 +51,7 @@ def declare(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> 
     contact: the law of the ground, if there is one. shared: region -> names of parameters of which it has
     its own, ``<parameter>_<region>``.
     """
-    base = MATERIAL + START + WORLD + (() if contact is None else contact_specs(contact))
+    base = MATERIAL + START + WORLD + (() if contact is None else make_contact_specs(contact))
     known = {spec.name: spec for spec in base}
     own = []
     for region, names in shared.items():

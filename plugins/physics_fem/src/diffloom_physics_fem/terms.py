@@ -9,12 +9,12 @@ from torch import Tensor
 from diffloom.fixed_order import expanded
 from diffloom.transforms import mapped, needs_gradient
 from diffloom_mechanics import ElementTerm
-from diffloom_physics_fem.elasticity import RestShape
+from diffloom_physics_fem.elasticity import TetRestShape
 
 
 def tetrahedra(
     nodes: NDArray[np.int32],
-    rest: RestShape,
+    rest: TetRestShape,
     *,
     shear_modulus: Tensor,
     lame_modulus: Tensor,

@@ -14,7 +14,7 @@ from diffloom.interfaces import InputError
 from diffloom.transforms import concrete
 from diffloom.validation import check_real
 from diffloom_geometry.rotations import symmetric_entries, symmetric_matrices
-from diffloom_mechanics import Motion, NodeSet
+from diffloom_mechanics import NodeMotion, NodeSet
 from diffloom_mechanics.contact import ContactPoints
 
 
@@ -48,7 +48,7 @@ def bodies(
         du=6,
         acceleration=kernels.body_acceleration,
         acceleration_adjoint=kernels.body_acceleration_adjoint,
-        motion=Motion(
+        motion=NodeMotion(
             kernels.body_drift,
             kernels.body_drift_adjoint,
             kernels.body_rate,

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from diffloom.interfaces import State
 from diffloom_geometry import Points
-from diffloom_mechanics.contact import DEFAULT_REFERENCE_SPEED, DEFAULT_RESTITUTION, ContactLaw, unit_normal
+from diffloom_mechanics.contact import DEFAULT_REFERENCE_SPEED, DEFAULT_RESTITUTION, ContactLaw, normalise_normal
 
 Matrix = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def impact_speeds(start: State, params: Mapping[str, Tensor], reach: Sequence[fl
     h: height [m] of a body's lowest point over the ground at the start.
     """
     q, u = start.q.detach().double(), start.u.detach().double()
-    normal = unit_normal(params["ground_normal"].detach().double())
+    normal = normalise_normal(params["ground_normal"].detach().double())
     radius = torch.tensor(reach, dtype=torch.float64)
     height = (q[:, :3] @ normal - params["ground_height"].detach().double() - radius).clamp(min=0.0)
     pull = float(params["gravity"].detach().double().norm())

@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.transforms import concrete
 from diffloom_mechanics import NodeTerm
-from diffloom_mechanics.contact import ContactLaw, ContactPoints, contact_rows, unit_normal
+from diffloom_mechanics.contact import ContactLaw, ContactPoints, normalise_normal, pack_contact_rows
 
 
 def body_ground(
@@ -35,10 +35,10 @@ def body_ground(
         adjoint=adjoint,
         constants=(reach, *points.arrays[1:]),
         params=(
-            ("ground_normal", broadcast(unit_normal(params["ground_normal"]), (count, 3))),
+            ("ground_normal", broadcast(normalise_normal(params["ground_normal"]), (count, 3))),
             ("ground_height", broadcast(params["ground_height"], (count,))),
             ("centre_of_mass", centre),
-            *contact_rows(law, params, count),
+            *pack_contact_rows(law, params, count),
         ),
         # Friction that turns adds to its gradients by itself, for bodies that do not touch too.
         lanes=normal.lanes and friction.lanes and not friction.turning,

@@ -29,7 +29,7 @@ from diffloom.interfaces import (
 from diffloom.transforms import concrete
 from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, symmetric_matrices, unit_quaternions
 from diffloom_mechanics import Mechanics, NodeTerm, Term
-from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_law, contact_points
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_points, resolve_contact_law
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
@@ -89,7 +89,7 @@ class RigidModel(Model):
     ) -> None:
         if not bodies:
             raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
-        self.contact = contact_law(contact)
+        self.contact = resolve_contact_law(contact)
         self._tables = tuple(bodies)
         self.bodies = tuple(read_body(number, table, self.contact) for number, table in enumerate(bodies))
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))

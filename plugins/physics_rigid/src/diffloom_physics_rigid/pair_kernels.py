@@ -6,7 +6,7 @@ Bodies that may touch are found sorted along x, then by the balls around them.
 import functools
 
 from diffloom_kernels import device, dot3, ld3, sub3
-from diffloom_mechanics.contact.kernels import body_cotangents, pair_points
+from diffloom_mechanics.contact.kernels import body_cotangents, body_pair_contact
 
 
 @device
@@ -61,7 +61,7 @@ def near_pair(i, j, q, movable, reach):
 @functools.cache
 def pair_contact(normal_law, friction_law):
     """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
-    _, _, both_forces, both_forces_adjoint = pair_points(normal_law, friction_law)
+    _, _, both_forces, both_forces_adjoint = body_pair_contact(normal_law, friction_law)
 
     @device
     def pair_force(

@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast
-from diffloom_mechanics import NodeTerm, Stage
-from diffloom_mechanics.contact import BodyShape, ContactLaw, ContactPoints, ShapeArrays, contact_rows, shape_arrays
+from diffloom_mechanics import NodeTerm, TermStage
+from diffloom_mechanics.contact import (
+    BodyShape,
+    ContactLaw,
+    ContactPoints,
+    ShapeArrays,
+    build_shape_arrays,
+    pack_contact_rows,
+)
 from diffloom_physics_rigid.body_files import Body
 from diffloom_physics_rigid.contact_defaults import sides_of
 
@@ -20,7 +27,7 @@ from diffloom_physics_rigid.contact_defaults import sides_of
 def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> ShapeArrays:
     """The shapes of ``bodies``, known up to ``margin`` [m] outside."""
     solids = [BodyShape(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
-    return shape_arrays(solids, margin)
+    return build_shape_arrays(solids, margin)
 
 
 def collision_reach(bodies: Sequence[Body]) -> NDArray[np.float64]:
@@ -62,9 +69,9 @@ def body_pairs(
             *points.arrays[1:],
             *shapes.arrays,
         ),
-        params=contact_rows(law, each, count),
+        params=pack_contact_rows(law, each, count),
         work=(((count,), "int"), ((count,), "int"), ((count,), "float")),
-        stages=(Stage(1, sort_bodies),),
+        stages=(TermStage(1, sort_bodies),),
         neighbours=lambda q: near_pairs(q, reach),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diffloom_kernels import Program
-from diffloom_mechanics import sampled_program
+from diffloom_mechanics import build_sample_program
 
 from .model import RigidModel
 
@@ -13,5 +13,5 @@ def programs() -> list[Program]:
     box = {"shape": "box", "size": [0.3, 0.2, 0.3], "position": [0.0, 0.1, 0.0], "rounding": 0.02}
     ball = {"shape": "sphere", "radius": 0.1, "position": [0.0, 0.3, 0.0]}
     law = {"law": "hunt_crossley", "friction": {"law": "smooth", "turning": True}}
-    found = [sampled_program(RigidModel([box, ball], contact=law), "rigid_smooth_friction")]
+    found = [build_sample_program(RigidModel([box, ball], contact=law), "rigid_smooth_friction")]
     return [program for program in found if program is not None]

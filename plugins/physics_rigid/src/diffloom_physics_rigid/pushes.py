@@ -13,7 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_mechanics import NodeTerm
-from diffloom_mechanics.contact import running_offsets
+from diffloom_mechanics.contact import accumulate_offsets
 from diffloom_physics_rigid.body_files import Body, Vector
 
 KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
@@ -97,7 +97,7 @@ def push_times(pushes: Sequence[BodyPush], count: int) -> tuple[NDArray[Any], ..
     """Which pushes act on each of ``count`` bodies, when, and whether they turn with it."""
     body = np.array([p.body for p in pushes], dtype=np.int64)
     return (
-        running_offsets(np.bincount(body, minlength=count).tolist()),
+        accumulate_offsets(np.bincount(body, minlength=count).tolist()),
         np.argsort(body, kind="stable").astype(np.int32),
         np.array([p.start for p in pushes]),
         np.array([p.end for p in pushes]),

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_geometry import Points, spaced_points
-from diffloom_mechanics.contact import round_points
+from diffloom_geometry import Points, sample_surface
+from diffloom_mechanics.contact import sample_round_shape
 from diffloom_physics_rigid.shapes import Shape
 
 
@@ -48,7 +48,7 @@ def touching_points(shape: Shape, contact: str, spacing: float, rounding: float)
     too, on edges and faces, at most ``spacing`` [m] apart: 98 of a cube with the usual spacing.
     """
     if contact == "round":
-        return round_points(shape.kind, shape.dims)
+        return sample_round_shape(shape.kind, shape.dims)
     vertices = inset(shape, rounding).vertices
     return (vertices if contact == "vertices" else between_points(shape, rounding, spacing)), rounding
 
@@ -56,4 +56,4 @@ def touching_points(shape: Shape, contact: str, spacing: float, rounding: float)
 def between_points(shape: Shape, rounding: float, spacing: float) -> Points:
     """Those that touch other bodies: vertices, and points on edges and faces at most ``spacing`` [m] apart."""
     inner = inset(shape, rounding)
-    return spaced_points(inner.vertices, inner.faces, spacing)
+    return sample_surface(inner.vertices, inner.faces, spacing)

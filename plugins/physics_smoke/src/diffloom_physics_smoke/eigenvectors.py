@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from diffloom_kernels import Arena
 
-from .records import Basis
+from .records import PressureBasis
 
 
 def line(count: int, walls: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -29,7 +29,7 @@ def line(count: int, walls: bool) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 @functools.lru_cache(maxsize=16)
-def basis(arena: Arena, rows: int, columns: int, walls: bool) -> Basis:
+def basis(arena: Arena, rows: int, columns: int, walls: bool) -> PressureBasis:
     """Of a grid, as arrays of the arena's kind. The constant pressure, which moves nothing, is left out."""
     along_x, of_x = line(columns, walls)
     along_y, of_y = line(rows, walls)
@@ -41,4 +41,4 @@ def basis(arena: Arena, rows: int, columns: int, walls: bool) -> Basis:
     def array(values: NDArray[np.float64]) -> Any:
         return arena.numbers(np.ascontiguousarray(values))
 
-    return Basis(array(along_x), array(along_x.T), array(along_y), array(along_y.T), array(inverse))
+    return PressureBasis(array(along_x), array(along_x.T), array(along_y), array(along_y.T), array(inverse))

@@ -14,7 +14,7 @@ from diffloom_kernels import Arena, array_of
 
 from .eigenvectors import basis
 from .programs import program
-from .records import Basis, Grid, Scratch
+from .records import FlowGrid, FlowScratch, PressureBasis
 
 #: Nanoseconds that a pass takes for one cell, roughly, and passes of a step.
 PER_CELL, PASSES = 12.0, 10
@@ -34,18 +34,18 @@ class Flow:
     walls: bool
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> FlowGrid:
         """For kernels."""
-        return Grid(self.rows, self.columns, int(self.walls))
+        return FlowGrid(self.rows, self.columns, int(self.walls))
 
     def step(self, density: Tensor, velocity: Tensor, lift: Tensor, keep: Tensor, dt: float) -> tuple[Tensor, Tensor]:
         """Density and velocity ``dt`` [s] later. lift: dt times the buoyancy [m/s]. keep: what stays of the smoke."""
-        moved: tuple[Tensor, Tensor] = _Step.apply(self, dt, density, velocity, lift, keep)  # type: ignore[no-untyped-call]
+        moved: tuple[Tensor, Tensor] = _StepFunction.apply(self, dt, density, velocity, lift, keep)  # type: ignore[no-untyped-call]
         return moved
 
     def project(self, velocity: Tensor) -> Tensor:
         """The part of a velocity that is free of divergence."""
-        projected: Tensor = _Project.apply(self, velocity)  # type: ignore[no-untyped-call]
+        projected: Tensor = _ProjectFunction.apply(self, velocity)  # type: ignore[no-untyped-call]
         return projected
 
     def run(self, pipeline: str, *args: Any) -> None:
@@ -56,20 +56,20 @@ class Flow:
         """A tensor's memory as rows of columns."""
         return array_of(tensor).reshape(self.rows, self.columns, -1)
 
-    def basis(self, arena: Arena) -> Basis:
+    def basis(self, arena: Arena) -> PressureBasis:
         """Eigenvectors for the pressure."""
         return basis(arena, self.rows, self.columns, self.walls)
 
-    def scratch(self, arena: Arena) -> Scratch:
+    def scratch(self, arena: Arena) -> FlowScratch:
         """Arrays that a step works in."""
         shape = (self.rows, self.columns)
-        return Scratch(
+        return FlowScratch(
             arena.floats(*shape), arena.floats(*shape), arena.floats(*shape, 2), arena.floats(*shape, 2),
             arena.floats(*shape, 3, 2),
         )  # fmt: skip
 
 
-class _Project(torch.autograd.Function):
+class _ProjectFunction(torch.autograd.Function):
     """(flow, velocity) -> velocity; symmetric, so its own adjoint."""
 
     @staticmethod
@@ -86,7 +86,7 @@ class _Project(torch.autograd.Function):
         return None, ctx.flow.project(adj)
 
 
-class _Step(torch.autograd.Function):
+class _StepFunction(torch.autograd.Function):
     """(flow, dt, density, velocity, lift, keep) -> density, velocity."""
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Grid(NamedTuple):
+class FlowGrid(NamedTuple):
     """rows and columns of cells; walls: 1 where walls close the domain, 0 where it is periodic."""
 
     rows: Any
@@ -13,7 +13,7 @@ class Grid(NamedTuple):
     walls: Any
 
 
-class Basis(NamedTuple):
+class PressureBasis(NamedTuple):
     """Eigenvectors of the Laplacian along each axis, as rows and as columns, and what divides a coefficient.
 
     along_x: (columns, columns), along_y: (rows, rows); the transposed ones beside them. inverse: (rows, columns).
@@ -26,7 +26,7 @@ class Basis(NamedTuple):
     inverse: Any
 
 
-class Scratch(NamedTuple):
+class FlowScratch(NamedTuple):
     """Arrays of a step. pressure, product: (rows, columns). pushed, carried: velocities (rows, columns, 2). ways:
     (rows, columns, 3, 2) cotangents of the velocities at the two faces and the centre of each cell."""
 

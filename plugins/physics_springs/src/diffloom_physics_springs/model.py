@@ -21,8 +21,8 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, Term, applied, frozen, particles, per_step, springs
-from diffloom_mechanics.contact import contact_law, contact_specs, ground
+from diffloom_mechanics import Mechanics, Term, external_force, frozen, particles, per_step, springs
+from diffloom_mechanics.contact import ground, make_contact_specs, resolve_contact_law
 
 
 def ball_mesh() -> tuple[Tensor, Tensor]:
@@ -98,7 +98,7 @@ class SpringsModel(Model):
         self._fixed = np.zeros(len(self._start), dtype=bool)
         self._fixed[self._checked_fixed(fixed)] = True
         self._on_ground, self._radius = on_ground, radius
-        self.contact = contact_law(contact)
+        self.contact = resolve_contact_law(contact)
 
     def _check_pairs(self, count: int) -> None:
         for number, (a, b) in enumerate(self._pairs):
@@ -149,7 +149,7 @@ class SpringsModel(Model):
             return own
         soft = {"contact_stiffness": 1e3, "contact_damping": 1.0, "friction_stiffness": 1.0}
         soft = {name: value for name, value in soft.items() if name in self.contact.names}
-        return own + contact_specs(self.contact, **soft)
+        return own + make_contact_specs(self.contact, **soft)
 
     @property
     def axes(self) -> Mapping[str, int]:
@@ -165,7 +165,7 @@ class SpringsModel(Model):
         force = per_step("force", params, control, (count, 3))
         terms: list[Term] = [
             springs(self._pairs, params["stiffness"], params["damping"], params["rest_length"]),
-            applied(force),
+            external_force(force),
         ]
         if self._on_ground:
             terms.append(ground(params, count, contact=self.contact))

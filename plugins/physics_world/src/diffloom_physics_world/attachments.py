@@ -15,7 +15,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.naming import check_name
-from diffloom_mechanics import Carries, ElementTerm, Mechanics, NodeSet, NodeTerm, carried_elements, per_step
+from diffloom_mechanics import CarriedLinks, ElementTerm, Mechanics, NodeSet, NodeTerm, build_carried_elements, per_step
 from diffloom_physics_world.bodies import Body
 from diffloom_physics_world.contacts import is_particles, is_rigid
 
@@ -105,7 +105,7 @@ class Attachment:
         if not carries:
             return (term,)
         carried = {name: found.bodies() for name, found in carries.items() if found is not None}
-        return carried_elements(term, {end.set: end.rigid for end in self.ends}, carried)
+        return build_carried_elements(term, {end.set: end.rigid for end in self.ends}, carried)
 
     def _term(self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet]) -> ElementTerm:
         if self.kind == "force":
@@ -251,7 +251,7 @@ def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str)
     return End(name, number, values, rigid=True)
 
 
-def _link_end(body: str, name: str, point: Any, carries: Carries, place: str) -> End:
+def _link_end(body: str, name: str, point: Any, carries: CarriedLinks, place: str) -> End:
     """A point of a link: {link, point}, or the link's name for its origin."""
     link, own = (point.get("link"), point.get("point", 0)) if isinstance(point, Mapping) else (point, 0)
     values = _place_of(own)

@@ -3,7 +3,7 @@
 import functools
 
 from diffloom_kernels import device, dot3, ld3, sub3
-from diffloom_mechanics.contact.kernels import body_cotangents, pair_points
+from diffloom_mechanics.contact.kernels import body_cotangents, body_pair_contact
 
 
 @device
@@ -17,7 +17,7 @@ def balls_meet(i, j, q, q_o, reach, reach_o):
 @functools.cache
 def body_body(normal_law, friction_law):
     """The force on a body from all bodies of the other set, and its adjoint. Arrays of the other end in _o."""
-    points_in_shape, points_in_shape_adjoint, _, _ = pair_points(normal_law, friction_law)
+    points_in_shape, points_in_shape_adjoint, _, _ = body_pair_contact(normal_law, friction_law)
 
     @device
     def pair_force(

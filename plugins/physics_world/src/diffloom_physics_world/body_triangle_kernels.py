@@ -32,16 +32,16 @@ from diffloom_kernels import (
 )
 from diffloom_mechanics.contact.kernels import (
     body_cotangents,
-    gathered_cotangents,
-    gathered_pushes,
-    handed_on,
-    leave_cotangents,
-    leave_forces,
-    meet,
-    meet_adjoint,
-    near,
+    distribute_force,
+    find_contact,
+    find_contact_adjoint,
+    gather_corner_cotangents,
+    gather_corner_forces,
+    is_near,
     parameter_row,
-    sliding,
+    store_corner_cotangents,
+    store_corner_forces,
+    triangle_contact,
 )
 
 
@@ -65,21 +65,21 @@ def write_ball(f, x, faces, balls):
 def body_near(f, b, balls, bodies, points, thickness):
     """Whether the balls around triangle f and body b meet; a reach of -inf touches nothing."""
     r = points[0][b] + thickness[b] + balls[f, 3]
-    return r > balls.dtype.type(0) and near(ld3(balls, f), ld3(bodies[0], b), r)
+    return r > balls.dtype.type(0) and is_near(ld3(balls, f), ld3(bodies[0], b), r)
 
 
 @device
 def cluster_near(f, b, c, R, balls, bodies, points, thickness):
     """Whether the balls around triangle f and cluster c of body b meet."""
     r = points[4][c] + points[1][b] + thickness[b] + balls[f, 3]
-    return near(ld3(balls, f), add3(ld3(bodies[0], b), matvec33(R, ld3(points[3], c))), r)
+    return is_near(ld3(balls, f), add3(ld3(bodies[0], b), matvec33(R, ld3(points[3], c))), r)
 
 
 @functools.cache
 def body_triangle(normal_law, friction_law):
     """Stages and forces on particles and on bodies, and their adjoints, under a NormalFunctions and a
     FrictionFunctions (see diffloom_mechanics.contact.law)."""
-    force_on, force_adjoint = sliding(normal_law, friction_law)
+    force_on, force_adjoint = triangle_contact(normal_law, friction_law)
     load, add, _, _ = parameter_row(normal_law.width)
     load_friction, add_friction, _, _ = parameter_row(friction_law.width)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
@@ -95,7 +95,7 @@ def body_triangle(normal_law, friction_law):
         j2 = faces[f, 2]
         rho = points[1][b]
         p = add3(place, matvec33(quat_matrix(r), ld3(points[6], j)))
-        meeting = meet(p, rho, thickness[b], ld3(x, j0), ld3(x, j1), ld3(x, j2))
+        meeting = find_contact(p, rho, thickness[b], ld3(x, j0), ld3(x, j1), ld3(x, j2))
         if not meeting[0]:
             zero = x.dtype.type(0)
             none = (zero, zero, zero)
@@ -126,7 +126,7 @@ def body_triangle(normal_law, friction_law):
         x2 = ld3(x, j2)
         rho = points[1][b]
         p = add3(place, matvec33(quat_matrix(r), ld3(points[6], j)))
-        meeting = meet(p, rho, thickness[b], x0, x1, x2)
+        meeting = find_contact(p, rho, thickness[b], x0, x1, x2)
         if not meeting[0]:
             nothing = (none, none, none)
             return nothing, nothing, none, none, none, none
@@ -149,8 +149,8 @@ def body_triangle(normal_law, friction_law):
             add(adj_k_n, b, normal_pair_adjoint(kn_b, kn_f, a_kn))
             add_friction(adj_k_t, b, friction_pair_adjoint(kt_b, kt_f, a_kt))
         a_arm = add3(cross3(a_u, w), cross3(force, turn_b))
-        a_point, corners = meet_adjoint(p, rho, x0, x1, x2, meeting, a_c, a_rest, a_arm)
-        u0, u1, u2 = handed_on(meeting[7], meeting[1], meeting[5], a_u)
+        a_point, corners = find_contact_adjoint(p, rho, x0, x1, x2, meeting, a_c, a_rest, a_arm)
+        u0, u1, u2 = distribute_force(meeting[7], meeting[1], meeting[5], a_u)
         return corners, (u0, u1, u2), sub3(a_point, a_arm), a_point, a_u, cross3(arm, a_u)
 
     @device
@@ -185,7 +185,7 @@ def body_triangle(normal_law, friction_law):
                             s0 = sub3(s0, taken[0])
                             s1 = sub3(s1, taken[1])
                             s2 = sub3(s2, taken[2])
-        leave_forces(f, pushes, s0, s1, s2)
+        store_corner_forces(f, pushes, s0, s1, s2)
 
     @device
     def particle_force(
@@ -194,7 +194,7 @@ def body_triangle(normal_law, friction_law):
     ):
         """What triangles left for particle i."""
         zero = x.dtype.type(0)
-        return gathered_pushes(i, slots, pushes, (zero, zero, zero))
+        return gather_corner_forces(i, slots, pushes, (zero, zero, zero))
 
     @device
     def push_corners_adjoint(
@@ -229,7 +229,7 @@ def body_triangle(normal_law, friction_law):
                             u0 = sub3(u0, a_v[0])
                             u1 = sub3(u1, a_v[1])
                             u2 = sub3(u2, a_v[2])
-        leave_cotangents(f, pushes, faces.shape[0], (x0, u0, x1, u1, x2, u2))
+        store_corner_cotangents(f, pushes, faces.shape[0], (x0, u0, x1, u1, x2, u2))
 
     @device
     def particle_force_adjoint(
@@ -240,7 +240,7 @@ def body_triangle(normal_law, friction_law):
         """Cotangents of particle i."""
         zero = x.dtype.type(0)
         none = (zero, zero, zero)
-        return gathered_cotangents(i, slots, pushes, faces.shape[0], none, none)
+        return gather_corner_cotangents(i, slots, pushes, faces.shape[0], none, none)
 
     @device
     def measure_other(

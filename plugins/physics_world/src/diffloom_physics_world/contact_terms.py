@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom_geometry import take
-from diffloom_mechanics import Named, NodeSet, NodeTerm, Stage, carried_term
+from diffloom_mechanics import NamedTensor, NodeSet, NodeTerm, TermStage, build_carried_term
 from diffloom_mechanics.contact import (
     ContactLaw,
     TouchingBodies,
     TouchingSkin,
-    contact_rows,
-    corner_slots,
-    power_of_two,
+    find_corner_slots,
+    pack_contact_rows,
+    round_up_to_power_of_two,
 )
 from diffloom_physics_world.contacts import has_skin, is_particles
 
@@ -73,16 +73,16 @@ def carried(term: NodeTerm, sides: Sequence[Side]) -> NodeTerm:
     touching = {side.name: side.nodes.touches for side in sides}
     ends = [touching[name] for name in (term.on, term.reads) if name is not None]
     own, other = (end.carried if isinstance(end, TouchingBodies) else None for end in ends)
-    return carried_term(term, own, other)
+    return build_carried_term(term, own, other)
 
 
-def _rows(law: ContactLaw, own: Side, other: Side) -> tuple[Named, ...]:
+def _rows(law: ContactLaw, own: Side, other: Side) -> tuple[NamedTensor, ...]:
     """Own contact parameters, and those of the other side, whose gradient is that of its own term."""
-    mine = contact_rows(law, own.values, own.nodes.count)
-    return (*mine, *_of_other(contact_rows(law, other.values, other.nodes.count)))
+    mine = pack_contact_rows(law, own.values, own.nodes.count)
+    return (*mine, *_of_other(pack_contact_rows(law, other.values, other.nodes.count)))
 
 
-def _of_other(rows: Sequence[Named]) -> list[Named]:
+def _of_other(rows: Sequence[NamedTensor]) -> list[NamedTensor]:
     return [(f"other_{key}", value.detach()) for key, value in rows]
 
 
@@ -122,22 +122,22 @@ def triangle_terms(
     measure, push_corners, force, push_corners_adjoint, adjoint = on_particles
     faces, count = skin.faces, len(skin.faces)
     corners = faces.astype(np.int64)
-    mine = contact_rows(law, {key: _mean_of_corners(value, corners) for key, value in skin.values.items()}, count)
-    own = contact_rows(law, bodies.values, bodies.nodes.count)
+    mine = pack_contact_rows(law, {key: _mean_of_corners(value, corners) for key, value in skin.values.items()}, count)
+    own = pack_contact_rows(law, bodies.values, bodies.nodes.count)
     points = bodies.bodies.points.arrays
     balls: tuple[tuple[int, int], Literal["float"]] = ((count, 4), "float")
     return (
         NodeTerm(
             f"{name}.{skin.name}.triangles", force, adjoint,
-            (faces, corner_slots(faces, skin.nodes.count), thickness, *points),
+            (faces, find_corner_slots(faces, skin.nodes.count), thickness, *points),
             (*mine, *_of_other(own)), work=(balls, ((9 * count, 3), "float")),
-            stages=(Stage(count, measure), Stage(count, push_corners)),
-            adjoint_stages=(Stage(count, push_corners_adjoint),),
+            stages=(TermStage(count, measure), TermStage(count, push_corners)),
+            adjoint_stages=(TermStage(count, push_corners_adjoint),),
             on=skin.name, only=skin.members, reads=bodies.name, shared=("contact", "friction", *OTHERS),
         ),
         NodeTerm(
             f"{name}.{bodies.name}.triangles", on_bodies[1], on_bodies[2], (faces, thickness, *points),
-            (*own, *_of_other(mine)), work=(balls,), stages=(Stage(count, on_bodies[0]),),
+            (*own, *_of_other(mine)), work=(balls,), stages=(TermStage(count, on_bodies[0]),),
             on=bodies.name, reads=skin.name, shared=OTHERS,
         ),
     )  # fmt: skip
@@ -168,13 +168,13 @@ def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float)
 
     push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal(), law.friction.functions())
     faces, faces_o, count_o = own.faces, other.faces, other.nodes.count
-    buckets = power_of_two(max(len(faces_o), count_o))
+    buckets = round_up_to_power_of_two(max(len(faces_o), count_o))
     return NodeTerm(
         f"{name}.{own.name}",
         force=push_vertex,
         adjoint=push_vertex_adjoint,
         constants=(
-            faces, faces_o, corner_slots(faces, own.nodes.count), other.members.astype(np.int32),
+            faces, faces_o, find_corner_slots(faces, own.nodes.count), other.members.astype(np.int32),
             np.array([thickness]),
         ),
         params=_rows(law, own, other),
@@ -186,8 +186,8 @@ def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float)
             ((count_o + len(faces_o),), "int"),
             ((9 * len(faces) + 1, 3), "float"),
         ),
-        stages=(Stage(1, sort_other), Stage(len(faces), push_corners)),
-        adjoint_stages=(Stage(len(faces), push_corners_adjoint),),
+        stages=(TermStage(1, sort_other), TermStage(len(faces), push_corners)),
+        adjoint_stages=(TermStage(len(faces), push_corners_adjoint),),
         on=own.name,
         only=own.members,
         reads=other.name,

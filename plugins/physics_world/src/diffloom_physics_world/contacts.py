@@ -23,8 +23,8 @@ from diffloom_mechanics.contact import (
     TouchingBodies,
     TouchingLinks,
     TouchingSkin,
-    contact_law,
-    contact_values,
+    collect_contact_values,
+    resolve_contact_law,
 )
 from diffloom_physics_world.bodies import Body
 
@@ -71,7 +71,7 @@ def read_contacts(
     for a, b in itertools.combinations([body.name for body in bodies], 2):
         table = tables.get(frozenset((a, b)))
         if table is None and able[a] and able[b]:
-            found.append(Contact(f"{a}_{b}", (a, b), contact_law(law)))
+            found.append(Contact(f"{a}_{b}", (a, b), resolve_contact_law(law)))
         elif table is not None and table.get("touch", True):
             for name in (a, b):
                 if not able[name]:
@@ -100,7 +100,7 @@ def _tables(given: Sequence[Mapping[str, Any]], names: list[str]) -> dict[frozen
 
 
 def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Contact:
-    own = contact_law(table.get("law", law))
+    own = resolve_contact_law(table.get("law", law))
     values = {key: value for key, value in table.items() if key not in _SETTINGS}
     known = [spec.name for spec in (*own.specs, *own.extra_specs)]
     for key in values:
@@ -160,7 +160,7 @@ def side_values(
     halves = {name: value / factor[name] for name, value in given.items()}
     if isinstance(nodes.touches, TouchingBodies):
         params = Params({**params, **nodes.touches.values}, params.dtype)
-    values = contact_values(halves, TermContext(body.model, params, _all_free(nodes)), law)
+    values = collect_contact_values(halves, TermContext(body.model, params, _all_free(nodes)), law)
     if isinstance(nodes.touches, TouchingBodies):
         share = torch.as_tensor(nodes.touches.share(), dtype=params.dtype)
         values = {

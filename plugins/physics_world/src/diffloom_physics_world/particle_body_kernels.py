@@ -29,8 +29,8 @@ from diffloom_kernels import (
 )
 from diffloom_mechanics.contact.kernels import (
     body_cotangents,
+    is_near_box,
     may_touch,
-    near_box,
     point_contact,
     shape_distance,
     shape_distance_adjoint,
@@ -51,7 +51,7 @@ def distance_at(i, b, points, bodies, shapes, bounds, thickness):
     x, r = ld7(bodies[0], b)
     inside = tmatvec33(quat_matrix(r), sub3(ld3(points[0], i), x))
     one = constant(thickness, 1)
-    if near_box(inside, thickness, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, thickness):
+    if is_near_box(inside, thickness, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, thickness):
         d, way = shape_distance(b, inside, shapes)
         return d - thickness, way, inside
     return one, inside, inside

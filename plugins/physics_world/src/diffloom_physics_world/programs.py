@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diffloom.plugins import get_model, models
 from diffloom_kernels import Program
-from diffloom_mechanics import sampled_program
+from diffloom_mechanics import build_sample_program
 from diffloom_mechanics.kernels import force, force_adjoint
 
 from .model import World
@@ -18,9 +18,9 @@ def programs() -> list[Program]:
     """Bodies that touch in every way that there is, and links; none where a model of it is not installed."""
     found = []
     if {"rigid", "cloth", "fem"} <= set(models()):
-        found.append(sampled_program(touching_world(), "world_pairs"))
+        found.append(build_sample_program(touching_world(), "world_pairs"))
     if {"articulated", "rigid", "cloth"} <= set(models()):
-        found.append(sampled_program(linked_world(), "links", (force, force_adjoint), SPILLS))
+        found.append(build_sample_program(linked_world(), "links", (force, force_adjoint), SPILLS))
     return [program for program in found if program is not None]
 
 

@@ -10,11 +10,11 @@ import functools
 
 from diffloom_kernels import device
 from diffloom_mechanics.contact.kernels import (
-    face_centres,
-    gathered_cotangents,
-    gathered_pushes,
+    gather_corner_cotangents,
+    gather_corner_forces,
     skin_contact,
     sort_into_cells,
+    store_face_centres,
 )
 
 
@@ -40,8 +40,8 @@ def sort_other(
     R = x.dtype.type
     count = faces.shape[0]
     count_o = faces_o.shape[0]
-    reach = face_centres(x, faces, middles) + thickness[0]
-    reach_o = face_centres(x_o, faces_o, middles_o) + thickness[0]
+    reach = store_face_centres(x, faces, middles) + thickness[0]
+    reach_o = store_face_centres(x_o, faces_o, middles_o) + thickness[0]
     middles[count, 0] = reach
     middles_o[count_o, 0] = reach_o
     sort_into_cells(x_o, x_o.shape[0], R(0.5) / reach, cells, starts, order, 0, 0)
@@ -73,7 +73,7 @@ def skins(normal_law, friction_law):
     ):
         """Force on vertex i from the other's triangles, and what its own triangles left for it."""
         R = x.dtype.type
-        total = gathered_pushes(i, slots, pushes, (R(0), R(0), R(0)))
+        total = gather_corner_forces(i, slots, pushes, (R(0), R(0), R(0)))
         return vertex(
             i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, k_t, middles_o, cells, starts, order,
             total,
@@ -98,7 +98,7 @@ def skins(normal_law, friction_law):
         """Transpose of push_vertex: cotangents of vertex i's position and velocity."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
-        a_x, a_u = gathered_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
+        a_x, a_u = gather_corner_cotangents(i, slots, pushes, faces.shape[0], zero, zero)
         return vertex_adjoint(
             i, clock, x, u, x_o, u_o, faces_o, members_o, thickness, k_n, k_t, middles_o, cells, starts, order,
             adj_f, adj_o, adj_k_n, adj_k_t, a_x, a_u,

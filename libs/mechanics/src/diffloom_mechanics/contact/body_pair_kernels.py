@@ -34,7 +34,7 @@ from diffloom_mechanics.contact.shape_kernels import may_touch, shape_distance, 
 
 
 @device
-def near_box(p, margin, low, high, b):
+def is_near_box(p, margin, low, high, b):
     """Whether p is within ``margin`` of the box around shape b, per axis."""
     return (
         p[0] > low[b, 0] - margin and p[0] < high[b, 0] + margin
@@ -73,7 +73,7 @@ def body_cotangents(i, q, a_x, a_R, a_v, a_w):
 
 
 @functools.cache
-def pair_points(normal_law, friction_law):
+def body_pair_contact(normal_law, friction_law):
     """points_in_shape and its adjoint, and pair_force and its adjoint for bodies of one set, under a NormalFunctions
     and a FrictionFunctions (see contact.law)."""
     force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
@@ -108,10 +108,11 @@ def pair_points(normal_law, friction_law):
         B, M, t = frames(a, b, side_a[0], side_b[0])
         rho = roundness[a]
         for c in range(cluster_starts[a], cluster_starts[a + 1]):
-            if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+            centre = add3(matvec33(M, ld3(cluster_centre, c)), t)
+            if is_near_box(centre, cluster_radius[c] + rho, bounds[0], bounds[1], b):
                 for j in range(point_starts[c], point_starts[c + 1]):
                     inside = add3(matvec33(M, ld3(places, j)), t)
-                    if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                    if is_near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
                         distance, way = shape_distance(b, inside, shapes)
                         if distance < rho:
                             n = matvec33(B, way)
@@ -136,10 +137,11 @@ def pair_points(normal_law, friction_law):
         B, M, t = frames(a, b, side_a[0], side_b[0])
         rho = roundness[a]
         for c in range(cluster_starts[a], cluster_starts[a + 1]):
-            if near_box(add3(matvec33(M, ld3(cluster_centre, c)), t), cluster_radius[c] + rho, bounds[0], bounds[1], b):
+            centre = add3(matvec33(M, ld3(cluster_centre, c)), t)
+            if is_near_box(centre, cluster_radius[c] + rho, bounds[0], bounds[1], b):
                 for j in range(point_starts[c], point_starts[c + 1]):
                     inside = add3(matvec33(M, ld3(places, j)), t)
-                    if near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
+                    if is_near_box(inside, rho, bounds[0], bounds[1], b) and may_touch(b, inside, shapes, rho):
                         distance, way = shape_distance(b, inside, shapes)
                         if distance < rho:
                             n = matvec33(B, way)

@@ -65,7 +65,7 @@ def next_cell(around, cell):
 
 
 @device
-def face_centres(x, faces, balls):
+def store_face_centres(x, faces, balls):
     """Write the centres of all triangles; return the largest distance of a corner from its centre."""
     R = x.dtype.type
     largest = R(0)

@@ -249,12 +249,12 @@ def anisotropic_contact(normal, friction):
 
 
 @device
-def no_turning(torque, f, w, n, kt, k_t, i):
+def without_turning(torque, f, w, n, kt, k_t, i):
     return torque
 
 
 @device
-def no_turning_adjoint(a, a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t):
+def without_turning_adjoint(a, a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t):
     return a, a_w, a_n
 
 
@@ -263,7 +263,7 @@ def turning_friction(friction, add_friction):
     """turning(torque, f, w, n, kt, k_t, i) -> torque with friction for the contact force f, angular velocity w and
     normal n; its adjoint takes the cotangent ``a`` of f and returns it, a_w and a_n with what is added to them."""
     if not friction.turning:
-        return no_turning, no_turning_adjoint
+        return without_turning, without_turning_adjoint
     slope, slope_adjoint, first = friction.slope, friction.adjoint, friction.width
 
     @device

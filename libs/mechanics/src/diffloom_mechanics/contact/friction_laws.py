@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import final
 
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom_mechanics.contact.law import FrictionFunctions, FrictionLaw, friction_spec
+from diffloom_mechanics.contact.law import FrictionFunctions, FrictionLaw, make_friction_spec
 
 _POSITIVE = (0.0, None)
 
@@ -42,7 +42,7 @@ class Coulomb(FrictionLaw):
 
     @cached_property
     def specs(self) -> tuple[ParamSpec, ...]:
-        return (_stiffness(), friction_spec(), *_radii(self.turning))
+        return (_stiffness(), make_friction_spec(), *_radii(self.turning))
 
     def functions(self) -> FrictionFunctions:
         from diffloom_mechanics.contact import friction_kernels as kernels
@@ -70,7 +70,7 @@ class SmoothCoulomb(FrictionLaw):
         doc = "how round the corner between sticking and sliding is (b): 0 is Coulomb's law"
         return (
             _stiffness(),
-            friction_spec(),
+            make_friction_spec(),
             ParamSpec("friction_smoothing", 0.5, "", doc, bounds=(0.0, 0.5)),
             *_radii(self.turning),
         )
@@ -98,7 +98,7 @@ class Stribeck(FrictionLaw):
     def specs(self) -> tuple[ParamSpec, ...]:
         return (
             _stiffness(),
-            friction_spec(),
+            make_friction_spec(),
             ParamSpec("static_friction", 0.6, "", "friction coefficient at low speed (mu_s)", bounds=_POSITIVE),
             ParamSpec("stribeck_speed", 0.1, "m/s", "sliding speed at which static friction fades (v_s)",
                       bounds=(1e-6, None)),
@@ -132,7 +132,7 @@ class Anisotropic(FrictionLaw):
             )
             for axis in "xyz"
         )
-        return (_stiffness(), friction_spec(), *along, *_radii(self.turning))
+        return (_stiffness(), make_friction_spec(), *along, *_radii(self.turning))
 
     def functions(self) -> FrictionFunctions:
         from diffloom_mechanics.contact import friction_kernels as kernels
@@ -148,7 +148,7 @@ FRICTION_LAWS: dict[str, type[FrictionLaw]] = {
 }  # fmt: skip
 
 
-def friction_law(given: object) -> FrictionLaw:
+def resolve_friction_law(given: object) -> FrictionLaw:
     """The friction law of this name, or ``given`` itself where it is one.
 
     A table names the law and its options: ``{"law": "stribeck", "turning": True}``.

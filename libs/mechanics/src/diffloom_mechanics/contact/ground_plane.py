@@ -11,17 +11,17 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom.transforms import concrete, needs_gradient
-from diffloom_mechanics.contact.law import DEFAULT_LAW, ContactLaw, contact_law
+from diffloom_mechanics.contact.law import DEFAULT_LAW, ContactLaw, resolve_contact_law
 from diffloom_mechanics.terms import NodeTerm
 
 
-def contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[ParamSpec, ...]:
+def make_contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[ParamSpec, ...]:
     """The parameters of plane contact under a contact law, to be listed among a model's own.
 
     contact: the law, by name or itself. values: defaults other than the law's own, by parameter, such as
     ``contact_stiffness=1e3``.
     """
-    law = contact_law(contact)
+    law = resolve_contact_law(contact)
     unknown = sorted(set(values) - set(law.names))
     if unknown:
         raise InputError(
@@ -36,7 +36,7 @@ def contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[Param
     )
 
 
-def unit_normal(normal: Tensor) -> Tensor:
+def normalise_normal(normal: Tensor) -> Tensor:
     """``normal`` (3,) or (n, 3) scaled to length 1, differentiable."""
     length = torch.linalg.vector_norm(normal, dim=-1, keepdim=True)
     if bool((concrete(length) == 0).any()):
@@ -44,7 +44,7 @@ def unit_normal(normal: Tensor) -> Tensor:
     return torch.as_tensor(normal / length)
 
 
-def contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> tuple[tuple[str, Tensor], ...]:
+def pack_contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> tuple[tuple[str, Tensor], ...]:
     """What contact kernels read: the parameters of normal and friction law, (count, parameters) each."""
     values = law.resolve(params)
     missing = [name for name in law.names if values.get(name) is None]
@@ -66,21 +66,21 @@ def contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> t
 def ground(
     params: Mapping[str, Tensor], count: int, name: str = "ground", *, contact: object = DEFAULT_LAW
 ) -> NodeTerm:
-    """Plane contact of ``count`` particles, with the parameters that ``contact_specs`` declares for the same law.
+    """Plane contact of ``count`` particles, with the parameters that ``make_contact_specs`` declares for the same law.
 
     Each parameter is one for all or one per particle. The ground is where n.x < ground_height.
     """
     from diffloom_mechanics.contact.point_kernels import ground_contact
 
-    law = contact_law(contact)
+    law = resolve_contact_law(contact)
     force, adjoint = ground_contact(law.normal(), law.friction.functions())
     return NodeTerm(
         name,
         force=force,
         adjoint=adjoint,
         params=(
-            ("ground_normal", broadcast(unit_normal(params["ground_normal"]), (count, 3))),
+            ("ground_normal", broadcast(normalise_normal(params["ground_normal"]), (count, 3))),
             ("ground_height", broadcast(params["ground_height"], (count,))),
-            *contact_rows(law, params, count),
+            *pack_contact_rows(law, params, count),
         ),
     )

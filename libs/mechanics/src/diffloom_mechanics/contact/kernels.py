@@ -4,8 +4,8 @@ A law comes as NormalFunctions and FrictionFunctions (see ``diffloom_mechanics.c
 ``point_contact`` build it into force and adjoint, so that a law that is not chosen costs nothing.
 """
 
-from diffloom_mechanics.contact.body_pair_kernels import body_cotangents, near_box, pair_points
-from diffloom_mechanics.contact.cell_kernels import face_centres, sort_into_cells
+from diffloom_mechanics.contact.body_pair_kernels import body_cotangents, body_pair_contact, is_near_box
+from diffloom_mechanics.contact.cell_kernels import sort_into_cells, store_face_centres
 from diffloom_mechanics.contact.friction_kernels import turning_friction
 from diffloom_mechanics.contact.normal_kernels import in_series, in_series_slope
 from diffloom_mechanics.contact.obstacle_kernels import (
@@ -22,33 +22,38 @@ from diffloom_mechanics.contact.point_kernels import (
 )
 from diffloom_mechanics.contact.shape_kernels import may_touch, shape_distance, shape_distance_adjoint
 from diffloom_mechanics.contact.skin_kernels import (
-    gathered_cotangents,
-    gathered_pushes,
-    leave_cotangents,
-    leave_forces,
-    near,
+    gather_corner_cotangents,
+    gather_corner_forces,
+    is_near,
     skin_contact,
+    store_corner_cotangents,
+    store_corner_forces,
 )
-from diffloom_mechanics.contact.triangle_kernels import handed_on, meet, meet_adjoint, sliding
+from diffloom_mechanics.contact.triangle_kernels import (
+    distribute_force,
+    find_contact,
+    find_contact_adjoint,
+    triangle_contact,
+)
 
 __all__ = [
     "body_cotangents",
     "body_obstacle",
-    "face_centres",
-    "gathered_cotangents",
-    "gathered_pushes",
+    "store_face_centres",
+    "gather_corner_cotangents",
+    "gather_corner_forces",
     "ground_contact",
-    "handed_on",
+    "distribute_force",
     "in_series",
     "in_series_slope",
-    "leave_cotangents",
-    "leave_forces",
+    "store_corner_cotangents",
+    "store_corner_forces",
     "may_touch",
-    "meet",
-    "meet_adjoint",
-    "near",
-    "near_box",
-    "pair_points",
+    "find_contact",
+    "find_contact_adjoint",
+    "is_near",
+    "is_near_box",
+    "body_pair_contact",
     "parameter_row",
     "particle_obstacle",
     "plane_distance",
@@ -58,7 +63,7 @@ __all__ = [
     "shape_distance",
     "shape_distance_adjoint",
     "skin_contact",
-    "sliding",
+    "triangle_contact",
     "sort_into_cells",
     "turning_friction",
 ]

@@ -116,7 +116,7 @@ class ContactLaw(ABC):
         return self.normal_specs[1].name
 
 
-def contact_law(given: object) -> ContactLaw:
+def resolve_contact_law(given: object) -> ContactLaw:
     """The law of this name, or ``given`` itself where it is one.
 
     A table names the law and its options: ``{"law": "hunt_crossley", "friction": "stribeck"}``.
@@ -147,12 +147,12 @@ def contact_law(given: object) -> ContactLaw:
     return law
 
 
-def friction_spec(default: float = 0.5) -> ParamSpec:
+def make_friction_spec(default: float = 0.5) -> ParamSpec:
     """The Coulomb coefficient."""
     return ParamSpec("friction", default, "", "Coulomb friction coefficient (mu)", bounds=_POSITIVE)
 
 
-def stiffness_spec(default: float = 1e4) -> ParamSpec:
+def make_stiffness_spec(default: float = 1e4) -> ParamSpec:
     """The normal stiffness."""
     doc = "normal force per depth, each node (k_e)"
     return ParamSpec("contact_stiffness", default, "N/m", doc, bounds=_POSITIVE)

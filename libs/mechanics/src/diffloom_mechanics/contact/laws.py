@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, final
 
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom_mechanics.contact.friction_laws import Coulomb, friction_law
-from diffloom_mechanics.contact.law import ContactLaw, FrictionLaw, NormalFunctions, stiffness_spec
-from diffloom_mechanics.contact.restitution import check_restitution, damping_ratio, dissipation, dissipation_of
+from diffloom_mechanics.contact.friction_laws import Coulomb, resolve_friction_law
+from diffloom_mechanics.contact.law import ContactLaw, FrictionLaw, NormalFunctions, make_stiffness_spec
+from diffloom_mechanics.contact.restitution import check_restitution, damping_ratio, dissipation, solve_dissipation
 
 _POSITIVE = (0.0, None)
 _OTHER_DAMPING = (
@@ -46,7 +46,7 @@ class HuntCrossley(ContactLaw):
     toe: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "friction", friction_law(self.friction))
+        object.__setattr__(self, "friction", resolve_friction_law(self.friction))
         if self.toe is not None and not self.toe > 0.0:
             raise InputError(f"toe: got {self.toe!r}; expected a depth above 0 m, or None for no toe")
 
@@ -55,7 +55,7 @@ class HuntCrossley(ContactLaw):
         default = dissipation(DEFAULT_RESTITUTION, DEFAULT_REFERENCE_SPEED)
         doc = "damping relative to the elastic force, per closing speed (a)"
         specs = (
-            stiffness_spec(),
+            make_stiffness_spec(),
             ParamSpec("contact_dissipation", default, "s/m", doc, bounds=_POSITIVE, not_to_be_confused=_OTHER_DAMPING),
         )
         if self.toe is None:
@@ -79,7 +79,9 @@ class HuntCrossley(ContactLaw):
         if restitution is None:
             return params
         speed = params.get("reference_speed")
-        found = dissipation_of(restitution, restitution.new_tensor(DEFAULT_REFERENCE_SPEED) if speed is None else speed)
+        found = solve_dissipation(
+            restitution, restitution.new_tensor(DEFAULT_REFERENCE_SPEED) if speed is None else speed
+        )
         return {**params, "contact_dissipation": found}
 
     def normal(self) -> NormalFunctions:
@@ -105,7 +107,7 @@ class HuntCrossley(ContactLaw):
 
 @final
 @dataclass(frozen=True)
-class Linear(ContactLaw):
+class LinearContact(ContactLaw):
     """f_n = k_e d - k_d min(v_n, 0), the law of the gradSim paper.
 
     The damping force jumps at touch: exact gradients then say little of what happens over several impacts.
@@ -114,7 +116,7 @@ class Linear(ContactLaw):
     friction: FrictionLaw = field(default_factory=Coulomb)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "friction", friction_law(self.friction))
+        object.__setattr__(self, "friction", resolve_friction_law(self.friction))
 
     @cached_property
     def normal_specs(self) -> tuple[ParamSpec, ...]:
@@ -123,7 +125,7 @@ class Linear(ContactLaw):
             (name, f"it {_OTHER_DISSIPATION}") for name in ("contact_dissipation", "restitution", "reference_speed")
         )
         return (
-            stiffness_spec(),
+            make_stiffness_spec(),
             ParamSpec("contact_damping", 10.0, "N s/m", doc, bounds=_POSITIVE, not_to_be_confused=others),
         )
 
@@ -161,15 +163,15 @@ class Hysteresis(ContactLaw):
     friction: FrictionLaw = field(default_factory=Coulomb)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "friction", friction_law(self.friction))
+        object.__setattr__(self, "friction", resolve_friction_law(self.friction))
 
     @cached_property
     def normal_specs(self) -> tuple[ParamSpec, ...]:
         lost = "share of the force that changes its sign with the velocity (c)"
         turning = "speed below which the share fades (s)"
         return (
-            stiffness_spec(),
-            ParamSpec("contact_hysteresis", share_of(DEFAULT_RESTITUTION), "", lost, bounds=(0.0, 1.0)),
+            make_stiffness_spec(),
+            ParamSpec("contact_hysteresis", lost_share(DEFAULT_RESTITUTION), "", lost, bounds=(0.0, 1.0)),
             ParamSpec("contact_toe", 1e-3, "m", "depth up to which stiffness sets in", bounds=(1e-9, None)),
             ParamSpec("hysteresis_speed", 0.05, "m/s", turning, bounds=(1e-6, None)),
         )
@@ -195,14 +197,14 @@ class Hysteresis(ContactLaw):
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
         """The share c, at any speed."""
-        return share_of(restitution)
+        return lost_share(restitution)
 
     def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
         """That of the way in, sqrt(k_e (1 + c) mobility)."""
         return math.sqrt(values["contact_stiffness"] * (1.0 + values["contact_hysteresis"]) * mobility)
 
 
-def share_of(restitution: float) -> float:
+def lost_share(restitution: float) -> float:
     """c of a restitution: what is stored on the way in, (1 + c) k d^2 / 2, leaves as (1 - c) k d^2 / 2."""
     check_restitution(restitution)
     return (1.0 - restitution**2) / (1.0 + restitution**2)

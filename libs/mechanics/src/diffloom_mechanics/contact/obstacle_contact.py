@@ -14,8 +14,8 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom_mechanics import TermContext
-from diffloom_mechanics.contact.ground_plane import contact_rows
-from diffloom_mechanics.contact.law import DEFAULT_LAW, contact_law
+from diffloom_mechanics.contact.ground_plane import pack_contact_rows
+from diffloom_mechanics.contact.law import DEFAULT_LAW, resolve_contact_law
 from diffloom_mechanics.node_sets import TouchingLinks
 from diffloom_mechanics.terms import NodeTerm
 
@@ -32,7 +32,7 @@ def _nothing(kind: type[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ObstacleShape:
     """The device functions of a shape, and the constants they read.
 
     distance(i, p, size, layout, table) -> d, n: signed distance [m], negative inside, and unit normal at the point p in
@@ -50,20 +50,20 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Pose:
+class ObstaclePose:
     """Where a shape stands: place (3,) [m], and its axes as a rotation matrix (3, 3); the world's when not given."""
 
     place: Tensor
     turn: Tensor | None = None
 
 
-def obstacle_specs(contact: object = DEFAULT_LAW, **given: float | None) -> tuple[ParamSpec, ...]:
+def make_obstacle_specs(contact: object = DEFAULT_LAW, **given: float | None) -> tuple[ParamSpec, ...]:
     """Contact parameters of an obstacle under a contact law, by name; those not given are the model's own, as for its
     ground.
 
     A model without contact parameters gets them from its masses.
     """
-    law = contact_law(contact)
+    law = resolve_contact_law(contact)
     told = {name: words for spec in law.normal_specs for name, words in spec.not_to_be_confused}
     for name in sorted(set(given) - set(law.names) - {spec.name for spec in law.extra_specs}):
         raise InputError(f"obstacle: got {name}; {told.get(name) or 'expected ' + ', '.join(law.names)}")
@@ -74,12 +74,12 @@ def obstacle_specs(contact: object = DEFAULT_LAW, **given: float | None) -> tupl
     return (*found, *(replace(spec, default=given.get(spec.name), shape=("nodes",)) for spec in law.extra_specs))
 
 
-def contact_values(
+def collect_contact_values(
     params: Mapping[str, Tensor], context: TermContext, contact: object = DEFAULT_LAW
 ) -> dict[str, Tensor]:
     """The contact parameters of a law, (nodes,) each: as given, else the model's own, else by the masses of the nodes
     or as the law has them by default."""
-    law = contact_law(contact)
+    law = resolve_contact_law(contact)
     by_mass = {
         "contact_stiffness": FREQUENCY**2, "contact_damping": DAMPING * FREQUENCY, "friction_stiffness": FREQUENCY,
     }  # fmt: skip
@@ -96,7 +96,7 @@ def contact_values(
     return found
 
 
-def refuses_obstacles(nodes: NodeSet) -> str | None:
+def refuse_obstacles(nodes: NodeSet) -> str | None:
     """Why nodes cannot touch an obstacle, or None: they can when they are particles, bodies with contact points or
     links that touch."""
     if nodes.name == "particles" and nodes.dq == nodes.du == 3:
@@ -113,21 +113,21 @@ def refuses_obstacles(nodes: NodeSet) -> str | None:
 
 
 def obstacle(
-    name: str, shape: Shape, pose: Pose, size: Tensor, params: Mapping[str, Tensor], context: TermContext,
-    contact: object = DEFAULT_LAW,
+    name: str, shape: ObstacleShape, pose: ObstaclePose, size: Tensor, params: Mapping[str, Tensor],
+    context: TermContext, contact: object = DEFAULT_LAW,
 ) -> NodeTerm:  # fmt: skip
     """Contact of all nodes with a shape, under a contact law.
 
-    size: (sizes,), what the shape's device functions read. params: those of ``obstacle_specs`` of the same law, as far
-    as given. Exact gradients by pose, size, contact parameters and the nodes' state.
+    size: (sizes,), what the shape's device functions read. params: those of ``make_obstacle_specs`` of the same law, as
+    far as given. Exact gradients by pose, size, contact parameters and the nodes' state.
     """
     from diffloom_mechanics.contact.obstacle_kernels import body_obstacle, particle_obstacle
 
-    reason = refuses_obstacles(context.nodes)
+    reason = refuse_obstacles(context.nodes)
     if reason is not None:
         raise InputError(f"term {name!r}: {reason}")
     if isinstance(context.nodes.touches, TouchingLinks):
-        law = contact_law(contact)
+        law = resolve_contact_law(contact)
         names = {*law.names, *(spec.name for spec in law.extra_specs)}
         given = {key: value for key, value in params.items() if key in names}
         made: NodeTerm = context.nodes.touches.term(name, shape, pose, size, given, law)
@@ -135,7 +135,7 @@ def obstacle(
     points, count = context.nodes.contact_points, context.count
     turn = torch.eye(3, dtype=context.dtype) if pose.turn is None else pose.turn
     make = particle_obstacle if points is None else body_obstacle
-    law = contact_law(contact)
+    law = resolve_contact_law(contact)
     force, adjoint = make(shape.distance, shape.adjoint, law.normal(), law.friction.functions())
     own = () if points is None else (np.array([shape.slope]), *points.arrays)
     return NodeTerm(
@@ -147,7 +147,7 @@ def obstacle(
             ("place", broadcast(pose.place, (count, 3))),
             ("turn", broadcast(turn.reshape(9), (count, 9))),
             ("size", broadcast(size, (count, len(size)))),
-            *contact_rows(law, contact_values(params, context, law), count),
+            *pack_contact_rows(law, collect_contact_values(params, context, law), count),
         ),
         on=context.on,
     )

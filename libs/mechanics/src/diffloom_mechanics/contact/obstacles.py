@@ -13,15 +13,15 @@ from torch import Tensor
 from diffloom.interfaces import ParamSpec
 from diffloom_geometry.rotations import rotation_matrix
 from diffloom_mechanics import ForceTerm, TermContext
-from diffloom_mechanics.contact.ground_plane import unit_normal
+from diffloom_mechanics.contact.ground_plane import normalise_normal
 from diffloom_mechanics.contact.law import DEFAULT_LAW
 from diffloom_mechanics.contact.obstacle_contact import (
-    Pose,
-    Shape,
-    contact_values,
+    ObstaclePose,
+    ObstacleShape,
+    collect_contact_values,
+    make_obstacle_specs,
     obstacle,
-    obstacle_specs,
-    refuses_obstacles,
+    refuse_obstacles,
 )
 from diffloom_mechanics.terms import NodeTerm
 
@@ -61,15 +61,17 @@ class Obstacle(ForceTerm):
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
         given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
-        contact = obstacle_specs(self.contact, **given)
+        contact = make_obstacle_specs(self.contact, **given)
         return (ParamSpec("position", self.position, "m", "where it stands", (3,)), *self.own_specs, *contact)
 
     @classmethod
     def refuses(cls, nodes: NodeSet) -> str | None:
-        return refuses_obstacles(nodes)
+        return refuse_obstacles(nodes)
 
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> NodeTerm:
-        pose = Pose(params["position"], rotation_matrix(params["orientation"]) if "orientation" in params else None)
+        pose = ObstaclePose(
+            params["position"], rotation_matrix(params["orientation"]) if "orientation" in params else None
+        )
         return obstacle(name, self.shape(params, context), pose, self.sizes(params), params, context, self.contact)
 
     @property
@@ -78,7 +80,7 @@ class Obstacle(ForceTerm):
         """The parameters of its shape."""
 
     @abstractmethod
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         """Its device functions."""
 
     @abstractmethod
@@ -86,13 +88,13 @@ class Obstacle(ForceTerm):
         """What these read: (sizes,)."""
 
 
-def orientation_spec(value: Quaternion) -> ParamSpec:
+def make_orientation_spec(value: Quaternion) -> ParamSpec:
     """The spec of an obstacle's orientation."""
     return ParamSpec("orientation", value, "", "its axes: quaternion w x y z of any length", (4,))
 
 
 @dataclass(frozen=True)
-class Touching:
+class ExamplePlace:
     """A place for an example: ``point`` is the lowest that touches, ``extent`` [m] the size of what touches, ``depth``
     [m] how deep an obstacle may reach over the point, and ``contact`` the values that the model would have used."""
 
@@ -102,7 +104,7 @@ class Touching:
     contact: dict[str, float]
 
 
-def touching(context: TermContext) -> Touching:
+def find_example_place(context: TermContext) -> ExamplePlace:
     """Where an obstacle in this context is touched at the start."""
     q = context.start.q.detach()
     points, found = q[:, :3], context.nodes.contact_points
@@ -118,8 +120,8 @@ def touching(context: TermContext) -> Touching:
     extent = max(float((points - points.mean(dim=0)).norm(dim=1).max()), 1e-3)
     point = torch.stack([points[at, 0], lowest[at], points[at, 2]])
     with torch.no_grad():
-        contact = {name: float(value.max()) for name, value in contact_values({}, context).items()}
-    return Touching(point, extent, 0.04 * extent, contact)
+        contact = {name: float(value.max()) for name, value in collect_contact_values({}, context).items()}
+    return ExamplePlace(point, extent, 0.04 * extent, contact)
 
 
 _POSITIVE = (0.0, None)
@@ -135,7 +137,7 @@ class Sphere(Obstacle):
     @classmethod
     def example(cls, context: TermContext) -> Sphere:
         """A ball that reaches over the lowest point."""
-        at = touching(context)
+        at = find_example_place(context)
         centre = at.point + torch.tensor([0.05 * at.extent, at.depth - at.extent, -0.03 * at.extent])
         return cls(position=_vector(centre), radius=at.extent, **at.contact)
 
@@ -143,10 +145,10 @@ class Sphere(Obstacle):
     def own_specs(self) -> tuple[ParamSpec, ...]:
         return (ParamSpec("radius", self.radius, "m", "of the ball", (), _POSITIVE),)
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import sphere_distance, sphere_distance_adjoint
 
-        return Shape(sphere_distance, sphere_distance_adjoint)
+        return ObstacleShape(sphere_distance, sphere_distance_adjoint)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return params["radius"].reshape(1)
@@ -163,7 +165,7 @@ class Box(Obstacle):
     @classmethod
     def example(cls, context: TermContext) -> Box:
         """A tilted box whose top is just above the lowest point."""
-        at = touching(context)
+        at = find_example_place(context)
         turn: Quaternion = (1.0, 0.05, 0.1, -0.03)
         up = rotation_matrix(torch.tensor(turn))[:, 1]
         centre = at.point + torch.tensor([0.1, 0.0, 0.05]) * at.extent + (at.depth - at.extent) * up
@@ -175,12 +177,12 @@ class Box(Obstacle):
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
         size = ParamSpec("size", self.size, "m", "edge lengths", (3,), _POSITIVE)
-        return (size, orientation_spec(self.orientation))
+        return (size, make_orientation_spec(self.orientation))
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import box_distance, box_distance_adjoint
 
-        return Shape(box_distance, box_distance_adjoint)
+        return ObstacleShape(box_distance, box_distance_adjoint)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return 0.5 * params["size"].expand(3)
@@ -199,7 +201,7 @@ class Capsule(Obstacle):
     @classmethod
     def example(cls, context: TermContext) -> Capsule:
         """A tilted capsule that reaches over the lowest point with its upper end."""
-        at = touching(context)
+        at = find_example_place(context)
         turn: Quaternion = (1.0, 0.15, 0.05, -0.1)
         radius, length = 0.8 * at.extent, 0.5 * at.extent
         end = at.point + torch.tensor([0.05 * at.extent, at.depth - radius, 0.02 * at.extent])
@@ -211,13 +213,13 @@ class Capsule(Obstacle):
         return (
             ParamSpec("radius", self.radius, "m", "of the cylinder and its ends", (), _POSITIVE),
             ParamSpec("length", self.length, "m", "of the straight part", (), _POSITIVE),
-            orientation_spec(self.orientation),
+            make_orientation_spec(self.orientation),
         )
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import capsule_distance, capsule_distance_adjoint
 
-        return Shape(capsule_distance, capsule_distance_adjoint)
+        return ObstacleShape(capsule_distance, capsule_distance_adjoint)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return torch.stack([params["radius"].reshape(()), 0.5 * params["length"].reshape(())])
@@ -234,7 +236,7 @@ class Plane(Obstacle):
     @classmethod
     def example(cls, context: TermContext) -> Plane:
         """A tilted plane just above the lowest point."""
-        at = touching(context)
+        at = find_example_place(context)
         return cls(
             position=_vector(at.point + torch.tensor([0.0, at.depth, 0.0])), normal=(0.1, 1.5, -0.05), **at.contact
         )
@@ -243,13 +245,13 @@ class Plane(Obstacle):
     def own_specs(self) -> tuple[ParamSpec, ...]:
         return (ParamSpec("normal", self.normal, "", "away from the solid side, of any length", (3,)),)
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import plane_distance, plane_distance_adjoint
 
-        return Shape(plane_distance, plane_distance_adjoint)
+        return ObstacleShape(plane_distance, plane_distance_adjoint)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
-        return unit_normal(params["normal"].expand(3))
+        return normalise_normal(params["normal"].expand(3))
 
 
 def _vector(place: Tensor) -> Vector:

@@ -12,7 +12,7 @@ from diffloom_kernels import add3, constant, device, dot3, fma3, ld3, mul3, sqrt
 from diffloom_mechanics.contact.friction_kernels import anisotropic_contact
 
 
-class Contact(NamedTuple):
+class ContactFunctions(NamedTuple):
     """The device functions of a contact law, for gap c < 0, velocity v and unit normal of a point.
 
     force(clock, c, v, normal, kn, kt) -> f; adjoint(clock, c, v, normal, kn, kt, a) -> adj_c, adj_v, adj_normal,
@@ -122,7 +122,7 @@ def point_contact(normal, friction):
     if friction.anisotropic:
         force, adjoint = anisotropic_contact(normal, friction)
     of_normal, of_friction = parameter_row(normal.width), parameter_row(friction.width)
-    return Contact(force, adjoint, of_normal.load, of_normal.add, of_friction.load, of_friction.add)
+    return ContactFunctions(force, adjoint, of_normal.load, of_normal.add, of_friction.load, of_friction.add)
 
 
 @functools.cache

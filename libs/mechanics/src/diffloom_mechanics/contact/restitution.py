@@ -42,7 +42,7 @@ def dissipation(restitution: float, reference_speed: float) -> float:
         raise InputError(f"reference_speed: got {reference_speed:g} m/s; expected a positive speed")
     with untransformed():
         given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
-        return float(dissipation_of(given[0], given[1]))
+        return float(solve_dissipation(given[0], given[1]))
 
 
 def check_restitution(restitution: float) -> None:
@@ -51,7 +51,7 @@ def check_restitution(restitution: float) -> None:
         raise InputError(f"restitution: got {restitution:g}; expected a number above 0, at most 1")
 
 
-def dissipation_of(restitution: Tensor, reference_speed: Tensor) -> Tensor:
+def solve_dissipation(restitution: Tensor, reference_speed: Tensor) -> Tensor:
     """The same of tensors that broadcast, differentiable in both."""
     x: Tensor = _Dissipation.apply(restitution)[0]  # type: ignore[no-untyped-call]
     return x / reference_speed

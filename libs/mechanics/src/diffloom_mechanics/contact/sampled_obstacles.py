@@ -17,8 +17,14 @@ from diffloom.interfaces import InputError, ParamSpec
 from diffloom_geometry import Faces, Points, check_closed, read_closed_mesh
 from diffloom_mechanics import TermContext
 from diffloom_mechanics.contact.distance_grid import distance_grid
-from diffloom_mechanics.contact.obstacle_contact import Shape
-from diffloom_mechanics.contact.obstacles import UPRIGHT, Obstacle, Quaternion, orientation_spec, touching
+from diffloom_mechanics.contact.obstacle_contact import ObstacleShape
+from diffloom_mechanics.contact.obstacles import (
+    UPRIGHT,
+    Obstacle,
+    Quaternion,
+    find_example_place,
+    make_orientation_spec,
+)
 from diffloom_mechanics.node_sets import TouchingLinks
 
 
@@ -55,7 +61,7 @@ class HeightField(Obstacle):
     @classmethod
     def example(cls, context: TermContext) -> HeightField:
         """Hills, one of which reaches over the lowest point."""
-        at = touching(context)
+        at = find_example_place(context)
         x, z = np.meshgrid(np.arange(9.0), np.arange(9.0), indexing="ij")
         hills = 0.2 * at.extent * (np.sin(0.9 * x + 0.3) + np.cos(0.7 * z - 0.4 * x))
         middle = np.array([0.125, 0.75, 0.125])
@@ -75,15 +81,15 @@ class HeightField(Obstacle):
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
         scale = ParamSpec("scale", self.scale, "", "factor on all heights")
-        return (scale, orientation_spec(self.orientation))
+        return (scale, make_orientation_spec(self.orientation))
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import height_distance, height_distance_adjoint
 
         heights = np.array(self.heights)
         table = np.concatenate([self._cells, heights.reshape(-1)])
         layout = np.array(heights.shape, dtype=np.int32)
-        return Shape(height_distance, height_distance_adjoint, layout, table, slope=np.inf)
+        return ObstacleShape(height_distance, height_distance_adjoint, layout, table, slope=np.inf)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return params["scale"].reshape(1)
@@ -95,7 +101,7 @@ STEEPEST = math.sqrt(3.0)
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Mesh(Obstacle):
+class MeshObstacle(Obstacle):
     """A closed triangle mesh.
 
     mesh: a file that trimesh reads, a trimesh object, or vertices (V, 3) [m] and faces (F, 3). cells: of the grid of
@@ -126,11 +132,11 @@ class Mesh(Obstacle):
         object.__setattr__(self, "mesh", (tuple(map(tuple, vertices.tolist())), tuple(map(tuple, faces.tolist()))))
 
     @classmethod
-    def example(cls, context: TermContext) -> Mesh:
+    def example(cls, context: TermContext) -> MeshObstacle:
         """A ball of triangles that reaches over the lowest point."""
         import trimesh
 
-        at = touching(context)
+        at = find_example_place(context)
         ball = trimesh.creation.icosphere(subdivisions=2, radius=1.0)
         place = (at.point + torch.tensor([0.05 * at.extent, 1.5 * at.depth - at.extent, 0.03 * at.extent])).tolist()
         return cls(
@@ -146,15 +152,15 @@ class Mesh(Obstacle):
         return np.array(self.mesh[0]), np.array(self.mesh[1])
 
     @cached_property
-    def _shapes(self) -> dict[float, Shape]:
+    def _shapes(self) -> dict[float, ObstacleShape]:
         return {}
 
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
         scale = ParamSpec("scale", self.scale, "", "factor on all lengths of the mesh", (), (1e-9, None))
-        return (scale, orientation_spec(self.orientation))
+        return (scale, make_orientation_spec(self.orientation))
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> Shape:
+    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import mesh_distance, mesh_distance_adjoint
 
         points, touches = context.nodes.contact_points, context.nodes.touches
@@ -168,7 +174,7 @@ class Mesh(Obstacle):
         if margin not in self._shapes:
             grid = distance_grid(*self.solid, self.cells, margin)
             table = np.concatenate([grid.origin, [grid.cell, margin], grid.values])
-            self._shapes[margin] = Shape(mesh_distance, mesh_distance_adjoint, grid.size, table, slope=STEEPEST)
+            self._shapes[margin] = ObstacleShape(mesh_distance, mesh_distance_adjoint, grid.size, table, slope=STEEPEST)
         return self._shapes[margin]
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:

@@ -32,20 +32,20 @@ from diffloom_mechanics.contact.triangle_kernels import (
     blend,
     closest_point,
     closest_point_adjoint,
-    handed_on,
-    meet,
-    meet_adjoint,
-    sliding,
+    distribute_force,
+    find_contact,
+    find_contact_adjoint,
+    triangle_contact,
 )
 
 
 @functools.cache
-def touch(normal_law, friction_law=None):
+def vertex_contact(normal_law, friction_law=None):
     """force, adjoint and add under a NormalFunctions and a FrictionFunctions, if any (see contact.law)."""
-    return _pushing(normal_law) if friction_law is None else _sliding(normal_law, friction_law)
+    return _frictionless_contact(normal_law) if friction_law is None else _frictional_contact(normal_law, friction_law)
 
 
-def _pushing(normal_law):
+def _frictionless_contact(normal_law):
     """Without friction; k_t is not read."""
     normal_force, normal_adjoint = normal_law.force, normal_law.adjoint
     load, add_row, no_parameters, _ = parameter_row(normal_law.width)
@@ -128,8 +128,8 @@ def _pushing(normal_law):
     return force, adjoint, add
 
 
-def _sliding(normal_law, friction_law):
-    force_on, force_adjoint = sliding(normal_law, friction_law)
+def _frictional_contact(normal_law, friction_law):
+    force_on, force_adjoint = triangle_contact(normal_law, friction_law)
     load, add_row, no_normal, _ = parameter_row(normal_law.width)
     load_friction, add_friction, no_friction, _ = parameter_row(friction_law.width)
 
@@ -137,7 +137,7 @@ def _sliding(normal_law, friction_law):
     def force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t):
         zero = constant(thickness, 0)
         none = (zero, zero, zero)
-        meeting = meet(ld3(x, i), zero, thickness, ld3(y, j0), ld3(y, j1), ld3(y, j2))
+        meeting = find_contact(ld3(x, i), zero, thickness, ld3(y, j0), ld3(y, j1), ld3(y, j2))
         if not meeting[0]:
             return none, (none, none, none)
         return force_on(
@@ -153,7 +153,7 @@ def _sliding(normal_law, friction_law):
         a = ld3(y, j0)
         b = ld3(y, j1)
         c = ld3(y, j2)
-        meeting = meet(p, zero, thickness, a, b, c)
+        meeting = find_contact(p, zero, thickness, a, b, c)
         if not meeting[0]:
             nothing = (none, none, none)
             return (none, none), nothing, nothing, no_normal(thickness), no_friction(thickness)
@@ -161,8 +161,8 @@ def _sliding(normal_law, friction_law):
             clock, meeting, zero, thickness, ld3(u, i), ld3(v, j0), ld3(v, j1), ld3(v, j2), load(k_n, i),
             load_friction(k_t, i), ld3(adj_f, i), ld3(adj_g, j0), ld3(adj_g, j1), ld3(adj_g, j2),
         )  # fmt: skip
-        A, corners = meet_adjoint(p, zero, a, b, c, meeting, adj_c, adj, none)
-        b0, b1, b2 = handed_on(meeting[7], meeting[1], meeting[5], B)
+        A, corners = find_contact_adjoint(p, zero, a, b, c, meeting, adj_c, adj, none)
+        b0, b1, b2 = distribute_force(meeting[7], meeting[1], meeting[5], B)
         return (A, B), corners, (neg3(b0), neg3(b1), neg3(b2)), adj_kn, adj_kt
 
     @device
@@ -174,14 +174,14 @@ def _sliding(normal_law, friction_law):
 
 
 @device
-def near(a, b, reach):
+def is_near(a, b, reach):
     """Whether two points are closer than ``reach``."""
     d = sub3(a, b)
     return dot3(d, d) < reach * reach
 
 
 @device
-def leave_forces(f, pushes, s0, s1, s2):
+def store_corner_forces(f, pushes, s0, s1, s2):
     """Leave the forces on the corners of triangle f for their nodes to gather."""
     st3(pushes, 3 * f, s0)
     st3(pushes, 3 * f + 1, s1)
@@ -189,7 +189,7 @@ def leave_forces(f, pushes, s0, s1, s2):
 
 
 @device
-def leave_cotangents(f, pushes, count, a):
+def store_corner_cotangents(f, pushes, count, a):
     """Leave the cotangents of y and v of each corner of triangle f, one of ``count``, for their nodes to gather."""
     row = 3 * count + 6 * f
     st3(pushes, row, a[0])
@@ -201,7 +201,7 @@ def leave_cotangents(f, pushes, count, a):
 
 
 @device
-def gathered_pushes(i, slots, pushes, total):
+def gather_corner_forces(i, slots, pushes, total):
     """``total`` with the forces that triangles left for node i."""
     for s in range(slots[i], slots[i + 1]):
         total = add3(total, ld3(pushes, slots[s]))
@@ -209,7 +209,7 @@ def gathered_pushes(i, slots, pushes, total):
 
 
 @device
-def gathered_cotangents(i, slots, pushes, count, a_x, a_u):
+def gather_corner_cotangents(i, slots, pushes, count, a_x, a_u):
     """``a_x`` and ``a_u`` with the cotangents that ``count`` triangles left for node i."""
     for s in range(slots[i], slots[i + 1]):
         row = 3 * count + 2 * slots[s]
@@ -225,7 +225,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
 
     may_meet(i, j0, j1, j2, members): whether vertex i may touch the triangle of these corners at all.
     """
-    touch_force, touch_force_adjoint, add = touch(normal_law, friction_law)
+    touch_force, touch_force_adjoint, add = vertex_contact(normal_law, friction_law)
 
     @device
     def push_corners(f, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, pushes):
@@ -249,12 +249,12 @@ def skin_contact(normal_law, may_meet, friction_law=None):
             b = bucket(cell, buckets)
             for s in range(starts[0, b], starts[0, b + 1]):
                 i = order[s]
-                if in_cell(cells, i, cell) and may_meet(i, j0, j1, j2, members) and near(ld3(x, i), m, r):
+                if in_cell(cells, i, cell) and may_meet(i, j0, j1, j2, members) and is_near(ld3(x, i), m, r):
                     _, taken = touch_force(clock, x, u, i, y, v, j0, j1, j2, thickness[0], k_n, k_t)
                     s0 = sub3(s0, taken[0])
                     s1 = sub3(s1, taken[1])
                     s2 = sub3(s2, taken[2])
-        leave_forces(f, pushes, s0, s1, s2)
+        store_corner_forces(f, pushes, s0, s1, s2)
 
     @device
     def push_vertex(i, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, total):
@@ -271,7 +271,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
             b = bucket(cell, buckets)
             for s in range(starts[1, b], starts[1, b + 1]):
                 f = order[first + s]
-                if in_cell(cells, first + f, cell) and near(p, ld3(middles, f), r):
+                if in_cell(cells, first + f, cell) and is_near(p, ld3(middles, f), r):
                     j0 = faces[f, 0]
                     j1 = faces[f, 1]
                     j2 = faces[f, 2]
@@ -308,7 +308,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
             b = bucket(cell, buckets)
             for s in range(starts[0, b], starts[0, b + 1]):
                 i = order[s]
-                if in_cell(cells, i, cell) and may_meet(i, j0, j1, j2, members) and near(ld3(x, i), c, r):
+                if in_cell(cells, i, cell) and may_meet(i, j0, j1, j2, members) and is_near(ld3(x, i), c, r):
                     _, a_y, a_v, _, _ = touch_force_adjoint(
                         clock, x, u, i, y, v, j0, j1, j2, thickness[0], k_n, k_t, adj_x, adj_y
                     )
@@ -318,7 +318,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
                     u0 = add3(u0, a_v[0])
                     u1 = add3(u1, a_v[1])
                     u2 = add3(u2, a_v[2])
-        leave_cotangents(f, pushes, faces.shape[0], (x0, u0, x1, u1, x2, u2))
+        store_corner_cotangents(f, pushes, faces.shape[0], (x0, u0, x1, u1, x2, u2))
 
     @device
     def push_vertex_adjoint(
@@ -338,7 +338,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
             b = bucket(cell, buckets)
             for s in range(starts[1, b], starts[1, b + 1]):
                 f = order[first + s]
-                if in_cell(cells, first + f, cell) and near(p, ld3(middles, f), r):
+                if in_cell(cells, first + f, cell) and is_near(p, ld3(middles, f), r):
                     j0 = faces[f, 0]
                     j1 = faces[f, 1]
                     j2 = faces[f, 2]

@@ -37,11 +37,11 @@ def contact_points(
     return ContactPoints(
         reach=np.array(reach),
         roundness=np.array(roundness, dtype=np.float64),
-        cluster_starts=running_offsets([len(group) for group in clusters]),
+        cluster_starts=accumulate_offsets([len(group) for group in clusters]),
         cluster_centre=centre,
         # A little wider than the exact ball, so that rounding in float32 leaves no point out.
         cluster_radius=radius * (1.0 + 1e-6) + 1e-6 * np.repeat(reach, [len(g) for g in clusters]),
-        point_starts=running_offsets([len(cluster) for cluster in flat]),
+        point_starts=accumulate_offsets([len(cluster) for cluster in flat]),
         points=np.concatenate(flat),
     )
 
@@ -56,7 +56,7 @@ def split(points: Points) -> list[Points]:
     return split(points[order[:half]]) + split(points[order[half:]])
 
 
-def running_offsets(counts: Sequence[int]) -> NDArray[np.int32]:
+def accumulate_offsets(counts: Sequence[int]) -> NDArray[np.int32]:
     """0 and the running sums of ``counts``."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
@@ -78,7 +78,7 @@ class BodyShape:
     grid: int = 32
 
 
-def shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> ShapeArrays:
+def build_shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> ShapeArrays:
     """As the kernels take them. Bodies with the same mesh share one grid of distances, which reaches out as far as
     their balls do, and at least by ``margin`` [m]."""
     roundest = max(margin, *(solid.roundness for solid in solids))
@@ -125,7 +125,7 @@ def bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return low - extra, high + extra
 
 
-def round_points(kind: str, dims: Sequence[float]) -> tuple[Points, float]:
+def sample_round_shape(kind: str, dims: Sequence[float]) -> tuple[Points, float]:
     """Return the points whose balls make up a round shape, and their radius [m].
 
     A sphere has its centre, a capsule points along its axis, half a radius apart. kind, dims: as for BodyShape.
@@ -163,12 +163,12 @@ def read_rounding(table: Mapping[str, Any], kind: str, dims: Sequence[float]) ->
     return float(rounding)
 
 
-def power_of_two(n: int) -> int:
+def round_up_to_power_of_two(n: int) -> int:
     """The smallest power of two that is not below n."""
     return 1 << max(n - 1, 1).bit_length()
 
 
-def corner_slots(faces: NDArray[np.integer[Any]], particles: int) -> NDArray[np.int32]:
+def find_corner_slots(faces: NDArray[np.integer[Any]], particles: int) -> NDArray[np.int32]:
     """For each vertex i the rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]]."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(faces.ravel(), minlength=particles))])
     rows = np.argsort(faces.ravel(), kind="stable")

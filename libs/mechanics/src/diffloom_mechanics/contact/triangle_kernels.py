@@ -2,7 +2,7 @@
 
 The gap leads from the nearest point of the triangle, sum w x, to the centre p of the ball of radius rho; along it,
 n = gap / |gap|. Both touch where the depth rho + thickness - |gap| is above 0, at the place p - rho n: the force f of
-the contact law acts there on the ball, and on the triangle as ``handed_on`` gives it to its corners. So no force
+the contact law acts there on the ball, and on the triangle as ``distribute_force`` gives it to its corners. So no force
 and no torque is lost, and what moves as one body does not slide.
 
 ``meeting`` is (whether they touch, w, feature, gap, |gap|, n, place, what carries the place).
@@ -135,7 +135,7 @@ def blend(w, a, b, c):
 
 
 @device
-def carrier(place, a, b, c):
+def plate_coordinates(place, a, b, c):
     """d1, d2, s, t, g, and whether the triangle carries the place."""
     zero = constant(place[0], 0)
     one = constant(place[0], 1)
@@ -159,7 +159,7 @@ def carrier(place, a, b, c):
 
 
 @device
-def plate(carried_by, z0, z1, z2):
+def carry_rigidly(carried_by, z0, z1, z2):
     """V(z), and the differences y1 and y2."""
     d1, d2, s, t, g, _ = carried_by
     y1 = sub3(z1, z0)
@@ -169,17 +169,17 @@ def plate(carried_by, z0, z1, z2):
 
 
 @device
-def carried(carried_by, w, n, z0, z1, z2):
+def carry(carried_by, w, n, z0, z1, z2):
     """W(z)."""
     nearest = blend(w, z0, z1, z2)
     if not carried_by[5]:
         return nearest
-    v, _, _ = plate(carried_by, z0, z1, z2)
+    v, _, _ = carry_rigidly(carried_by, z0, z1, z2)
     return fma3(n, dot3(n, sub3(nearest, v)), v)
 
 
 @device
-def handed_on(carried_by, w, n, f):
+def distribute_force(carried_by, w, n, f):
     """What each corner takes of the force f at the place: the transpose of W."""
     d1, d2, s, t, g, wide = carried_by
     if not wide:
@@ -198,7 +198,7 @@ def handed_on(carried_by, w, n, f):
 
 
 @device
-def carried_adjoint(carried_by, w, n, z0, z1, z2, adj):
+def carry_adjoint(carried_by, w, n, z0, z1, z2, adj):
     """Cotangents of w, of n, and of (d1, d2, s, t, g) for the cotangent ``adj`` of W(z).
 
     With h = sum w z - V(z), b = adj.n and the tangential part m = adj - b n: adj_w = b n.z, adj_n = adj n.h + b h,
@@ -209,7 +209,7 @@ def carried_adjoint(carried_by, w, n, z0, z1, z2, adj):
     none = (zero, zero, zero)
     if not wide:
         return (dot3(adj, z0), dot3(adj, z1), dot3(adj, z2)), none, (none, none, zero, zero, none)
-    v, y1, y2 = plate(carried_by, z0, z1, z2)
+    v, y1, y2 = carry_rigidly(carried_by, z0, z1, z2)
     h = sub3(blend(w, z0, z1, z2), v)
     b = dot3(adj, n)
     m = sub3(adj, mul3(n, b))
@@ -220,7 +220,7 @@ def carried_adjoint(carried_by, w, n, z0, z1, z2, adj):
 
 
 @device
-def carrier_adjoint(place, a, b, c, carried_by, adj):
+def plate_coordinates_adjoint(place, a, b, c, carried_by, adj):
     """Cotangents of the place and of the three corners for those of (d1, d2, s, t, g).
 
     The dual edges D = E (E^T E)^-1 take adj_E = N adj_D D^T D - D adj_D^T D, where N projects onto the normal.
@@ -252,7 +252,7 @@ def carrier_adjoint(place, a, b, c, carried_by, adj):
 
 
 @device
-def meet(p, rho, thickness, a, b, c):
+def find_contact(p, rho, thickness, a, b, c):
     """Where a ball and the triangle (a, b, c) touch."""
     w, feature = closest_point(p, a, b, c)
     gap = sub3(p, blend(w, a, b, c))
@@ -262,11 +262,11 @@ def meet(p, rho, thickness, a, b, c):
     touches = distance < rho + thickness and distance > zero
     n = mul3(gap, one / (distance if distance > zero else one))
     place = sub3(p, mul3(n, rho))
-    return touches, w, feature, gap, distance, n, place, carrier(place, a, b, c)
+    return touches, w, feature, gap, distance, n, place, plate_coordinates(place, a, b, c)
 
 
 @functools.cache
-def sliding(normal_law, friction_law):
+def triangle_contact(normal_law, friction_law):
     """Force and adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law).
 
     u: the ball's velocity at the place; v0, v1, v2: those of the corners.
@@ -277,24 +277,24 @@ def sliding(normal_law, friction_law):
     def force(clock, meeting, rho, thickness, u, v0, v1, v2, kn, kt):
         """The force on a ball that touches, and what the corners take of it, to be subtracted from theirs."""
         _, w, _, _, distance, n, _, carried_by = meeting
-        slip = sub3(u, carried(carried_by, w, n, v0, v1, v2))
+        slip = sub3(u, carry(carried_by, w, n, v0, v1, v2))
         f = force_at(clock, distance - (rho + thickness), slip, n, kn, kt)
-        return f, handed_on(carried_by, w, n, f)
+        return f, distribute_force(carried_by, w, n, f)
 
     @device
     def force_adjoint(clock, meeting, rho, thickness, u, v0, v1, v2, kn, kt, z, z0, z1, z2):
         """For the cotangents z of the force at the place and z0, z1, z2 of those on the corners: the force, the
         cotangents of u and of the gap's length, those of n, w and what carries the place, and of kn and kt."""
         _, w, _, _, distance, n, _, carried_by = meeting
-        slip = sub3(u, carried(carried_by, w, n, v0, v1, v2))
+        slip = sub3(u, carry(carried_by, w, n, v0, v1, v2))
         depth = distance - (rho + thickness)
         f = force_at(clock, depth, slip, n, kn, kt)
-        across = sub3(z, carried(carried_by, w, n, z0, z1, z2))
+        across = sub3(z, carry(carried_by, w, n, z0, z1, z2))
         adj_c, adj_u, adj_n, adj_kn, adj_kt = adjoint_at(clock, depth, slip, n, kn, kt, across)
         zero = constant(distance, 0)
         none = (zero, zero, zero)
-        w_a, n_a, by_a = carried_adjoint(carried_by, w, n, v0, v1, v2, sub3(none, adj_u))
-        w_b, n_b, by_b = carried_adjoint(carried_by, w, n, z0, z1, z2, sub3(none, f))
+        w_a, n_a, by_a = carry_adjoint(carried_by, w, n, v0, v1, v2, sub3(none, adj_u))
+        w_b, n_b, by_b = carry_adjoint(carried_by, w, n, z0, z1, z2, sub3(none, f))
         by = (
             add3(by_a[0], by_b[0]), add3(by_a[1], by_b[1]), by_a[2] + by_b[2], by_a[3] + by_b[3],
             add3(by_a[4], by_b[4]),
@@ -305,11 +305,11 @@ def sliding(normal_law, friction_law):
 
 
 @device
-def meet_adjoint(p, rho, a, b, c, meeting, adj_c, adj, adj_place):
+def find_contact_adjoint(p, rho, a, b, c, meeting, adj_c, adj, adj_place):
     """Cotangents of p and of the corners for those that force_adjoint returns, and for that of the place."""
     _, w, feature, gap, distance, n, place, carried_by = meeting
     adj_n, adj_w, by = adj
-    of_place, x0, x1, x2 = carrier_adjoint(place, a, b, c, carried_by, by)
+    of_place, x0, x1, x2 = plate_coordinates_adjoint(place, a, b, c, carried_by, by)
     adj_place = add3(adj_place, of_place)
     adj_n = sub3(adj_n, mul3(adj_place, rho))
     across = sub3(adj_n, mul3(n, dot3(n, adj_n)))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffloom_geometry import capsule_integrals, sphere_integrals
+from diffloom_geometry import integrate_capsule, integrate_sphere
 from diffloom_physics_rigid.shapes.shape import Shape, outwards
 from diffloom_physics_rigid.shapes.solids import lathe
 
@@ -28,7 +28,7 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
 
     ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
     vertices, faces = np.array(ball.vertices), np.array(ball.faces, dtype=np.int64)
-    return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), sphere_integrals(radius))
+    return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), integrate_sphere(radius))
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Shape:
@@ -49,7 +49,7 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings
     quarter = [0.5 * math.pi * k / rings for k in range(rings + 1)]
     profile = [(radius * math.cos(a), h + radius * math.sin(a)) for a in quarter[:-1]] + [(0.0, h + radius)]
     mesh = lathe([(r, -y) for r, y in reversed(profile)] + profile, segments)
-    return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), capsule_integrals(radius, h))
+    return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), integrate_capsule(radius, h))
 
 
 def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> Shape:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from diffloom_geometry import Faces, Points, VolumeIntegrals, integrate_volume, signed_volumes
+from diffloom_geometry import Faces, Points, VolumeIntegrals, compute_signed_volumes, integrate_volume
 
 Kind = Literal["mesh", "box", "sphere", "capsule"]
 
@@ -48,4 +48,4 @@ class Shape:
 
 def outwards(vertices: Points, faces: Faces) -> Faces:
     """``faces`` turned, all or none, so that the enclosed volume is positive."""
-    return faces if float(signed_volumes(vertices, faces).sum()) > 0.0 else faces[:, ::-1].copy()
+    return faces if float(compute_signed_volumes(vertices, faces).sum()) > 0.0 else faces[:, ::-1].copy()
