@@ -13,7 +13,7 @@ from diffloom_testing.results import (
     Result as Result,
     Skip as Skip,
     check as check,
-    compared as compared,
+    count_comparisons as count_comparisons,
     require as require,
 )
 from diffloom_testing.suites import (

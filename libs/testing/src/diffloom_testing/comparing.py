@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, State, Trajectory
 from diffloom_testing.gradients import Comparison, compare_gradient
-from diffloom_testing.results import Failure, Skip, compared, require
+from diffloom_testing.results import Failure, Skip, count_comparisons, require
 
 
 def places(found: State | Trajectory) -> Tensor:
@@ -62,7 +62,14 @@ def _split(like: State | Trajectory, row: Tensor, which: int) -> dict[str, Tenso
 
 __all__ = [
     "STEPS",
-    "equal_copies", "finite", "frozen", "largest_difference", "matched_gradients", "refused", "same_bits", "worst",
+    "equal_copies",
+    "finite",
+    "largest_difference",
+    "matched_gradients",
+    "refused",
+    "require_frozen",
+    "same_bits",
+    "worst",
 ]  # fmt: skip
 
 #: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
@@ -112,7 +119,7 @@ def worst(comparisons: Sequence[Comparison]) -> str:
 
 
 def _counted(comparisons: list[Comparison]) -> list[Comparison]:
-    compared(sum(not c.silent for c in comparisons))
+    count_comparisons(sum(not c.silent for c in comparisons))
     return comparisons
 
 
@@ -134,14 +141,14 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
 
 def same_bits(what: str, a: Tensor, b: Tensor) -> None:
     """Failure unless two tensors are equal bit for bit."""
-    compared(int(a.numel() > 0))
+    count_comparisons(int(a.numel() > 0))
     if not torch.equal(a.detach(), b.detach()):
         raise Failure(f"{what} differ by up to {largest_difference(a, b):.3g}; expected the same bits")
 
 
 def finite(what: str, tensor: Tensor) -> Tensor:
     """``tensor``, or Failure when it holds NaN or infinity."""
-    compared(int(tensor.numel() > 0))
+    count_comparisons(int(tensor.numel() > 0))
     bad = ~torch.isfinite(tensor.detach())
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])
@@ -154,7 +161,7 @@ def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
     try:
         attempt()
     except InputError as error:
-        compared()
+        count_comparisons()
         missing = [word for word in words if word not in str(error)]
         require(not missing, f"{what} is refused, but the message does not name {missing}: {error}")
         return
@@ -163,7 +170,7 @@ def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
     raise Failure(f"{what} is taken without a word; expected InputError")
 
 
-def frozen(found: Any, interface: type) -> None:
+def require_frozen(found: Any, interface: type) -> None:
     """Failure unless ``found`` is a frozen dataclass that derives from ``interface``."""
     kind = type(found).__name__
     require(isinstance(found, interface), f"{kind} is no diffloom.interfaces.{interface.__name__}")

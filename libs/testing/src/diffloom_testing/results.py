@@ -114,7 +114,7 @@ def _others(checks: list[str]) -> str:
 _made = 0
 
 
-def compared(count: int = 1) -> None:
+def count_comparisons(count: int = 1) -> None:
     """Note that a check has compared something ``count`` times; one that compares nothing does not pass.
 
     ``require``, ``refused``, ``finite``, ``same_bits`` and ``matched_gradients`` do this by themselves.
@@ -226,7 +226,7 @@ def run(item: Item, expected: Mapping[str, str]) -> Result:
 
 def require(holds: bool, message: str) -> None:
     """Raise Failure with ``message`` unless ``holds``."""
-    compared()
+    count_comparisons()
     if not holds:
         raise Failure(message)
 

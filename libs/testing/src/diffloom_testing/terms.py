@@ -15,7 +15,15 @@ from diffloom import simulate
 from diffloom.interfaces import Control, Model, ParamSpec
 from diffloom.plugins import get_integrator, integrators
 from diffloom_mechanics import ForceTerm, WithTerms
-from diffloom_testing.comparing import finite, frozen, largest_difference, matched_gradients, refused, same_bits, worst
+from diffloom_testing.comparing import (
+    finite,
+    largest_difference,
+    matched_gradients,
+    refused,
+    require_frozen,
+    same_bits,
+    worst,
+)
 from diffloom_testing.models.interface import shape_and_bounds as model_shape_and_bounds, units as model_units
 from diffloom_testing.results import Check, Failure, Skip, check, require
 from diffloom_testing.suites import Suite
@@ -51,7 +59,7 @@ def claims_on_hosts(subject: TermSubject) -> tuple[str, ...]:
 def interface(subject: TermSubject) -> None:
     """It is a ForceTerm, frozen; specs come as a tuple, twice the same; names are different words of Python."""
     term = subject.term
-    frozen(term, ForceTerm)
+    require_frozen(term, ForceTerm)
     specs = term.specs
     require(
         isinstance(specs, tuple) and all(isinstance(s, ParamSpec) for s in specs), "specs must be a tuple of ParamSpec"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from diffloom.plugins import Kind, UnknownNameError
@@ -48,5 +47,7 @@ def html_of(kind: str, thing: Any) -> str:
     try:
         shown: str = DISPLAYS.get(kind)(thing)
     except UnknownNameError:
+        from html import escape  # a table of all entities, which listing plugins does not need
+
         return f"<pre>{escape(repr(thing))}</pre>"
     return shown

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Dynamics, Integrator, StoreAll
-from diffloom_testing.comparing import equal_copies, frozen, largest_difference, refused, same_bits
+from diffloom_testing.comparing import equal_copies, largest_difference, refused, require_frozen, same_bits
 from diffloom_testing.integrators.accuracy import STEPS, accepted, names, roll
 from diffloom_testing.results import check, require
 from diffloom_testing.subjects import IntegratorSubject
@@ -25,7 +25,7 @@ class Unheard(Dynamics):
 @check("interface")
 def settings(subject: IntegratorSubject) -> None:
     """It is a frozen dataclass that derives from Integrator and needs no arguments."""
-    frozen(subject.integrator, Integrator)
+    require_frozen(subject.integrator, Integrator)
 
 
 @check("interface")

@@ -11,7 +11,7 @@ from diffloom.interfaces import CustomStep, NoGradient, SimulationError, State, 
 from diffloom_mechanics import Mechanics, TorchTerm
 from diffloom_testing.comparing import largest_difference, refused, same_bits
 from diffloom_testing.integrators.accuracy import accepted, flat, names, pulled, roll
-from diffloom_testing.results import Skip, check, compared, require
+from diffloom_testing.results import Skip, check, count_comparisons, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import CHAIN, OWN
 
@@ -80,7 +80,7 @@ def blow_up(subject: IntegratorSubject) -> str:
     try:
         path = subject.integrator.rollout(system, OWN.start, dt=0.01, steps=5, save=(1, 5), gradient=NoGradient())
     except SimulationError as error:
-        compared()
+        count_comparisons()
         return str(error).split("\n")[0][:90]
     bad = not bool(torch.isfinite(path.q).all())
     require(False, "a force that is not finite gives " + ("NaN" if bad else "numbers") + "; expected SimulationError")

@@ -10,7 +10,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError, Surface
 from diffloom_testing.comparing import finite
 from diffloom_testing.renderers.images import draw, offered, precision, smooth
-from diffloom_testing.results import check, compared, require
+from diffloom_testing.results import check, count_comparisons, require
 from diffloom_testing.scenes import DISTANCE, FAR, front, gem, square
 from diffloom_testing.subjects import RendererSubject
 
@@ -116,7 +116,7 @@ def no_faces(subject: RendererSubject) -> str:
     try:
         found = draw(subject, empty, front(dtype), smooth(subject)[0])
     except InputError as error:
-        compared()
+        count_comparisons()
         return f"refused: {error}"
     shown = found[..., 3] if found.dim() == 4 else found
     require(float(shown.abs().max()) <= 1e-6, "a surface without faces covers pixels")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import Capabilities, Material, Renderer
-from diffloom_testing.comparing import equal_copies, frozen, refused
+from diffloom_testing.comparing import equal_copies, refused, require_frozen
 from diffloom_testing.renderers.images import OUTPUTS, draw, offered, precision
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import SIZE, camera, gem
@@ -22,7 +22,7 @@ SHADINGS = ("unlit", "lambert", "phong")
 @check("capabilities")
 def settings(subject: RendererSubject) -> None:
     """It is a frozen dataclass that derives from Renderer and needs no arguments."""
-    frozen(subject.renderer, Renderer)
+    require_frozen(subject.renderer, Renderer)
 
 
 @check("capabilities")

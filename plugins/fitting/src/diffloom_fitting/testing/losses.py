@@ -10,7 +10,15 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.testing.subjects import LossSubject, loss_subject
 from diffloom_fitting.testing.views import target, tensors, times, view
 from diffloom_testing import Check, Skip, Suite, check, require
-from diffloom_testing.comparing import equal_copies, finite, frozen, matched_gradients, refused, same_bits, worst
+from diffloom_testing.comparing import (
+    equal_copies,
+    finite,
+    matched_gradients,
+    refused,
+    require_frozen,
+    same_bits,
+    worst,
+)
 
 OUTPUTS = ("rgba", "silhouette", "depth", "face_index", "outline")
 TOLERANCE = 1e-6
@@ -31,7 +39,7 @@ def off(loss: Loss, dtype: torch.dtype = torch.float64) -> Tensor:
 @check("interface")
 def settings(subject: LossSubject) -> None:
     """It is a frozen dataclass that derives from Loss and needs no arguments."""
-    frozen(subject.loss, Loss)
+    require_frozen(subject.loss, Loss)
 
 
 @check("interface")

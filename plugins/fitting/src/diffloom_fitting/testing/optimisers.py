@@ -19,8 +19,8 @@ from diffloom_fitting.optimisers import FitError, Optimiser, Progress
 from diffloom_fitting.problem import Question, Search
 from diffloom_fitting.testing.subjects import OptimiserSubject, optimiser_subject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
-from diffloom_testing import Check, Failure, Suite, check, compared, require
-from diffloom_testing.comparing import equal_copies, frozen, same_bits
+from diffloom_testing import Check, Failure, Suite, check, count_comparisons, require
+from diffloom_testing.comparing import equal_copies, require_frozen, same_bits
 
 SEED = 3
 STEPS = 12
@@ -64,7 +64,7 @@ def same_progress(what: str, a: Progress, b: Progress) -> None:
 @check("interface")
 def settings(subject: OptimiserSubject) -> None:
     """It is a frozen dataclass that derives from Optimiser and needs no arguments."""
-    frozen(subject.optimiser, Optimiser)
+    require_frozen(subject.optimiser, Optimiser)
 
 
 @check("interface")
@@ -215,7 +215,7 @@ def hopeless(subject: OptimiserSubject) -> None:
     try:
         here = begun(subject, objective)
     except FitError:
-        compared()
+        count_comparisons()
         return
     require(not math.isfinite(here.value), f"nothing can be simulated, and the loss is {here.value:g}")
 
