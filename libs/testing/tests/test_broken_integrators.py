@@ -10,7 +10,7 @@ import torch
 
 from diffloom.interfaces import Checkpointed, Integrator, NoGradient, SimulationError, State, StoreAll, Trajectory
 from diffloom_mechanics import Mechanics, SemiImplicitEuler
-from diffloom_testing import Outcome
+from diffloom_testing import CheckOutcome
 from diffloom_testing.subjects import integrator_subject
 from diffloom_testing.suites import run_suite
 
@@ -232,5 +232,5 @@ def test_it_is_caught_by_the_check_meant_for_it(fault):
     integrator, meant = BROKEN[fault]
     MEMORY.clear()
     report = run_suite(integrator_subject(integrator), families=[meant.split(".")[0]])
-    found = {result.check: result.detail for result in report.results if result.outcome is Outcome.FAILED}
+    found = {result.check: result.detail for result in report.results if result.outcome is CheckOutcome.FAILED}
     assert meant in found, f"{meant} does not see it; failing: {sorted(found)}"

@@ -16,7 +16,7 @@ from diffloom.cli.group import diffloom
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
 from diffloom_mechanics import Mechanics, TorchTerm, external_force, particles, per_step
-from diffloom_testing import Outcome
+from diffloom_testing import CheckOutcome
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import run_suite
 from diffloom_testing.systems import ToyChain
@@ -309,7 +309,7 @@ BROKEN = {
 
 def failures(model, family):
     report = run_suite(model_subject(model), families=[family])
-    return {result.check: result.detail for result in report.results if result.outcome is Outcome.FAILED}
+    return {result.check: result.detail for result in report.results if result.outcome is CheckOutcome.FAILED}
 
 
 def test_the_sound_original_passes_everything():

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import Capabilities, Image, Material, Renderer, Surface
-from diffloom_testing import Outcome
+from diffloom_testing import CheckOutcome
 from diffloom_testing.subjects import renderer_subject
 from diffloom_testing.suites import run_suite
 
@@ -466,5 +466,5 @@ def test_it_is_caught_by_the_check_meant_for_it(fault):
     renderer, meant = BROKEN[fault]
     MEMORY.clear()
     report = run_suite(renderer_subject(renderer), families=[meant.split(".")[0]])
-    found = {result.check: result.detail for result in report.results if result.outcome is Outcome.FAILED}
+    found = {result.check: result.detail for result in report.results if result.outcome is CheckOutcome.FAILED}
     assert meant in found, f"{meant} does not see it; failing: {sorted(found)}"

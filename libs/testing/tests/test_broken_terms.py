@@ -14,7 +14,7 @@ from diffloom.cli.group import diffloom
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics import ForceTerm, TermContext, TorchTerm
-from diffloom_testing import Outcome, check_term
+from diffloom_testing import CheckOutcome, check_term
 from diffloom_testing.suites import run_suite
 from diffloom_testing.term_hosts import term_subject
 
@@ -138,8 +138,8 @@ BROKEN: Mapping[type, str] = {
 
 def test_the_sound_one_passes_all_and_says_what_it_compared():
     report = check_term(Sound)
-    assert report.count(Outcome.PASSED) > 15
-    skipped = {r.check for r in report.results if r.outcome is Outcome.SKIPPED}
+    assert report.count(CheckOutcome.PASSED) > 15
+    skipped = {r.check for r in report.results if r.outcome is CheckOutcome.SKIPPED}
     assert skipped == {"integrators.runs[custom_step]"}
 
 
@@ -152,7 +152,7 @@ def test_each_fault_is_found_by_the_check_meant_for_it(broken):
 
 def test_what_does_nothing_is_skipped_or_failed_but_never_passed():
     report = run_suite(term_subject(Idle), families=("force", "gradients", "claims", "motion"))
-    passed = {result.check for result in report.results if result.outcome is Outcome.PASSED}
+    passed = {result.check for result in report.results if result.outcome is CheckOutcome.PASSED}
     assert passed == set()
 
 

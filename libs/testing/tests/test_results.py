@@ -1,8 +1,18 @@
 import pytest
 import torch
 
-from diffloom_testing.comparing import largest_difference, matched_gradients, worst
-from diffloom_testing.results import Item, Outcome, Report, Result, Skip, check, checked_reasons, require, run
+from diffloom_testing.comparisons import describe_worst, largest_difference, require_matching_gradients
+from diffloom_testing.results import (
+    CheckOutcome,
+    CheckReport,
+    CheckResult,
+    Item,
+    Skip,
+    check,
+    checked_reasons,
+    require,
+    run,
+)
 
 
 @check("family")
@@ -33,14 +43,14 @@ def skipping(subject):
 def test_outcomes_and_details():
     results = [run(Item(each, None), {}) for each in (passing, failing, skipping)]
     assert [(r.check, r.outcome, r.detail) for r in results] == [
-        ("family.passing", Outcome.PASSED, "a note"),
-        ("family.failing", Outcome.FAILED, "ValueError: what went wrong"),
-        ("other.skipping", Outcome.SKIPPED, "why not"),
+        ("family.passing", CheckOutcome.PASSED, "a note"),
+        ("family.failing", CheckOutcome.FAILED, "ValueError: what went wrong"),
+        ("other.skipping", CheckOutcome.SKIPPED, "why not"),
     ]
 
 
 def test_a_report_counts_and_names_the_families_that_were_skipped():
-    report = Report("model", "toy", tuple(run(Item(each, None), {}) for each in (passing, failing, skipping)))
+    report = CheckReport("model", "toy", tuple(run(Item(each, None), {}) for each in (passing, failing, skipping)))
     assert report.summary == "model toy: 2 checks ran: 1 passed, 1 failed, 1 skipped; 1 compared something"
     assert report.skipped_families == {"other": "why not"}
     with pytest.raises(AssertionError, match="FAILED family.failing: ValueError: what went wrong"):
@@ -58,12 +68,12 @@ def test_an_expected_failure_needs_a_reason_and_a_check():
 
 def test_an_expected_failure_is_counted_apart_and_must_fail():
     expected = run(Item(failing, None), {"family.failing": "a known limit"})
-    assert expected.outcome is Outcome.EXPECTED
+    assert expected.outcome is CheckOutcome.EXPECTED
     assert "a known limit" in expected.detail and "what went wrong" in expected.detail
     surprise = run(Item(passing, None), {"family.passing": "a known limit"})
-    assert surprise.outcome is Outcome.FAILED
+    assert surprise.outcome is CheckOutcome.FAILED
     assert "passes, but was expected to fail: a known limit" in surprise.detail
-    report = Report("model", "toy", (expected, Result("family.passing", Outcome.PASSED)))
+    report = CheckReport("model", "toy", (expected, CheckResult("family.passing", CheckOutcome.PASSED)))
     counts = "1 passed, 0 failed, 0 skipped, 1 failed as expected; 0 compared something"
     assert report.summary == f"model toy: 2 checks ran: {counts}"
     report.raise_if_failed()
@@ -71,7 +81,7 @@ def test_an_expected_failure_is_counted_apart_and_must_fail():
 
 def test_a_check_that_compared_nothing_is_skipped():
     result = run(Item(idle, None), {})
-    assert (result.outcome, result.detail) == (Outcome.SKIPPED, "nothing was compared: a note")
+    assert (result.outcome, result.detail) == (CheckOutcome.SKIPPED, "nothing was compared: a note")
     assert run(Item(passing, None), {}).comparisons == 1
 
 
@@ -80,17 +90,17 @@ def test_no_gradient_felt_is_a_skip_and_some_are_told():
         return 0.0 * x + y**2
 
     one = torch.ones(1, dtype=torch.float64)
-    found = matched_gradients(unmoved, {"x": one, "y": one}, tolerance=1e-6)
-    assert worst(found).endswith(" in 1 of 2 directions")
+    found = require_matching_gradients(unmoved, {"x": one, "y": one}, tolerance=1e-6)
+    assert describe_worst(found).endswith(" in 1 of 2 directions")
     with pytest.raises(Skip, match="nothing was compared: the outcome does not depend on x, nor does its gradient"):
-        worst([each for each in found if each.name == "x"])
+        describe_worst([each for each in found if each.name == "x"])
     with pytest.raises(Skip, match="it has no entries"):
         largest_difference(torch.ones(0), torch.ones(0))
 
 
 def test_one_cause_is_told_once():
-    failed = [Result(f"family.check[{case}]", Outcome.FAILED, "the same") for case in "abcdef"]
-    report = Report("model", "toy", (*failed, Result("other.check", Outcome.FAILED, "another")))
+    failed = [CheckResult(f"family.check[{case}]", CheckOutcome.FAILED, "the same") for case in "abcdef"]
+    report = CheckReport("model", "toy", (*failed, CheckResult("other.check", CheckOutcome.FAILED, "another")))
     assert report.causes == (
         "family.check[a]: the same (and the same in 5 more: family.check[b], family.check[c], family.check[d], ...)",
         "other.check: another",

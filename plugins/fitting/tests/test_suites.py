@@ -10,7 +10,7 @@ from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
 from diffloom_fitting import LOSSES, OPTIMISERS, Adam, Evaluate, Loss, Optimiser, PixelError, Progress, Sgd
 from diffloom_fitting.testing import check_loss, check_optimiser, loss_subject, optimiser_subject
-from diffloom_testing import Outcome, parametrize_with_checks
+from diffloom_testing import CheckOutcome, parametrize_with_checks
 from diffloom_testing.suites import run_suite
 
 
@@ -96,12 +96,12 @@ BROKEN_LOSSES = {
 
 
 def failures(report):
-    return {result.check for result in report.results if result.outcome is Outcome.FAILED}
+    return {result.check for result in report.results if result.outcome is CheckOutcome.FAILED}
 
 
 def test_the_sound_loss_passes_all():
     report = check_loss(Base)
-    assert report.compared == len(report.results) - report.count(Outcome.SKIPPED) >= 12
+    assert report.compared == len(report.results) - report.count(CheckOutcome.SKIPPED) >= 12
 
 
 @pytest.mark.parametrize("broken", BROKEN_LOSSES, ids=lambda each: each.__name__)
@@ -216,7 +216,7 @@ def test_a_broken_optimiser_is_seen(broken):
 
 
 def test_names_classes_and_instances_are_taken():
-    assert check_loss(PixelError(coverage=False), families=["value"]).count(Outcome.PASSED) == 3
+    assert check_loss(PixelError(coverage=False), families=["value"]).count(CheckOutcome.PASSED) == 3
     assert check_optimiser("sgd", families=["interface"]).name == "sgd"
     assert issubclass(Sgd, Optimiser)
     decorator = parametrize_with_checks([PixelError, Adam()], families=["copying"])

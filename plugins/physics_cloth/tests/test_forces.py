@@ -13,7 +13,7 @@ from diffloom_mechanics import Mechanics, particles
 from diffloom_physics_cloth.hinge_kernels import angle
 from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.rest_shape import rest_shape
-from diffloom_physics_cloth.terms import Air, Elasticity, face_term, hinge_term, planar_face_term
+from diffloom_physics_cloth.terms import AirCoefficients, Elasticity, face_term, hinge_term, planar_face_term
 from diffloom_testing.gradients import check_gradient
 
 SHEET = irregular_grid((4, 3), (1.0, 0.8), jitter=0.3, seed=5)
@@ -71,7 +71,7 @@ def total_force(term, x: Tensor, u: Tensor) -> Tensor:
 
 def face_forces(x, u, mu, lam, damping, activation, drag=None, lift=None, wind=None, rest=REST):
     shape = rest_shape(rest, FACES, HINGES)
-    around = None if drag is None else Air(drag, lift, wind)
+    around = None if drag is None else AirCoefficients(drag, lift, wind)
     return total_force(
         face_term(FACES, shape.edges, shape.area, Elasticity(mu, lam, damping, activation), around), x, u
     )

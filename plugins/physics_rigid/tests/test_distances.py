@@ -10,7 +10,7 @@ from diffloom_geometry import compute_winding_numbers
 from diffloom_mechanics.contact.distance_grid import distance_grid
 from diffloom_mechanics.contact.kernels import may_touch, shape_distance, shape_distance_adjoint
 from diffloom_physics_rigid.model import RigidModel
-from diffloom_physics_rigid.pairs import shapes_of
+from diffloom_physics_rigid.pairs import pack_shapes
 from diffloom_physics_rigid.shapes import SHAPES
 
 Array = NDArray[np.float64]
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 def arrays(*tables: dict[str, object]) -> tuple[NDArray[np.generic], ...]:
     """What the kernels call ``shapes``: the arrays without the bounding boxes."""
-    found = shapes_of(RigidModel(list(tables)).bodies).arrays
+    found = pack_shapes(RigidModel(list(tables)).bodies).arrays
     return (*found[:2], *found[4:])
 
 

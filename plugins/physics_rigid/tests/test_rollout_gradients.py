@@ -12,7 +12,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, Params, Trajectory
 from diffloom_physics_rigid.model import RigidModel
-from diffloom_testing import Comparison, compare_gradient
+from diffloom_testing import GradientComparison, compare_gradient
 
 ALL = (
     "position", "orientation", "velocity", "angular_velocity", "mass", "gravity", "contact_stiffness",
@@ -39,7 +39,7 @@ def check(run: Callable[..., Tensor], inputs: Mapping[str, Tensor]) -> None:
     Differences are taken with several step lengths and the best one counts: long steps reach past the next change of
     contact, where the derivative jumps, and short ones drown in rounding.
     """
-    best: dict[int, Comparison] = {}
+    best: dict[int, GradientComparison] = {}
     for step in (1e-4, 1e-5, 1e-6, 1e-7):
         for number, found in enumerate(compare_gradient(run, inputs, step=step)):
             if number not in best or found.error < best[number].error:

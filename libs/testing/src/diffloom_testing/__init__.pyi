@@ -1,5 +1,5 @@
 from diffloom_testing.gradients import (
-    Comparison as Comparison,
+    GradientComparison as GradientComparison,
     check_gradient as check_gradient,
     compare_gradient as compare_gradient,
 )
@@ -7,10 +7,10 @@ from diffloom_testing.kinds import SUITES as SUITES
 from diffloom_testing.parametrize import parametrize_with_checks as parametrize_with_checks
 from diffloom_testing.results import (
     Check as Check,
+    CheckOutcome as CheckOutcome,
+    CheckReport as CheckReport,
+    CheckResult as CheckResult,
     Failure as Failure,
-    Outcome as Outcome,
-    Report as Report,
-    Result as Result,
     Skip as Skip,
     check as check,
     count_comparisons as count_comparisons,
@@ -24,4 +24,4 @@ from diffloom_testing.suites import (
     check_term as check_term,
     run_suite as run_suite,
 )
-from diffloom_testing.wide import WideComparison as WideComparison, compare_wide as compare_wide
+from diffloom_testing.wide_differences import WideComparison as WideComparison, compare_wide as compare_wide

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GradientComparison:
     """One directional derivative: by autograd, by differences, and how far they are apart relative to their size.
 
     noise: what rounding alone may add to the differences.
@@ -35,7 +35,7 @@ def compare_gradient(
     step: float = 1e-5,
     directions: int = 2,
     seed: int = 0,
-) -> list[Comparison]:
+) -> list[GradientComparison]:
     """Directional derivatives of ``function(**inputs)`` with respect to each input, by autograd and by differences.
 
     The output, a scalar or a tensor, is contracted with fixed random weights. Differences are central, extrapolated
@@ -70,7 +70,7 @@ def compare_gradient(
             by_differences = (4.0 * fine - coarse) / 3.0
             size = max(abs(by_autograd), abs(by_differences))
             error = abs(by_autograd - by_differences) / size if size > 0.0 else 0.0
-            results.append(Comparison(name, by_autograd, by_differences, error, rounding / h))
+            results.append(GradientComparison(name, by_autograd, by_differences, error, rounding / h))
     return results
 
 
@@ -82,7 +82,7 @@ def check_gradient(
     step: float = 1e-5,
     directions: int = 2,
     seed: int = 0,
-) -> list[Comparison]:
+) -> list[GradientComparison]:
     """Raise AssertionError naming every input whose gradient is off by more than ``tolerance``, relative; else return
     the comparisons."""
     results = compare_gradient(function, inputs, step=step, directions=directions, seed=seed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom_testing.results import Item, Outcome, Report, Result, checked_reasons, run
+from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult, Item, checked_reasons, run
 from diffloom_testing.suites import Subject, get_suite, items, reasons_for, suite_names
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 #: Results of this run of pytest by (kind, name), for the summary at its end.
-TALLY: dict[tuple[str, str], list[Result]] = {}
+TALLY: dict[tuple[str, str], list[CheckResult]] = {}
 
 
 def parametrize_with_checks(
@@ -82,14 +82,14 @@ class PytestCheck:
 
         __tracebackhide__ = True
         result = run(self._item, {})
-        expected = self._reason is not None and result.outcome is Outcome.FAILED
-        counted = replace(result, outcome=Outcome.EXPECTED) if expected else result
+        expected = self._reason is not None and result.outcome is CheckOutcome.FAILED
+        counted = replace(result, outcome=CheckOutcome.EXPECTED) if expected else result
         seen = TALLY.setdefault((self._item.subject.kind, self._item.subject.name), [])
-        first = next((r.check for r in seen if r.outcome is Outcome.FAILED and r.detail == result.detail), None)
+        first = next((r.check for r in seen if r.outcome is CheckOutcome.FAILED and r.detail == result.detail), None)
         seen.append(counted)
-        if result.outcome is Outcome.SKIPPED:
+        if result.outcome is CheckOutcome.SKIPPED:
             pytest.skip(result.detail)
-        if result.outcome is Outcome.FAILED:
+        if result.outcome is CheckOutcome.FAILED:
             detail = result.detail if first is None else f"for the same cause as {first}"
             pytest.fail(f"{result.check}: {detail}", pytrace=False)
 
@@ -99,7 +99,7 @@ class PytestCheck:
 
 def tally() -> list[str]:
     """What this run of pytest checked: counts of each subject, and families skipped as a whole with the reason."""
-    reports = [Report(kind, name, tuple(results)) for (kind, name), results in TALLY.items()]
+    reports = [CheckReport(kind, name, tuple(results)) for (kind, name), results in TALLY.items()]
     lines = []
     for report in reports:
         lines.append(report.summary)

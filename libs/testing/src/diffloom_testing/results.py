@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """What came of one check."""
 
     PASSED = "passed"
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckResult:
     """One check on one subject.
 
     check: its name, ``family.check`` or ``family.check[case]``. detail: why it failed or was skipped, or what was
@@ -27,7 +27,7 @@ class Result:
     """
 
     check: str
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str = ""
     seconds: float = 0.0
     comparisons: int = 0
@@ -39,26 +39,26 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """All results of one subject. kind: "model", "integrator", "renderer", ...; name: what it is called."""
 
     kind: str
     name: str
-    results: tuple[Result, ...]
+    results: tuple[CheckResult, ...]
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: CheckOutcome) -> int:
         """How many checks ended so."""
         return sum(result.outcome is outcome for result in self.results)
 
     @property
-    def failures(self) -> tuple[Result, ...]:
+    def failures(self) -> tuple[CheckResult, ...]:
         """The results that failed."""
-        return tuple(result for result in self.results if result.outcome is Outcome.FAILED)
+        return tuple(result for result in self.results if result.outcome is CheckOutcome.FAILED)
 
     @property
     def compared(self) -> int:
         """How many of the checks that ran compared something."""
-        return sum(result.comparisons > 0 for result in self.results if result.outcome is not Outcome.SKIPPED)
+        return sum(result.comparisons > 0 for result in self.results if result.outcome is not CheckOutcome.SKIPPED)
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Report:
     @property
     def skipped_families(self) -> dict[str, str]:
         """Families of which no check ran at all, with the reason that was given first."""
-        ran = {result.family for result in self.results if result.outcome is not Outcome.SKIPPED}
+        ran = {result.family for result in self.results if result.outcome is not CheckOutcome.SKIPPED}
         reasons: dict[str, str] = {}
         for result in self.results:
             if result.family not in ran:
@@ -81,11 +81,11 @@ class Report:
     @property
     def summary(self) -> str:
         """How many checks ran and how they ended, in one line."""
-        ran = len(self.results) - self.count(Outcome.SKIPPED)
-        expected = self.count(Outcome.EXPECTED)
+        ran = len(self.results) - self.count(CheckOutcome.SKIPPED)
+        expected = self.count(CheckOutcome.EXPECTED)
         return (
-            f"{self.kind} {self.name}: {ran} checks ran: {self.count(Outcome.PASSED)} passed, "
-            f"{self.count(Outcome.FAILED)} failed, {self.count(Outcome.SKIPPED)} skipped"
+            f"{self.kind} {self.name}: {ran} checks ran: {self.count(CheckOutcome.PASSED)} passed, "
+            f"{self.count(CheckOutcome.FAILED)} failed, {self.count(CheckOutcome.SKIPPED)} skipped"
             + (f", {expected} failed as expected" if expected else "")
             + f"; {self.compared} compared something"
         )
@@ -96,7 +96,7 @@ class Report:
         lines += [f"  family {family} skipped: {reason}" for family, reason in self.skipped_families.items()]
         return "\n".join(lines)
 
-    def raise_if_failed(self) -> Report:
+    def raise_if_failed(self) -> CheckReport:
         """Itself, or AssertionError with all failures."""
         if self.failures:
             raise AssertionError(str(self))
@@ -115,9 +115,12 @@ _made = 0
 
 
 def count_comparisons(count: int = 1) -> None:
-    """Note that a check has compared something ``count`` times; one that compares nothing does not pass.
+    """Count ``count`` comparisons for the check that is running; a check without any is skipped, not passed.
 
-    ``require``, ``refused``, ``finite``, ``same_bits`` and ``matched_gradients`` do this by themselves.
+    The functions ``require...`` of this package count their own comparisons.
+
+    Args:
+        count: Number of comparisons that were made.
     """
     global _made
     _made += count
@@ -201,27 +204,27 @@ def _unlisted(each: Check, error: Exception) -> Check:
     return Check(each.family, each.name, fail)
 
 
-def run(item: Item, expected: Mapping[str, str]) -> Result:
+def run(item: Item, expected: Mapping[str, str]) -> CheckResult:
     """Run one item; ``expected`` maps names of checks that may not pass to reasons."""
     start, before = time.perf_counter(), _made
-    outcome, detail = Outcome.PASSED, ""
+    outcome, detail = CheckOutcome.PASSED, ""
     try:
         detail = item() or ""
     except Skip as skip:
-        outcome, detail = Outcome.SKIPPED, str(skip)
+        outcome, detail = CheckOutcome.SKIPPED, str(skip)
     except Failure as failure:
-        outcome, detail = Outcome.FAILED, str(failure)
+        outcome, detail = CheckOutcome.FAILED, str(failure)
     except Exception as error:
-        outcome, detail = Outcome.FAILED, f"{type(error).__name__}: {error}"
+        outcome, detail = CheckOutcome.FAILED, f"{type(error).__name__}: {error}"
     made = _made - before
-    if outcome is Outcome.PASSED and not made:
-        outcome, detail = Outcome.SKIPPED, "nothing was compared" + (f": {detail}" if detail else "")
-    if item.name in expected and outcome is not Outcome.SKIPPED:
-        if outcome is Outcome.FAILED:
-            outcome, detail = Outcome.EXPECTED, f"{expected[item.name]} ({detail})"
+    if outcome is CheckOutcome.PASSED and not made:
+        outcome, detail = CheckOutcome.SKIPPED, "nothing was compared" + (f": {detail}" if detail else "")
+    if item.name in expected and outcome is not CheckOutcome.SKIPPED:
+        if outcome is CheckOutcome.FAILED:
+            outcome, detail = CheckOutcome.EXPECTED, f"{expected[item.name]} ({detail})"
         else:
-            outcome, detail = Outcome.FAILED, f"passes, but was expected to fail: {expected[item.name]}"
-    return Result(item.name, outcome, detail, time.perf_counter() - start, made)
+            outcome, detail = CheckOutcome.FAILED, f"passes, but was expected to fail: {expected[item.name]}"
+    return CheckResult(item.name, outcome, detail, time.perf_counter() - start, made)
 
 
 def require(holds: bool, message: str) -> None:

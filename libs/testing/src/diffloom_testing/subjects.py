@@ -27,7 +27,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
-from diffloom_testing.comparing import numbers, one_frame
+from diffloom_testing.comparisons import numbers, one_frame
 from diffloom_testing.results import Skip
 
 

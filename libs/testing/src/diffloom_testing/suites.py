@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from diffloom.plugins import current_registry, import_object
 from diffloom_testing.kinds import OWN_SUITES, SUITES
-from diffloom_testing.results import Check, Item, Report, checked_reasons, expand, run
+from diffloom_testing.results import Check, CheckReport, Item, checked_reasons, expand, run
 from diffloom_testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom_testing.term_hosts import term_subject
 
@@ -85,11 +85,11 @@ def reasons_for(subject: Subject, given: Mapping[str, str] | None, names: tuple[
 
 def run_suite(
     subject: Subject, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
-) -> Report:
+) -> CheckReport:
     """Run all checks of ``subject`` and report; nothing is raised for a failure."""
     todo = items(subject, families)
     reasons = reasons_for(subject, expected_failures, tuple(item.name for item in todo))
-    return Report(subject.kind, subject.name, tuple(run(item, reasons) for item in todo))
+    return CheckReport(subject.kind, subject.name, tuple(run(item, reasons) for item in todo))
 
 
 def check_model(
@@ -98,7 +98,7 @@ def check_model(
     settings: Mapping[str, Any] | None = None,
     expected_failures: Mapping[str, str] | None = None,
     families: Iterable[str] | None = None,
-) -> Report:
+) -> CheckReport:
     """Check a physical model; raises AssertionError that lists all failures.
 
     model: a registered name, a class, or a model itself. It is checked on its example: a class offers
@@ -112,7 +112,7 @@ def check_model(
 
 def check_integrator(
     integrator: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
-) -> Report:
+) -> CheckReport:
     """Check an integrator (a registered name, a class or an instance) on small systems of each kind; raises
     AssertionError that lists all failures. The other arguments are those of check_model."""
     return run_suite(integrator_subject(integrator), expected_failures, families).raise_if_failed()
@@ -120,7 +120,7 @@ def check_integrator(
 
 def check_renderer(
     renderer: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
-) -> Report:
+) -> CheckReport:
     """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
     raises AssertionError that lists all failures. The other arguments are those of check_model."""
     return run_suite(renderer_subject(renderer), expected_failures, families).raise_if_failed()
@@ -128,7 +128,7 @@ def check_renderer(
 
 def check_term(
     term: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
-) -> Report:
+) -> CheckReport:
     """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
 
     term: a registered name, or a class that derives from ``diffloom_mechanics.ForceTerm`` and has

@@ -15,14 +15,14 @@ from diffloom import simulate
 from diffloom.interfaces import Control, Model, ParamSpec
 from diffloom.plugins import get_integrator, integrators
 from diffloom_mechanics import ForceTerm, WithTerms
-from diffloom_testing.comparing import (
-    finite,
+from diffloom_testing.comparisons import (
+    describe_worst,
     largest_difference,
-    matched_gradients,
-    refused,
+    require_finite,
     require_frozen,
-    same_bits,
-    worst,
+    require_matching_gradients,
+    require_refusal,
+    require_same_bits,
 )
 from diffloom_testing.models.interface import shape_and_bounds as model_shape_and_bounds, units as model_units
 from diffloom_testing.results import Check, Failure, Skip, check, require
@@ -101,7 +101,7 @@ def refuses_others(subject: TermSubject) -> str:
         require(isinstance(reason, str) and len(reason.split()) > 4, f"refuses() says {reason!r}; say what it fits")
         tried.append("nodes of one coordinate")
     for name, model in subject.strangers.items():
-        refused(f"the model {name!r}", _adding(subject.term, model), TERM, type(model).__name__)
+        require_refusal(f"the model {name!r}", _adding(subject.term, model), TERM, type(model).__name__)
         tried.append(name)
     if not tried:
         raise Skip("it fits everything that is installed")
@@ -116,7 +116,7 @@ def _adding(term: ForceTerm, model: Model) -> Callable[[], object]:
 def unknown_parameter(subject: TermSubject, name: str) -> None:
     """A parameter it does not have is refused by its full name."""
     host = subject.hosts[name]
-    refused("a parameter that is not there", lambda: host.params(nonsense=1.0), f"{TERM}.nonsense")
+    require_refusal("a parameter that is not there", lambda: host.params(nonsense=1.0), f"{TERM}.nonsense")
 
 
 @check("force", hosts)
@@ -125,12 +125,12 @@ def acts(subject: TermSubject, name: str) -> str:
     host = subject.hosts[name]
     state = host.state()
     q, u = state.q.clone(), state.u.clone()
-    force = finite("the force", host.force(state.q, state.u))
+    force = require_finite("the force", host.force(state.q, state.u))
     require(force.shape == state.u.shape, f"the force has shape {tuple(force.shape)} for u {tuple(state.u.shape)}")
     touched = int((force.abs().sum(dim=1) > 0).sum())
     require(touched > 0, f"example() does nothing on {name!r} where its nodes start; nothing could be checked")
-    same_bits("the coordinates before and after", q, state.q)
-    same_bits("the velocities before and after", u, state.u)
+    require_same_bits("the coordinates before and after", q, state.q)
+    require_same_bits("the velocities before and after", u, state.u)
     return f"acts on {touched} of {len(q)} nodes"
 
 
@@ -159,10 +159,10 @@ def state(subject: TermSubject, name: str) -> str:
     def force(q: Tensor, u: Tensor) -> Tensor:
         return host.force(q, u)
 
-    found = matched_gradients(force, {"q": at.q, "u": at.u}, tolerance=TOLERANCE)
+    found = require_matching_gradients(force, {"q": at.q, "u": at.u}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
         raise Skip("the force depends on neither, nor do its gradients say so")
-    return worst(found)
+    return describe_worst(found)
 
 
 @check("gradients", parameters_on_hosts)
@@ -185,10 +185,10 @@ def parameter(subject: TermSubject, case: str) -> str:
         both = [host.force(at.q, u, **rest, **given) for u in (at.u, -at.u)]
         return torch.cat(both) + 0.0 * given[name].sum()
 
-    found = matched_gradients(force, {name: value.detach().clone()}, tolerance=TOLERANCE)
+    found = require_matching_gradients(force, {name: value.detach().clone()}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
         raise Skip(f"the force does not depend on {name!r} in the example, nor does its gradient say so")
-    return worst(found)
+    return describe_worst(found)
 
 
 def _variant(subject: TermSubject, name: str) -> dict[str, Any]:
@@ -231,10 +231,10 @@ def _motion(host: Host, scheme: str, steps: int) -> str:
     inputs = {name: value.detach().clone() for name, value in own.items() if name in seekable}
     if not inputs:
         raise Skip("it has no differentiable parameters")
-    found = matched_gradients(path, inputs, tolerance=MOTION_TOLERANCE, directions=1)
+    found = require_matching_gradients(path, inputs, tolerance=MOTION_TOLERANCE, directions=1)
     if all(c.silent for c in found):
         raise Failure("the motion depends on none of its parameters, nor do the gradients say so")
-    return f"{len([c for c in found if not c.silent])} parameters, {worst(found)}"
+    return f"{len([c for c in found if not c.silent])} parameters, {describe_worst(found)}"
 
 
 @check("claims", claims_on_hosts)
@@ -317,7 +317,7 @@ def repeats(subject: TermSubject, name: str) -> None:
     first, *others = (_force_and_gradients(one) for one in (host, host, fresh))
     for again in others:
         for one, other in zip(first, again, strict=True):
-            same_bits("two evaluations", one, other)
+            require_same_bits("two evaluations", one, other)
 
 
 def _force_and_gradients(host: Host) -> list[Tensor]:

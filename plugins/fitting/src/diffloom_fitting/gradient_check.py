@@ -12,7 +12,7 @@ from torch import Tensor
 from diffloom_fitting.optimisers.optimiser import not_finite
 from diffloom_fitting.problem import Problem
 from diffloom_fitting.validation import real, whole
-from diffloom_testing.wide import WIDTH, WideComparison
+from diffloom_testing.wide_differences import WIDTH, WideComparison
 
 __all__ = ["ADVICE", "Checked", "GradientCheck", "check_gradient", "check_wide"]
 

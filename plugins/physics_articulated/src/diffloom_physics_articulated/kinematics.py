@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from diffloom_geometry.rotations import unit_quaternions
-from diffloom_physics_articulated.layout import Layout
+from diffloom_physics_articulated.layout import TreeLayout
 from diffloom_physics_articulated.link import BALL, PRISMATIC, REVOLUTE
 
 
-def link_poses(layout: Layout, frame: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
+def link_poses(layout: TreeLayout, frame: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     """Axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links.
 
     frame: (trees, rows, 7); q: (frames, trees, dq).

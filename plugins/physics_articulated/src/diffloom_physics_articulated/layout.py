@@ -16,7 +16,7 @@ Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Layout:
+class TreeLayout:
     """Trees side by side, each a node: rows of equal width, those of smaller trees padded.
 
     balls, scalars, rows: the most quaternions, scalar coordinates and simple joints of a tree. table: (trees, 1 + 7
@@ -65,7 +65,7 @@ def _places(kind: int, ball: int, q: int, u: int) -> tuple[int, int]:
     return (4 * ball, 3 * ball) if kind == BALL else (q, u)
 
 
-def layout_of(trees: Sequence[Tree]) -> Layout:
+def build_layout(trees: Sequence[Tree]) -> TreeLayout:
     """The layout of some trees."""
     chains = [[(link, link.simple_joints) for link in tree.links] for tree in trees]
     kinds = [[kind for _, joints in chain for kind, _ in joints] for chain in chains]
@@ -98,7 +98,7 @@ def layout_of(trees: Sequence[Tree]) -> Layout:
             last[link.name] = parent
         table[t, 0] = row
     found = {name: np.array(numbers, dtype=np.int64) for name, numbers in places.items()}
-    return Layout(
+    return TreeLayout(
         len(trees), balls, scalars, rows, table, found["frame"], found["mass"], np.array(dofs, dtype=np.int64),
         found["coordinate"], found["turn"],
     )  # fmt: skip

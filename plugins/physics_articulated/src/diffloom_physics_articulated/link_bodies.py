@@ -16,7 +16,7 @@ from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry import take
 from diffloom_mechanics import CarriedBodies, NodeMotion, NodeSet
 from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, build_shape_arrays, contact_points
-from diffloom_physics_articulated.layout import Index, Layout
+from diffloom_physics_articulated.layout import Index, TreeLayout
 from diffloom_physics_articulated.link import Link, PieceBody, Vector
 
 
@@ -39,7 +39,13 @@ class LinkBodies:
     _found: dict[float | str, ShapeArrays | TouchingBodies] = field(default_factory=dict, compare=False)
 
     def node_set(
-        self, layout: Layout, frame: Tensor, mass: Tensor, growth: Tensor, size: Tensor, values: Mapping[str, Tensor]
+        self,
+        layout: TreeLayout,
+        frame: Tensor,
+        mass: Tensor,
+        growth: Tensor,
+        size: Tensor,
+        values: Mapping[str, Tensor],
     ) -> NodeSet:
         """A node set that stands for them. frame: (trees, rows, 7) joints in their parents' axes; mass, growth [m],
         size and values (contact parameters): (links,) each."""
@@ -89,7 +95,7 @@ class LinkBodies:
 
 
 def carried(
-    layout: Layout, starts: NDArray[np.int32], rows: NDArray[np.int32], turns: Vector, frame: Tensor, place: Tensor
+    layout: TreeLayout, starts: NDArray[np.int32], rows: NDArray[np.int32], turns: Vector, frame: Tensor, place: Tensor
 ) -> CarriedBodies:
     """Bodies at ``place`` (bodies, 3) with axes turned by ``turns`` (bodies, 4), in the axes of their links."""
     from diffloom_physics_articulated.link_body_kernels import carried_links
@@ -110,7 +116,7 @@ def carried(
     )
 
 
-def whole_links(layout: Layout, frame: Tensor) -> CarriedBodies:
+def whole_links(layout: TreeLayout, frame: Tensor) -> CarriedBodies:
     """The links themselves."""
     tree, row = np.divmod(layout.mass_rows, layout.rows)
     starts = np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=layout.trees))]).astype(np.int32)
@@ -118,7 +124,7 @@ def whole_links(layout: Layout, frame: Tensor) -> CarriedBodies:
     return carried(layout, starts, row.astype(np.int32), turns, frame, frame.new_zeros((len(row), 3)))
 
 
-def link_bodies(links: Sequence[Link], layout: Layout) -> LinkBodies:
+def link_bodies(links: Sequence[Link], layout: TreeLayout) -> LinkBodies:
     """Of all pieces of all links that touch."""
     tree, row = np.divmod(layout.mass_rows, layout.rows)
     found = [(n, piece) for n, link in enumerate(links) for piece in link.pieces if piece.body is not None]

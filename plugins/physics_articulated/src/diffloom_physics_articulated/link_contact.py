@@ -24,7 +24,7 @@ from diffloom_mechanics.contact import (
     pack_contact_rows,
     resolve_contact_law,
 )
-from diffloom_physics_articulated.layout import Layout
+from diffloom_physics_articulated.layout import TreeLayout
 from diffloom_physics_articulated.link import Link, Tree
 from diffloom_physics_articulated.link_points import LinkPoints
 
@@ -40,7 +40,7 @@ class LinkContact:
     contact parameters of the law, (links,) each.
     """
 
-    layout: Layout
+    layout: TreeLayout
     where: LinkPoints
     law: ContactLaw
     frame: Tensor

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom_geometry import Points
 from diffloom_mechanics.contact import normalise_normal
-from diffloom_physics_articulated.layout import Index, Layout
+from diffloom_physics_articulated.layout import Index, TreeLayout
 from diffloom_physics_articulated.link import Link
 
 
@@ -39,7 +39,7 @@ class LinkPoints:
         """(links,) which links have points."""
         return np.isin(np.arange(len(self.middle)), self.link)
 
-    def placed(self, layout: Layout, growth: Tensor, size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def placed(self, layout: TreeLayout, growth: Tensor, size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """points (trees, width, 3), roundness (trees, width), and balls (trees, rows, 4) around a link's points, whose
         links have grown by ``growth`` (links,) [m] along themselves and by the factor ``size`` (links,)."""
         dtype, link, place = growth.dtype, torch.from_numpy(self.link), torch.from_numpy(self.place)
@@ -52,7 +52,7 @@ class LinkPoints:
         round_ = torch.zeros(layout.trees * self.width, dtype=dtype).index_copy(0, place, radius)
         return points, round_.view(layout.trees, self.width), self._balls(layout, own.detach(), radius.detach())
 
-    def heights(self, layout: Layout, turns: Tensor, origins: Tensor, params: Mapping[str, Tensor]) -> Tensor:
+    def heights(self, layout: TreeLayout, turns: Tensor, origins: Tensor, params: Mapping[str, Tensor]) -> Tensor:
         """(trees,) [m] of the lowest points over the ground, links with axes ``turns`` (links, 3, 3) at ``origins``."""
         link = torch.from_numpy(self.link)
         x = origins[link] + (turns[link] @ torch.from_numpy(self.points).to(origins.dtype)[..., None])[..., 0]
@@ -61,7 +61,7 @@ class LinkPoints:
         tree = torch.from_numpy(layout.mass_rows // layout.rows)[link]
         return torch.full((layout.trees,), torch.inf, dtype=height.dtype).scatter_reduce(0, tree, height, "amin")
 
-    def _balls(self, layout: Layout, own: Tensor, radius: Tensor) -> Tensor:
+    def _balls(self, layout: TreeLayout, own: Tensor, radius: Tensor) -> Tensor:
         """A little wider than the exact ones, so that rounding in float32 leaves no point out."""
         link, count = torch.from_numpy(self.link), len(self.middle)
         number = torch.zeros(count, dtype=own.dtype).index_add(0, link, torch.ones_like(radius)).clamp(min=1.0)
@@ -72,7 +72,7 @@ class LinkPoints:
         return layout.by_row(rows, layout.mass_rows, (0.0, 0.0, 0.0, 0.0))
 
 
-def link_points(links: Sequence[Link], layout: Layout) -> LinkPoints:
+def link_points(links: Sequence[Link], layout: TreeLayout) -> LinkPoints:
     """Of all pieces of all links."""
     counts = np.zeros((layout.trees, layout.rows), dtype=np.int64)
     of_link = [sum(len(piece.points) for piece in link.pieces) for link in links]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom_physics_articulated import turns
+from diffloom_physics_articulated import rotations
 from diffloom_physics_articulated.link import Tree, Vector
 from diffloom_physics_articulated.tree_tables import read_link, tree_of
 from diffloom_physics_articulated.xml_files import Element, XmlFile
 
 JOINTS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
-LYING = turns.about(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
+LYING = rotations.about(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
 """MuJoCo's round shapes lie along z, ours stand along y."""
 Tables = list[dict[str, Any]]
 POSE = {"pos", "quat", "euler", "axisangle", "xyaxes", "zaxis"}
@@ -40,7 +40,7 @@ READ = {
 
 
 @dataclass
-class Reading:
+class MjcfReader:
     """What holds for the whole file: settings of the compiler, defaults by class and tag, meshes and colours."""
 
     file: XmlFile
@@ -69,22 +69,22 @@ class Reading:
         file = self.file
         place = file.vector(element, "pos", (0.0, 0.0, 0.0))
         if (euler := file.numbers(element, "euler", 3)) is not None:
-            return place, turns.of_euler(np.array([self.angle(float(a)) for a in euler]), self.order)
+            return place, rotations.of_euler(np.array([self.angle(float(a)) for a in euler]), self.order)
         if (axis := file.numbers(element, "axisangle", 4)) is not None:
-            return place, turns.about(axis[:3], self.angle(float(axis[3])))
+            return place, rotations.about(axis[:3], self.angle(float(axis[3])))
         if (pair := file.numbers(element, "xyaxes", 6)) is not None:
             x = pair[:3] / np.linalg.norm(pair[:3])
             y = pair[3:] - (pair[3:] @ x) * x
             y /= np.linalg.norm(y)
-            return place, turns.of_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
+            return place, rotations.of_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
         if (z := file.numbers(element, "zaxis", 3)) is not None:
-            return place, turns.between(np.array([0.0, 0.0, 1.0]), z)
+            return place, rotations.between(np.array([0.0, 0.0, 1.0]), z)
         return place, file.vector(element, "quat", (1.0, 0.0, 0.0, 0.0))
 
 
 def read_mjcf(file: XmlFile, turn: Vector) -> Tree:
     """The tree of a file; turn: of the world, so that up is y."""
-    reading = Reading(file)
+    reading = MjcfReader(file)
     for compiler in file.children(file.root, "compiler"):
         reading.degrees = file.text(compiler, "angle", "degree") != "radian"
         reading.order = file.text(compiler, "eulerseq", "xyz") or "xyz"
@@ -110,15 +110,15 @@ def read_mjcf(file: XmlFile, turn: Vector) -> Tree:
 def place_root(table: dict[str, Any], turn: Vector) -> None:
     """Turn a root from the file's world to ours."""
     if table["joint"] == "free":
-        table["start"] = turns.matrix(turn) @ np.array(table["position"])
-        table["start_orientation"] = turns.product(turn, table["orientation"])
-        table["position"], table["orientation"] = np.zeros(3), turns.IDENTITY
+        table["start"] = rotations.matrix(turn) @ np.array(table["position"])
+        table["start_orientation"] = rotations.product(turn, table["orientation"])
+        table["position"], table["orientation"] = np.zeros(3), rotations.IDENTITY
     else:
-        table["position"] = turns.matrix(turn) @ table["position"]
-        table["orientation"] = turns.product(turn, table["orientation"])
+        table["position"] = rotations.matrix(turn) @ table["position"]
+        table["orientation"] = rotations.product(turn, table["orientation"])
 
 
-def read_defaults(reading: Reading, element: Element, above: dict[str, dict[str, str]], name: str) -> None:
+def read_defaults(reading: MjcfReader, element: Element, above: dict[str, dict[str, str]], name: str) -> None:
     """Classes of defaults, each with what the one around it says."""
     file = reading.file
     name = file.text(element, "class", name) or name
@@ -133,7 +133,7 @@ def read_defaults(reading: Reading, element: Element, above: dict[str, dict[str,
         read_defaults(reading, child, own, name)
 
 
-def read_assets(reading: Reading, asset: Element) -> None:
+def read_assets(reading: MjcfReader, asset: Element) -> None:
     """Meshes and colours."""
     file = reading.file
     for mesh in file.children(asset, "mesh"):
@@ -147,7 +147,9 @@ def read_assets(reading: Reading, asset: Element) -> None:
             reading.colours[file.name(material)] = colour
 
 
-def read_body(reading: Reading, body: Element, parent: str | None, shift: Vector, within: str, tables: Tables) -> None:
+def read_body(
+    reading: MjcfReader, body: Element, parent: str | None, shift: Vector, within: str, tables: Tables
+) -> None:
     """A body and those it carries. Its link's origin is where its last joint is; shift: that of the parent."""
     file = reading.file
     reading.count += 1
@@ -163,8 +165,8 @@ def read_body(reading: Reading, body: Element, parent: str | None, shift: Vector
             "inertia": [0.0] * 6,
         }  # fmt: skip
         first = k == 0
-        own["position"] = place - shift + turns.matrix(turn) @ anchor if first else anchor - at
-        own["orientation"] = turn if first else turns.IDENTITY
+        own["position"] = place - shift + rotations.matrix(turn) @ anchor if first else anchor - at
+        own["orientation"] = turn if first else rotations.IDENTITY
         at, parent = anchor, own["name"]
         tables.append(own)
     read_matter(reading, body, within, at, tables[-1])
@@ -172,7 +174,7 @@ def read_body(reading: Reading, body: Element, parent: str | None, shift: Vector
         read_body(reading, child, name, at, within, tables)
 
 
-def read_joints(reading: Reading, body: Element, within: str) -> Tables:
+def read_joints(reading: MjcfReader, body: Element, within: str) -> Tables:
     """The joints of a body; none is a fixed one."""
     file = reading.file
     for free in file.children(body, "freejoint"):
@@ -181,7 +183,7 @@ def read_joints(reading: Reading, body: Element, within: str) -> Tables:
     return found or [{"joint": "fixed", "anchor": np.zeros(3), "joint name": None}]
 
 
-def read_joint(reading: Reading, joint: Element) -> dict[str, Any]:
+def read_joint(reading: MjcfReader, joint: Element) -> dict[str, Any]:
     """A joint as part of a link's table."""
     file = reading.file
     kind = file.text(joint, "type", "hinge") or "hinge"
@@ -209,7 +211,7 @@ def read_joint(reading: Reading, joint: Element) -> dict[str, Any]:
     return table
 
 
-def read_matter(reading: Reading, body: Element, within: str, at: Vector, table: dict[str, Any]) -> None:
+def read_matter(reading: MjcfReader, body: Element, within: str, at: Vector, table: dict[str, Any]) -> None:
     """Shapes and mass of a body: its <inertial>, else those of its geoms."""
     file = reading.file
     shapes = []
@@ -229,12 +231,12 @@ def read_matter(reading: Reading, body: Element, within: str, at: Vector, table:
         table["mass"], table["centre_of_mass"] = float(file.vector(inertial, "mass", (0.0,))[0]), place - at
         whole = file.numbers(inertial, "fullinertia", 6)
         diagonal = file.vector(inertial, "diaginertia", (0.0, 0.0, 0.0))
-        table["inertia"] = turns.turned_inertia(
+        table["inertia"] = rotations.turned_inertia(
             turn, np.concatenate([diagonal, np.zeros(3)]) if whole is None else whole
         )
 
 
-def read_geom(reading: Reading, geom: Element) -> dict[str, Any] | None:
+def read_geom(reading: MjcfReader, geom: Element) -> dict[str, Any] | None:
     """A geom as a shape's table; None for kinds that are not read."""
     file = reading.file
     kind = file.text(geom, "type", "mesh" if "mesh" in geom.attrib else "sphere") or "sphere"
@@ -245,14 +247,14 @@ def read_geom(reading: Reading, geom: Element) -> dict[str, Any] | None:
     half = float(size[1]) if len(size) > 1 else 0.0
     if ends is not None:
         place, way = 0.5 * (ends[:3] + ends[3:]), ends[:3] - ends[3:]
-        turn, half = turns.between(np.array([0.0, 0.0, 1.0]), way), 0.5 * float(np.linalg.norm(way))
+        turn, half = rotations.between(np.array([0.0, 0.0, 1.0]), way), 0.5 * float(np.linalg.norm(way))
     if kind == "box":
         shape: dict[str, Any] = {"shape": "box", "size": (2.0 * size[:3]).tolist()}
     elif kind == "sphere":
         shape = {"shape": "sphere", "radius": float(size[0])}
     elif kind in ("capsule", "cylinder"):
         shape = {"shape": kind, "radius": float(size[0]), "length" if kind == "capsule" else "height": 2.0 * half}
-        turn = turns.product(turn, LYING)
+        turn = rotations.product(turn, LYING)
     elif kind == "mesh" and file.text(geom, "mesh") in reading.meshes:
         shape = dict(reading.meshes[str(file.text(geom, "mesh"))])
     else:
@@ -267,7 +269,7 @@ def read_geom(reading: Reading, geom: Element) -> dict[str, Any] | None:
     return {**shape, "position": place, "orientation": turn}
 
 
-def read_actuators(reading: Reading, tables: Tables) -> None:
+def read_actuators(reading: MjcfReader, tables: Tables) -> None:
     """Servos: <position> and <velocity> set a joint's gains; a <motor> without gear is the joint's torque."""
     file = reading.file
     by_joint = {table["joint name"]: table for table in tables if table.get("joint name")}

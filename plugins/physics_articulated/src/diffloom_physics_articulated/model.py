@@ -25,9 +25,9 @@ from diffloom.interfaces import (
 from diffloom_geometry.rotations import unit_quaternions
 from diffloom_mechanics import CarriedLinks, Mechanics, NodeSet, Term, per_step
 from diffloom_mechanics.contact import TouchingLinks, resolve_contact_law
-from diffloom_physics_articulated import measured
+from diffloom_physics_articulated import measured_motion
 from diffloom_physics_articulated.kinematics import link_poses
-from diffloom_physics_articulated.layout import layout_of
+from diffloom_physics_articulated.layout import build_layout
 from diffloom_physics_articulated.link import VELOCITIES, Tree
 from diffloom_physics_articulated.link_bodies import link_bodies, whole_links
 from diffloom_physics_articulated.link_contact import LinkContact, make_contact_specs
@@ -89,7 +89,7 @@ class ArticulatedModel(Model):
             raise InputError("ArticulatedModel: got no trees; expected at least one, such as {builder = 'pendulum'}")
         self.trees = tuple(t if isinstance(t, Tree) else read_tree(number, t) for number, t in enumerate(trees))
         self.links = tuple(link for tree in self.trees for link in tree.links)
-        self.layout = layout_of(self.trees)
+        self.layout = build_layout(self.trees)
         if not self.layout.du:
             raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
         self.ground, self.touches = bool(ground), bool(ground if touches is None else touches)
@@ -263,7 +263,7 @@ class ArticulatedModel(Model):
         """``count`` copies of the model's one tree that do not touch each other: many runs in one rollout."""
         if len(self.trees) != 1:
             raise InputError(f"copies: got a model of {len(self.trees)} trees; expected one")
-        measured.check_flies(self.trees[0])
+        measured_motion.check_flies(self.trees[0])
         return ArticulatedModel(
             self.trees * count, ground=self.ground, touches=self.touches, contact=self.contact,
             self_contact=self.self_contact,
@@ -272,19 +272,19 @@ class ArticulatedModel(Model):
     def copied_values(self, values: Mapping[str, Any]) -> dict[str, Tensor]:
         """Parameters of all copies from those of one; ``mass[1]`` or ``mass[forearm]`` is one row."""
         specs = {spec.name: spec for spec in self.specs}
-        return measured.copied_values(self.trees[0], specs, self.axes, len(self.trees), values)
+        return measured_motion.copied_values(self.trees[0], specs, self.axes, len(self.trees), values)
 
     def start_values(self, start: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Parameters with which copies start at measured poses and velocities, see measured.start_values."""
-        return measured.start_values(start)
+        """Parameters with which copies start at measured poses and velocities, see measured_motion.start_values."""
+        return measured_motion.start_values(start)
 
     def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
         """(frames, trees, 7): place [m] and orientation w, x, y, z of each tree's first link, in a free joint."""
-        return measured.base_frames(self.layout, trajectory.q)
+        return measured_motion.base_frames(self.layout, trajectory.q)
 
     def joint_coordinates(self, trajectory: Trajectory) -> Tensor:
         """(frames, trees, joints) [rad] of the joints beyond the first links."""
-        return measured.joint_coordinates(self.layout, trajectory.q)
+        return measured_motion.joint_coordinates(self.layout, trajectory.q)
 
     def heights(self, params: Params) -> Tensor:
         """(trees,) [m] of each tree's lowest touching point over the ground, at the start."""

@@ -13,8 +13,8 @@ from diffloom.interfaces import InputError
 from diffloom_physics_articulated.builders import build
 from diffloom_physics_articulated.link import Tree
 from diffloom_physics_articulated.mjcf_files import read_mjcf
+from diffloom_physics_articulated.rotations import IDENTITY, about
 from diffloom_physics_articulated.tree_tables import read_link, tree_of
-from diffloom_physics_articulated.turns import IDENTITY, about
 from diffloom_physics_articulated.urdf_files import read_urdf
 from diffloom_physics_articulated.xml_files import XmlFile
 

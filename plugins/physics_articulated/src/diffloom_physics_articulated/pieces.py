@@ -14,13 +14,13 @@ from diffloom_geometry import Points, sample_surface
 from diffloom_geometry.rotations import array_rotation_matrix
 from diffloom_mechanics.contact import SHAPE_KINDS, BodyShape, read_rounding, read_spacing, sample_round_shape
 from diffloom_physics_articulated.link import Piece, PieceBody, Vector
-from diffloom_physics_articulated.shapes import Shape, read_shape
+from diffloom_physics_articulated.shapes import LinkShape, read_shape
 
 ROUND = ("sphere", "capsule")
 WAYS = ("vertices", "surface", "round", "none")
 
 
-def touching_points(shape: Shape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
+def touching_points(shape: LinkShape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
     """Points (n, 3) [m] of a shape that touch surfaces, those that touch other bodies, and the radius [m] of the ball
     around each.
 
@@ -50,7 +50,7 @@ OWN = ("position", "orientation", "mass", "density", "colour", "rides", "contact
 
 
 @dataclass(frozen=True)
-class Weight:
+class MassMoments:
     """mass [kg], centre (3,) [m] and second moments C (3, 3) about it [kg m^2], in the link's axes."""
 
     mass: float
@@ -58,7 +58,7 @@ class Weight:
     moments: Vector
 
 
-def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, Weight]:
+def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, MassMoments]:
     """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
 
     rides: it moves with the middle of its place when the link grows, else it is stretched. contact, spacing, rounding:
@@ -91,25 +91,25 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
     return piece, weight_of(shape, table, place, turn)
 
 
-def weight_of(shape: Shape, table: Mapping[str, Any], place: Vector, turn: Vector) -> Weight:
+def weight_of(shape: LinkShape, table: Mapping[str, Any], place: Vector, turn: Vector) -> MassMoments:
     """Of a shape with the mass or density [kg/m^3] of its table; water's where it says nothing."""
     solid = shape.body
     mass = float(table["mass"]) if "mass" in table else float(table.get("density", 1000.0)) * solid.volume
     moments = turn @ (solid.moment * (mass / solid.volume)) @ turn.T
-    return Weight(mass, turn @ solid.centre + place, moments)
+    return MassMoments(mass, turn @ solid.centre + place, moments)
 
 
-def together(weights: list[Weight]) -> Weight:
+def together(weights: list[MassMoments]) -> MassMoments:
     """Of several pieces in one."""
     mass = sum(w.mass for w in weights)
     if mass <= 0.0:
-        return Weight(0.0, np.zeros(3), np.zeros((3, 3)))
+        return MassMoments(0.0, np.zeros(3), np.zeros((3, 3)))
     centre = sum((w.mass * w.centre for w in weights), np.zeros(3)) / mass
     moments = np.zeros((3, 3))
     for w in weights:
         away = w.centre - centre
         moments += w.moments + w.mass * np.outer(away, away)
-    return Weight(mass, centre, moments)
+    return MassMoments(mass, centre, moments)
 
 
 def inertia_of(moments: Vector) -> Vector:

@@ -17,7 +17,7 @@ from diffloom_geometry import VolumeIntegrals, integrate_capsule, integrate_sphe
 
 
 @dataclass(frozen=True)
-class Shape:
+class LinkShape:
     """vertices (V, 3) [m] and faces (F, 3), closed and looking outwards; body: integrals of the exact solid.
 
     kind: the shape's name, "mesh" for others. dims: half edges of a box; radius of a sphere; radius and half the length
@@ -31,47 +31,47 @@ class Shape:
     dims: tuple[float, ...] = ()
 
 
-def box(size: Any = (1.0, 1.0, 1.0)) -> Shape:
+def box(size: Any = (1.0, 1.0, 1.0)) -> LinkShape:
     """size: edge lengths along x, y, z, or one for a cube [m]."""
     import trimesh
 
     edges = np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
     mesh = trimesh.creation.box(extents=edges)
     volume = float(np.prod(edges))
-    return Shape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
+    return LinkShape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
                  tuple(float(x) for x in 0.5 * edges))  # fmt: skip
 
 
-def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
+def sphere(radius: float = 0.5, subdivisions: int = 2) -> LinkShape:
     """radius [m]; drawn as an icosahedron divided ``subdivisions`` times."""
     import trimesh
 
     mesh = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
-    return Shape(*arrays(mesh), integrate_sphere(radius), "sphere", (float(radius),))
+    return LinkShape(*arrays(mesh), integrate_sphere(radius), "sphere", (float(radius),))
 
 
-def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> Shape:
+def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> LinkShape:
     """radius, height along y [m]."""
     import trimesh
 
     volume = math.pi * radius**2 * height
     mesh = trimesh.creation.cylinder(radius, height, sections=segments, transform=UPRIGHT)
     moment = volume * np.diag([0.25 * radius**2, height**2 / 12.0, 0.25 * radius**2])
-    return Shape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), moment), "cylinder")
+    return LinkShape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), moment), "cylinder")
 
 
-def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> Shape:
+def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> LinkShape:
     """radius, length of the straight part along y [m]."""
     import trimesh
 
     mesh = trimesh.creation.capsule(height=length, radius=radius, count=[segments, segments], transform=UPRIGHT)
     half = 0.5 * length
-    return Shape(*arrays(mesh), integrate_capsule(radius, half), "capsule", (float(radius), half))
+    return LinkShape(*arrays(mesh), integrate_capsule(radius, half), "capsule", (float(radius), half))
 
 
 UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 """Turns z to y."""
-SHAPES: Mapping[str, Callable[..., Shape]] = {
+SHAPES: Mapping[str, Callable[..., LinkShape]] = {
     "box": box, "sphere": sphere, "cylinder": cylinder, "capsule": capsule,
 }  # fmt: skip
 SIZES = {
@@ -85,7 +85,7 @@ def arrays(mesh: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
 
 
-def read_shape(table: Mapping[str, Any]) -> Shape:
+def read_shape(table: Mapping[str, Any]) -> LinkShape:
     """The shape a table asks for: ``shape`` by name with its sizes, or ``mesh``, a file, with ``scale``."""
     if ("shape" in table) == ("mesh" in table):
         raise InputError(f"expected either shape (one of {', '.join(SHAPES)}) or mesh (a file)")
@@ -101,7 +101,7 @@ def read_shape(table: Mapping[str, Any]) -> Shape:
     return SHAPES[name](**sizes)
 
 
-def mesh_shape(path: Path, scale: Any, table: Mapping[str, Any]) -> Shape:
+def mesh_shape(path: Path, scale: Any, table: Mapping[str, Any]) -> LinkShape:
     """A closed mesh from a file, scaled by one factor or three."""
     unknown = [key for key in table if key not in ("mesh", "scale")]
     if unknown:
@@ -111,4 +111,4 @@ def mesh_shape(path: Path, scale: Any, table: Mapping[str, Any]) -> Shape:
         raise InputError(f"scale: got {scale!r}; expected positive numbers")
     vertices, faces = read_closed_mesh(path)
     scaled = vertices * factors
-    return Shape(scaled, faces, integrate_volume(scaled, faces))
+    return LinkShape(scaled, faces, integrate_volume(scaled, faces))

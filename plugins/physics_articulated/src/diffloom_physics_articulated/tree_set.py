@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from diffloom_mechanics import NodeMotion, NodeSet, NodeTerm
-from diffloom_physics_articulated.layout import Layout
+from diffloom_physics_articulated.layout import TreeLayout
 
 
-def trees(layout: Layout, frame: Tensor, inertia: Tensor, armature: Tensor, gravity: Tensor) -> NodeSet:
+def trees(layout: TreeLayout, frame: Tensor, inertia: Tensor, armature: Tensor, gravity: Tensor) -> NodeSet:
     """Trees as nodes.
 
     frame: (trees, rows, 7) joints in their parents' axes; inertia: (trees, rows, 10) mass, first and second moments
@@ -49,7 +49,7 @@ def trees(layout: Layout, frame: Tensor, inertia: Tensor, armature: Tensor, grav
     )
 
 
-def joint_forces(layout: Layout, joint: Tensor, command: Tensor) -> NodeTerm:
+def joint_forces(layout: TreeLayout, joint: Tensor, command: Tensor) -> NodeTerm:
     """Springs, damping, friction, limits and motors. joint: (trees, du, 11); command: (1 or steps, trees, du, 3)."""
     from diffloom_physics_articulated.joint_kernels import joint_functions
 

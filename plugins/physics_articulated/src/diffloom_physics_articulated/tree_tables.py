@@ -10,7 +10,7 @@ import numpy as np
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, nearest
 from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Joint, Link, Tree, Vector
-from diffloom_physics_articulated.pieces import Weight, inertia_of, numbers, read_piece, together
+from diffloom_physics_articulated.pieces import MassMoments, inertia_of, numbers, read_piece, together
 
 KEYS = (
     "name", "parent", "joint", "axis", "position", "orientation", "mass", "centre_of_mass", "inertia", "length",
@@ -101,7 +101,7 @@ def read_bone(what: str, table: Mapping[str, Any]) -> tuple[float, Vector]:
     return length, unit(what, "along", table.get("along", (0.0, -1.0, 0.0)))
 
 
-def read_weight(what: str, table: Mapping[str, Any], weights: list[Weight]) -> tuple[float, Vector, Vector]:
+def read_weight(what: str, table: Mapping[str, Any], weights: list[MassMoments]) -> tuple[float, Vector, Vector]:
     """Mass, centre and inertia: those given, else those of the shapes, scaled to the mass if it is given."""
     whole = together(weights)
     mass = float(table.get("mass", whole.mass))

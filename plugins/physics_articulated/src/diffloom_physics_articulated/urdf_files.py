@@ -8,8 +8,8 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_physics_articulated.link import Tree, Vector
+from diffloom_physics_articulated.rotations import IDENTITY, about, of_rpy, product, turned_inertia
 from diffloom_physics_articulated.tree_tables import read_link, tree_of
-from diffloom_physics_articulated.turns import IDENTITY, about, of_rpy, product, turned_inertia
 from diffloom_physics_articulated.xml_files import Element, XmlFile
 
 KINDS = {

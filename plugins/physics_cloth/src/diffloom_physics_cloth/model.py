@@ -30,10 +30,18 @@ from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
 from diffloom_mechanics.contact import TouchingSkin, ground, resolve_contact_law
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
-from diffloom_physics_cloth.rest_shape import RestShape, lumped_mass, place, plane_normal, rest_shape, set_moving
+from diffloom_physics_cloth.rest_shape import SheetRestShape, lumped_mass, place, plane_normal, rest_shape, set_moving
 from diffloom_physics_cloth.self_collision import check_thickness, self_collision_term
 from diffloom_physics_cloth.stress import at_vertices, check_sheet_thickness, principal_stresses, von_mises
-from diffloom_physics_cloth.terms import Air, Elasticity, anchor_term, face_term, hinge_term, joined, planar_face_term
+from diffloom_physics_cloth.terms import (
+    AirCoefficients,
+    Elasticity,
+    anchor_term,
+    face_term,
+    hinge_term,
+    joined,
+    planar_face_term,
+)
 
 Which = str | int | Iterable[str | int]
 
@@ -171,7 +179,7 @@ class ClothModel(Model):
         law = particles(self.mass(params, rest), params["gravity"], self.fixed, skin)
         return Mechanics(law, tuple(self._terms(params, control, rest)))
 
-    def rest_shape(self, params: Params) -> RestShape:
+    def rest_shape(self, params: Params) -> SheetRestShape:
         """Rest lengths, areas and angles, from the parameter ``rest_shape`` or else from the mesh."""
         if "rest_shape" in params:
             return rest_shape(self._shape("rest_shape", params), self.sheet.faces, self.sheet.edges.hinges)
@@ -181,10 +189,10 @@ class ClothModel(Model):
         return self._rest[params.dtype]
 
     @cached_property
-    def _rest(self) -> dict[torch.dtype, RestShape]:
+    def _rest(self) -> dict[torch.dtype, SheetRestShape]:
         return {}
 
-    def mass(self, params: Params, rest: RestShape | None = None) -> Tensor:
+    def mass(self, params: Params, rest: SheetRestShape | None = None) -> Tensor:
         """(particles,) [kg]: the parameter ``mass``, or the density's share of the faces around each vertex."""
         if "mass" in params:
             return broadcast(params["mass"], (self.axes["particles"],))
@@ -192,7 +200,7 @@ class ClothModel(Model):
         density = broadcast(params["density"], (self.axes["faces"],))
         return lumped_mass(density, area, self.sheet.faces, self.axes["particles"])
 
-    def _terms(self, params: Params, control: Control, rest: RestShape) -> Iterable[Term]:
+    def _terms(self, params: Params, control: Control, rest: SheetRestShape) -> Iterable[Term]:
         yield self._faces(params, control, rest)
         if self.bending:
             yield hinge_term(
@@ -228,7 +236,7 @@ class ClothModel(Model):
                 else None,
             )
 
-    def _faces(self, params: Params, control: Control, rest: RestShape) -> Term:
+    def _faces(self, params: Params, control: Control, rest: SheetRestShape) -> Term:
         faces = self._nodes["faces"]
         material = Elasticity(
             params["shear_modulus"],
@@ -241,7 +249,7 @@ class ClothModel(Model):
         if "drag" not in params and "lift" not in params:
             return face_term(faces, rest.edges, rest.area, material)
         none = torch.zeros((), dtype=params.dtype)
-        air = Air(params.get("drag", none), params.get("lift", none), per_step("wind", params, control))
+        air = AirCoefficients(params.get("drag", none), params.get("lift", none), per_step("wind", params, control))
         return face_term(faces, rest.edges, rest.area, material, air)
 
     def _spring_lengths(self, params: Params) -> Tensor:

@@ -36,7 +36,7 @@ def sheet_moduli(youngs_modulus: Number, poisson_ratio: Number, thickness: Numbe
 
 
 @dataclass(frozen=True)
-class RestShape:
+class SheetRestShape:
     """Rest state of every face and hinge.
 
     edges: (faces, 3), entries b0, b1, b2 of the inverse of the rest edges [1/m] in the face's own axes, the first
@@ -49,12 +49,12 @@ class RestShape:
     hinge_weight: Tensor
     hinge_angle: Tensor
 
-    def to(self, dtype: torch.dtype) -> RestShape:
+    def to(self, dtype: torch.dtype) -> SheetRestShape:
         """The same in another precision."""
-        return RestShape(*(t.to(dtype) for t in (self.edges, self.area, self.hinge_weight, self.hinge_angle)))
+        return SheetRestShape(*(t.to(dtype) for t in (self.edges, self.area, self.hinge_weight, self.hinge_angle)))
 
 
-def rest_shape(points: Tensor, faces: Indices, hinges: Indices) -> RestShape:
+def rest_shape(points: Tensor, faces: Indices, hinges: Indices) -> SheetRestShape:
     """The rest state of a shell whose unloaded vertices are ``points`` (V, 3) [m]."""
     corner = take(points, faces)
     d1, d2 = corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]
@@ -64,7 +64,7 @@ def rest_shape(points: Tensor, faces: Indices, hinges: Indices) -> RestShape:
     height = double_area / length
     edges = torch.stack([1.0 / length, -along / (length * height), 1.0 / height], dim=1)
     weight, angle = hinge_geometry(points, hinges)
-    return RestShape(edges, 0.5 * double_area, weight, angle)
+    return SheetRestShape(edges, 0.5 * double_area, weight, angle)
 
 
 def hinge_geometry(points: Tensor, hinges: Indices) -> tuple[Tensor, Tensor]:

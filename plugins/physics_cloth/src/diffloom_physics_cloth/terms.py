@@ -31,7 +31,7 @@ class Elasticity:
 
 
 @dataclass(frozen=True)
-class Air:
+class AirCoefficients:
     """drag, lift: [kg/m^3], scalars or one per face. wind: (1 or steps, faces, 3) [m/s]."""
 
     drag: Tensor
@@ -46,7 +46,7 @@ def joined(elements: Elements) -> NDArray[np.int32]:
 
 
 def face_term(
-    faces: Elements, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: Air | None = None
+    faces: Elements, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: AirCoefficients | None = None
 ) -> ElementTerm:
     """In-plane forces of a shell's triangles, and those of the air when given. rest_edges, rest_area: see RestShape."""
     from diffloom_physics_cloth import face_kernels as kernels

@@ -15,14 +15,14 @@ from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, read_closed_mesh
 from diffloom_mechanics.contact import ContactLaw, read_rounding, read_spacing
-from diffloom_physics_rigid.shapes import SHAPES, Shape, shape_by_name
+from diffloom_physics_rigid.shapes import SHAPES, RigidShape, shape_by_name
 from diffloom_physics_rigid.touch import between_points, read_contact, read_grid, touching_points
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Body:
+class RigidBody:
     """A rigid body in its own frame: origin in the centre of mass, axes those of its shape.
 
     vertices: (V, 3) [m] and faces: (F, 3), the surface that is drawn. volume [m^3] and inertia: (3, 3) at density 1
@@ -36,7 +36,7 @@ class Body:
     name: str
     vertices: Points
     faces: Faces
-    shape: Shape
+    shape: RigidShape
     volume: float
     inertia: NDArray[np.float64]
     points: Points
@@ -78,7 +78,7 @@ OTHER = (
 )
 
 
-def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
+def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBody:
     """A body from its table: ``shape`` (with its sizes), ``mesh`` (a file) or ``vertices`` and ``faces``, and more.
 
     law: the contact law, whose parameters the table may hold. See docs/models/rigid.md for every key.
@@ -99,10 +99,10 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> Body:
         raise InputError(f"{what}: {cause}") from cause
     round_shape = contact == "round"
     body = shape.smooth if round_shape and shape.smooth is not None else shape.solid
-    centred = Shape(shape.vertices - body.centre, shape.faces, shape.kind, shape.dims, shape.smooth)
+    centred = RigidShape(shape.vertices - body.centre, shape.faces, shape.kind, shape.dims, shape.smooth)
     points, roundness = touching_points(centred, contact, spacing, rounding)
     colour = table.get("colour")
-    return Body(
+    return RigidBody(
         name=str(table.get("name", f"{table.get('shape', 'mesh')} {number}")),
         vertices=centred.vertices,
         faces=centred.faces,
@@ -129,7 +129,7 @@ def start_keys(table: Mapping[str, Any], law: ContactLaw) -> dict[str, int]:
     return {**START, **dict.fromkeys(law.names, 0)}
 
 
-def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> Shape:
+def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
     """The shape a table asks for, unscaled; keys that mean nothing are refused."""
     given = [key for key in ("shape", "mesh", "vertices") if key in table]
     if len(given) != 1:
@@ -144,10 +144,10 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> Shape:
         key = next(iter(sizes))
         raise InputError(f"unknown key {key!r}{nearest(key, (*keys, *OTHER))}; a mesh is sized by scale")
     if "mesh" in table:
-        return Shape(*read_closed_mesh(Path(table["mesh"])))
+        return RigidShape(*read_closed_mesh(Path(table["mesh"])))
     if "faces" not in table:
         raise InputError("got vertices without faces; expected both")
-    return Shape(*check_closed("mesh", table["vertices"], table["faces"]))
+    return RigidShape(*check_closed("mesh", table["vertices"], table["faces"]))
 
 
 def read_scale(value: Any) -> NDArray[np.float64]:

@@ -34,8 +34,8 @@ from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
 from diffloom_physics_rigid.ground import body_ground
-from diffloom_physics_rigid.pairs import body_pairs, collision_reach, point_share, shapes_of
-from diffloom_physics_rigid.parameters import specs_of
+from diffloom_physics_rigid.pairs import body_pairs, collision_reach, pack_shapes, point_share
+from diffloom_physics_rigid.parameters import rigid_specs
 from diffloom_physics_rigid.pushes import body_pushes, push_times, read_push
 
 
@@ -99,7 +99,7 @@ class RigidModel(Model):
         self._points = contact_points([body.points for body in self.bodies], roundness)
         self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
         self._shapes: dict[float, ShapeArrays] = {}
-        self._specs = specs_of(self.contact, self.bodies, self.pushes)
+        self._specs = rigid_specs(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
         self._push_times = push_times(self.pushes, len(self.bodies))
         self._inertia_by_volume = symmetric_entries(
@@ -197,7 +197,7 @@ class RigidModel(Model):
     def _shapes_of(self, margin: float) -> ShapeArrays:
         """The bodies' shapes, whose distances are known up to ``margin`` [m] outside; found once."""
         if margin not in self._shapes:
-            self._shapes[margin] = shapes_of(self.bodies, margin)
+            self._shapes[margin] = pack_shapes(self.bodies, margin)
         return self._shapes[margin]
 
     @cached_property

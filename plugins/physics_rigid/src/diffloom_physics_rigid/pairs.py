@@ -20,29 +20,33 @@ from diffloom_mechanics.contact import (
     build_shape_arrays,
     pack_contact_rows,
 )
-from diffloom_physics_rigid.body_files import Body
+from diffloom_physics_rigid.body_files import RigidBody
 from diffloom_physics_rigid.contact_defaults import sides_of
 
 
-def shapes_of(bodies: Sequence[Body], margin: float = 0.0) -> ShapeArrays:
+def pack_shapes(bodies: Sequence[RigidBody], margin: float = 0.0) -> ShapeArrays:
     """The shapes of ``bodies``, known up to ``margin`` [m] outside."""
     solids = [BodyShape(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
     return build_shape_arrays(solids, margin)
 
 
-def collision_reach(bodies: Sequence[Body]) -> NDArray[np.float64]:
+def collision_reach(bodies: Sequence[RigidBody]) -> NDArray[np.float64]:
     """(bodies,) the farthest touching point of each from its centre [m], -inf for one that touches no other."""
     return np.array([body.reach if body.collides else -np.inf for body in bodies])
 
 
-def point_share(body: Body) -> float:
+def point_share(body: RigidBody) -> float:
     """sqrt(n/m) for n ground points and m points between bodies on the largest side."""
     vertices, points = (sides_of(p, body.roundness)[0] for p in (body.points, body.pair_points))
     return math.sqrt(len(vertices) / len(points))
 
 
 def body_pairs(
-    law: ContactLaw, bodies: Sequence[Body], points: ContactPoints, shapes: ShapeArrays, params: Mapping[str, Tensor]
+    law: ContactLaw,
+    bodies: Sequence[RigidBody],
+    points: ContactPoints,
+    shapes: ShapeArrays,
+    params: Mapping[str, Tensor],
 ) -> NodeTerm:
     """Contact of every pair of bodies, of which at least one moves: points of each against the other's shape.
 

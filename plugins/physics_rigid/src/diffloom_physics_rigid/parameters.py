@@ -11,19 +11,19 @@ from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics.contact import ContactLaw
-from diffloom_physics_rigid.body_files import Body
+from diffloom_physics_rigid.body_files import RigidBody
 from diffloom_physics_rigid.contact_defaults import default_contact, sides_of
 from diffloom_physics_rigid.pushes import BodyPush
 
 POSITIVE = (0.0, None)
 
 
-def specs_of(law: ContactLaw, bodies: Sequence[Body], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
+def rigid_specs(law: ContactLaw, bodies: Sequence[RigidBody], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
     """Every parameter of the model, defaults from the bodies' tables and, for contact, from mass and size."""
     return (*motion_specs(bodies), *contact_specs_of(law, bodies), *push_specs(pushes))
 
 
-def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
+def motion_specs(bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
     """Where bodies start, and what they are made of."""
 
     def rows(key: str, otherwise: tuple[float, ...]) -> Tensor:
@@ -54,7 +54,7 @@ def motion_specs(bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def free_inertia(body: Body) -> list[float]:
+def free_inertia(body: RigidBody) -> list[float]:
     """The inertia in a body's table, or the one that follows from its mass and shape."""
     if "inertia" in body.start:
         return [float(n) for n in body.start["inertia"]]
@@ -62,7 +62,7 @@ def free_inertia(body: Body) -> list[float]:
     return [float(tied[a, b]) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
-def contact_specs_of(law: ContactLaw, bodies: Sequence[Body]) -> tuple[ParamSpec, ...]:
+def contact_specs_of(law: ContactLaw, bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
     """Contact of each body; what its table leaves open follows from its mass and size."""
     found = [
         default_contact(law, float(b.start["mass"]), b.reach, len(sides_of(b.points, b.roundness)[0]), b.start)

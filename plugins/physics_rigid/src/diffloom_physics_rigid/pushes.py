@@ -14,7 +14,7 @@ from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import accumulate_offsets
-from diffloom_physics_rigid.body_files import Body, Vector
+from diffloom_physics_rigid.body_files import RigidBody, Vector
 
 KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
 
@@ -35,13 +35,13 @@ class BodyPush:
     follows: bool
 
 
-def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[Body]) -> BodyPush:
+def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[RigidBody]) -> BodyPush:
     """A push from its table: body (number or name), force or impulse, start, end, and vertex or point."""
     what = f"pushes[{number}]"
     for key in table:
         if key not in KEYS:
             raise InputError(f"{what}: unknown key {key!r}{nearest(key, KEYS)}; expected {', '.join(KEYS)}")
-    body = which_body(what, table.get("body", 0), bodies)
+    body = find_body(what, table.get("body", 0), bodies)
     start, end = float(table.get("start", 0.0)), float(table.get("end", 0.0))
     if not end > start >= 0.0:
         raise InputError(f"{what}: it starts at {start:g} s and ends at {end:g} s; expected an end after the start: an "
@@ -56,7 +56,7 @@ def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[Body]) -> 
     return BodyPush(body, start, end, force, push_point(what, table, bodies[body]), frame == "body")
 
 
-def push_point(what: str, table: Mapping[str, Any], body: Body) -> Vector:
+def push_point(what: str, table: Mapping[str, Any], body: RigidBody) -> Vector:
     """Where a push acts in the body's frame; the centre of mass when nothing is said."""
     if "vertex" in table and "point" in table:
         raise InputError(f"{what}: got both vertex and point; give one of them")
@@ -68,7 +68,7 @@ def push_point(what: str, table: Mapping[str, Any], body: Body) -> Vector:
     return np.asarray(body.vertices[vertex])
 
 
-def which_body(what: str, given: Any, bodies: Sequence[Body]) -> int:
+def find_body(what: str, given: Any, bodies: Sequence[RigidBody]) -> int:
     """The number of the body meant by a number or a name."""
     names = [body.name for body in bodies]
     if isinstance(given, str):

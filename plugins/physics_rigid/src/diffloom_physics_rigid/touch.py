@@ -10,10 +10,10 @@ import numpy as np
 from diffloom.interfaces import InputError
 from diffloom_geometry import Points, sample_surface
 from diffloom_mechanics.contact import sample_round_shape
-from diffloom_physics_rigid.shapes import Shape
+from diffloom_physics_rigid.shapes import RigidShape
 
 
-def read_contact(table: Mapping[str, Any], shape: Shape) -> str:
+def read_contact(table: Mapping[str, Any], shape: RigidShape) -> str:
     """ "vertices", "surface" or "round"; an unstretched sphere or capsule is round unless told otherwise."""
     can = shape.smooth is not None
     contact = table.get("contact", "round" if can else "vertices")
@@ -33,7 +33,7 @@ def read_grid(table: Mapping[str, Any]) -> int:
     return grid
 
 
-def inset(shape: Shape, rounding: float) -> Shape:
+def inset(shape: RigidShape, rounding: float) -> RigidShape:
     """The box whose points, each in a ball of radius ``rounding`` [m], make up ``shape`` with round edges."""
     if rounding == 0.0:
         return shape
@@ -41,7 +41,7 @@ def inset(shape: Shape, rounding: float) -> Shape:
     return shape.scaled((half - rounding) / half)
 
 
-def touching_points(shape: Shape, contact: str, spacing: float, rounding: float) -> tuple[Points, float]:
+def touching_points(shape: RigidShape, contact: str, spacing: float, rounding: float) -> tuple[Points, float]:
     """The points that touch the ground and obstacles, and the radius [m] of the ball around each.
 
     "round": as round_points. "vertices": one for each vertex, so 8 of a box. "surface": those that touch other bodies
@@ -53,7 +53,7 @@ def touching_points(shape: Shape, contact: str, spacing: float, rounding: float)
     return (vertices if contact == "vertices" else between_points(shape, rounding, spacing)), rounding
 
 
-def between_points(shape: Shape, rounding: float, spacing: float) -> Points:
+def between_points(shape: RigidShape, rounding: float, spacing: float) -> Points:
     """Those that touch other bodies: vertices, and points on edges and faces at most ``spacing`` [m] apart."""
     inner = inset(shape, rounding)
     return sample_surface(inner.vertices, inner.faces, spacing)

@@ -16,7 +16,7 @@ from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.naming import check_name
 from diffloom_mechanics import CarriedLinks, ElementTerm, Mechanics, NodeSet, NodeTerm, build_carried_elements, per_step
-from diffloom_physics_world.bodies import Body
+from diffloom_physics_world.bodies import WorldBody
 from diffloom_physics_world.contacts import is_particles, is_rigid
 
 _KEYS = {
@@ -29,7 +29,7 @@ _POSITIVE = (0.0, None)
 
 
 @dataclass(frozen=True)
-class End:
+class AttachmentEnd:
     """A point of a body: a particle, or a point ``offset`` [m] of a rigid body, in its axes. link: whether ``node`` is
     the number of a body that the nodes of the set carry."""
 
@@ -72,7 +72,7 @@ class Attachment:
 
     name: str
     kind: str
-    ends: tuple[End, ...]
+    ends: tuple[AttachmentEnd, ...]
     given: Mapping[str, Any]
 
     @property
@@ -170,7 +170,10 @@ class Attachment:
 
 
 def read_attachments(
-    given: Sequence[Mapping[str, Any]], bodies: Mapping[str, Body], systems: Mapping[str, Mechanics], taken: set[str]
+    given: Sequence[Mapping[str, Any]],
+    bodies: Mapping[str, WorldBody],
+    systems: Mapping[str, Mechanics],
+    taken: set[str],
 ) -> tuple[Attachment, ...]:
     """Attachments from tables. systems: the dynamics of each body; taken: names that mean something else."""
     found: list[Attachment] = []
@@ -229,7 +232,7 @@ def _whose(table: Mapping[str, Any], kind: str, place: str) -> tuple[list[str], 
     return list(pair), list(points)
 
 
-def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str) -> End:
+def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str) -> AttachmentEnd:
     """A point of a body: the number of a particle; (x, y, z), or {body, point} where there are several bodies."""
     if not isinstance(body, str) or body not in systems:
         raise InputError(f"{place}: got the body {body!r}; expected one of {', '.join(systems)}")
@@ -237,7 +240,7 @@ def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str)
     if is_particles(nodes):
         if isinstance(point, bool) or not isinstance(point, int) or not 0 <= point < nodes.count:
             raise InputError(f"{place}: got {point!r} of {body!r}; expected a particle, 0 to {nodes.count - 1}")
-        return End(name, point, (0.0, 0.0, 0.0), rigid=False)
+        return AttachmentEnd(name, point, (0.0, 0.0, 0.0), rigid=False)
     if nodes.carries is not None:
         return _link_end(body, name, point, nodes.carries, place)
     if not is_rigid(nodes):
@@ -248,10 +251,10 @@ def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str)
         raise InputError(
             f"{place}: got {point!r} of {body!r}; expected a place [m] in the body's axes, such as [0, 0, 0]"
         )
-    return End(name, number, values, rigid=True)
+    return AttachmentEnd(name, number, values, rigid=True)
 
 
-def _link_end(body: str, name: str, point: Any, carries: CarriedLinks, place: str) -> End:
+def _link_end(body: str, name: str, point: Any, carries: CarriedLinks, place: str) -> AttachmentEnd:
     """A point of a link: {link, point}, or the link's name for its origin."""
     link, own = (point.get("link"), point.get("point", 0)) if isinstance(point, Mapping) else (point, 0)
     values = _place_of(own)
@@ -260,7 +263,7 @@ def _link_end(body: str, name: str, point: Any, carries: CarriedLinks, place: st
             f"{place}: got {point!r} of {body!r}; expected one of its links and a place [m] in its axes, such as "
             f"{{ link = {carries.names[-1]!r}, point = [0, 0, 0] }}; there are {', '.join(carries.names)}"
         )
-    return End(name, carries.names.index(link), values, rigid=True, link=True)
+    return AttachmentEnd(name, carries.names.index(link), values, rigid=True, link=True)
 
 
 def _place_of(given: Any) -> tuple[float, float, float] | None:

@@ -20,7 +20,7 @@ GRAVITY = "gravity"
 
 
 @dataclass(frozen=True)
-class Body:
+class WorldBody:
     """A model with the name it has in a world, and how it is shown."""
 
     name: str
@@ -75,12 +75,12 @@ class Body:
         return self.appearance.apply(self.model.surface(self.part_of(whole), params), self.name, self.model)
 
 
-def sets_of(body: Body, sets: Mapping[str, NodeSet]) -> dict[str, NodeSet]:
+def sets_of(body: WorldBody, sets: Mapping[str, NodeSet]) -> dict[str, NodeSet]:
     """The node sets of a world that belong to a body."""
     return {name: nodes for name, nodes in sets.items() if name.partition(".")[0] == body.name}
 
 
-def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:
+def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tuple[WorldBody, ...]:
     """Bodies by name, or tables of a name, a registered model with its settings, and an appearance."""
     if isinstance(given, Mapping):
         made = [_body(name, value, f"body {name!r}") for name, value in given.items()]
@@ -94,16 +94,16 @@ def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tu
     return tuple(made)
 
 
-def _body(name: object, given: object, place: str) -> Body:
+def _body(name: object, given: object, place: str) -> WorldBody:
     named = check_name("bodies", name)
     if named == GRAVITY:
         raise InputError(f"bodies: the name {named!r} is kept for the world's own parameter; choose another")
     if isinstance(given, Model):
-        return Body(named, given)
+        return WorldBody(named, given)
     if not isinstance(given, Mapping) or "model" not in given:
         raise InputError(f"{place}: got {given!r}; expected a model, or a table with the key 'model'")
     table = {key: value for key, value in given.items() if key not in ("name", "model")}
-    return Body(named, _model(given["model"], place), read_appearance(table, place))
+    return WorldBody(named, _model(given["model"], place), read_appearance(table, place))
 
 
 def _model(given: object, place: str) -> Model:

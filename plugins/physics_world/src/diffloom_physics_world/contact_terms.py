@@ -25,7 +25,7 @@ from diffloom_physics_world.contacts import has_skin, is_particles
 
 
 @dataclass(frozen=True)
-class Side:
+class ContactSide:
     """One of two node sets that touch: its name, its nodes, and its contact parameters, (nodes,) each."""
 
     name: str
@@ -57,7 +57,9 @@ def meets(a: NodeSet, b: NodeSet) -> bool:
     return not (is_particles(a) and is_particles(b)) or has_skin(a) or has_skin(b)
 
 
-def contact_terms(name: str, law: ContactLaw, a: Side, b: Side, thickness: float) -> tuple[NodeTerm, NodeTerm]:
+def contact_terms(
+    name: str, law: ContactLaw, a: ContactSide, b: ContactSide, thickness: float
+) -> tuple[NodeTerm, NodeTerm]:
     """The contact of two sides, a term on each."""
     if is_particles(a.nodes) and is_particles(b.nodes):
         return _skins(name, law, a, b, thickness), _skins(name, law, b, a, thickness)
@@ -68,7 +70,7 @@ def contact_terms(name: str, law: ContactLaw, a: Side, b: Side, thickness: float
     return _bodies(name, law, a, b), _bodies(name, law, b, a)
 
 
-def carried(term: NodeTerm, sides: Sequence[Side]) -> NodeTerm:
+def carried(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
     """A term between two sides as the engine runs it: on the nodes that carry bodies where a side's are carried."""
     touching = {side.name: side.nodes.touches for side in sides}
     ends = [touching[name] for name in (term.on, term.reads) if name is not None]
@@ -76,7 +78,7 @@ def carried(term: NodeTerm, sides: Sequence[Side]) -> NodeTerm:
     return build_carried_term(term, own, other)
 
 
-def _rows(law: ContactLaw, own: Side, other: Side) -> tuple[NamedTensor, ...]:
+def _rows(law: ContactLaw, own: ContactSide, other: ContactSide) -> tuple[NamedTensor, ...]:
     """Own contact parameters, and those of the other side, whose gradient is that of its own term."""
     mine = pack_contact_rows(law, own.values, own.nodes.count)
     return (*mine, *_of_other(pack_contact_rows(law, other.values, other.nodes.count)))
@@ -90,7 +92,7 @@ OTHERS = ("other_contact", "other_friction")
 
 
 def _particles_bodies(
-    name: str, law: ContactLaw, points: Side, bodies: Side, thickness: float
+    name: str, law: ContactLaw, points: ContactSide, bodies: ContactSide, thickness: float
 ) -> tuple[NodeTerm, NodeTerm]:
     from diffloom_physics_world.particle_body_kernels import particle_body
 
@@ -113,7 +115,7 @@ def _particles_bodies(
 
 
 def triangle_terms(
-    name: str, law: ContactLaw, skin: Side, bodies: Side, thickness: NDArray[np.float64]
+    name: str, law: ContactLaw, skin: ContactSide, bodies: ContactSide, thickness: NDArray[np.float64]
 ) -> Sequence[NodeTerm]:
     """The points of rigid bodies against the triangles of particles, a term on each. thickness: (bodies,) [m]."""
     from diffloom_physics_world.body_triangle_kernels import body_triangle
@@ -149,7 +151,7 @@ def _mean_of_corners(value: Tensor, corners: NDArray[np.int64]) -> Tensor:
     return (a + b + c) / 3.0
 
 
-def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:
+def _bodies(name: str, law: ContactLaw, own: ContactSide, other: ContactSide) -> NodeTerm:
     from diffloom_physics_world.body_body_kernels import body_body
 
     force, adjoint = body_body(law.normal(), law.friction.functions())
@@ -163,7 +165,7 @@ def _bodies(name: str, law: ContactLaw, own: Side, other: Side) -> NodeTerm:
     )  # fmt: skip
 
 
-def _skins(name: str, law: ContactLaw, own: Side, other: Side, thickness: float) -> NodeTerm:
+def _skins(name: str, law: ContactLaw, own: ContactSide, other: ContactSide, thickness: float) -> NodeTerm:
     from diffloom_physics_world.skin_kernels import skins, sort_other
 
     push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal(), law.friction.functions())

@@ -26,13 +26,13 @@ from diffloom_mechanics.contact import (
     collect_contact_values,
     resolve_contact_law,
 )
-from diffloom_physics_world.bodies import Body
+from diffloom_physics_world.bodies import WorldBody
 
 _SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")
 
 
 @dataclass(frozen=True)
-class Contact:
+class WorldContact:
     """Two bodies that touch.
 
     given: values of contact parameters; those not given follow from the bodies' own. thickness [m]: how far before its
@@ -58,8 +58,8 @@ class Contact:
 
 
 def read_contacts(
-    given: Sequence[Mapping[str, Any]] | bool | None, bodies: Sequence[Body], able: Mapping[str, bool], law: object
-) -> tuple[Contact, ...]:
+    given: Sequence[Mapping[str, Any]] | bool | None, bodies: Sequence[WorldBody], able: Mapping[str, bool], law: object
+) -> tuple[WorldContact, ...]:
     """The contacts of a world: every pair of bodies that can touch, with what the tables say of some; none for False.
 
     able: which bodies can touch others.
@@ -71,7 +71,7 @@ def read_contacts(
     for a, b in itertools.combinations([body.name for body in bodies], 2):
         table = tables.get(frozenset((a, b)))
         if table is None and able[a] and able[b]:
-            found.append(Contact(f"{a}_{b}", (a, b), resolve_contact_law(law)))
+            found.append(WorldContact(f"{a}_{b}", (a, b), resolve_contact_law(law)))
         elif table is not None and table.get("touch", True):
             for name in (a, b):
                 if not able[name]:
@@ -99,7 +99,7 @@ def _tables(given: Sequence[Mapping[str, Any]], names: list[str]) -> dict[frozen
     return tables
 
 
-def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Contact:
+def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> WorldContact:
     own = resolve_contact_law(table.get("law", law))
     values = {key: value for key, value in table.items() if key not in _SETTINGS}
     known = [spec.name for spec in (*own.specs, *own.extra_specs)]
@@ -116,7 +116,7 @@ def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Co
         raise InputError(
             f"contacts between {pair[0]} and {pair[1]}: triangles: got {triangles!r}; expected true or false"
         )
-    return Contact(table.get("name", f"{pair[0]}_{pair[1]}"), pair, own, thickness, triangles, values)
+    return WorldContact(table.get("name", f"{pair[0]}_{pair[1]}"), pair, own, thickness, triangles, values)
 
 
 def can_touch(nodes: NodeSet) -> bool:
@@ -147,7 +147,7 @@ def has_skin(nodes: NodeSet) -> bool:
 
 
 def side_values(
-    contact: Contact, pair: Mapping[str, Tensor], body: Body, params: Params, nodes: NodeSet, *, paired: bool
+    contact: WorldContact, pair: Mapping[str, Tensor], body: WorldBody, params: Params, nodes: NodeSet, *, paired: bool
 ) -> dict[str, Tensor]:
     """The contact parameters of one side, (nodes,) each: those of the pair, else the body's own, else by its masses.
 

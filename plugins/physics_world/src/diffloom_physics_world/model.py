@@ -29,9 +29,9 @@ from diffloom.naming import below, spec_under
 from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom_mechanics.contact import TouchingSkin
 from diffloom_physics_world.attachments import read_attachments
-from diffloom_physics_world.bodies import GRAVITY, Body, read_bodies, sets_of
+from diffloom_physics_world.bodies import GRAVITY, WorldBody, read_bodies, sets_of
 from diffloom_physics_world.contact_terms import (
-    Side,
+    ContactSide,
     carried,
     contact_terms,
     edge_length,
@@ -40,7 +40,7 @@ from diffloom_physics_world.contact_terms import (
     triangle_terms,
 )
 from diffloom_physics_world.contacts import (
-    Contact,
+    WorldContact,
     can_touch,
     is_particles,
     read_contacts,
@@ -150,7 +150,7 @@ class World(Model):
             terms += attachment.terms(own, Control(below(attachment.name, control)), start, sets)
         return Mechanics(sets, tuple(terms))
 
-    def _contact(self, contact: Contact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
+    def _contact(self, contact: WorldContact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
         """Contact of every set of one body with every set of the other."""
         for a, b in itertools.product(*(self._touching(name, sets) for name in contact.between)):
             if not meets(a[1], b[1]):
@@ -158,7 +158,7 @@ class World(Model):
             thickness = contact.thickness
             both = is_particles(a[1]) and is_particles(b[1])
             sides = [
-                Side(name, nodes, self.side_values_of(contact, params, name, nodes, paired=not both))
+                ContactSide(name, nodes, self.side_values_of(contact, params, name, nodes, paired=not both))
                 for name, nodes in (a, b)
             ]
             if thickness is None:
@@ -168,7 +168,7 @@ class World(Model):
                 terms += self._triangles(contact, sides)
             yield from (carried(term, sides) for term in terms)
 
-    def _triangles(self, contact: Contact, sides: Sequence[Side]) -> Iterable[NodeTerm]:
+    def _triangles(self, contact: WorldContact, sides: Sequence[ContactSide]) -> Iterable[NodeTerm]:
         """Points of rigid bodies against triangles. A point needs a skin that it does not cross in a step; a ball that
         is large beside the triangles is one itself."""
         skin = next((side for side in sides if len(side.faces)), None)
@@ -186,10 +186,10 @@ class World(Model):
         return [(name, touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]
 
     def side_values_of(
-        self, contact: Contact, params: Params, name: str, nodes: NodeSet, *, paired: bool
+        self, contact: WorldContact, params: Params, name: str, nodes: NodeSet, *, paired: bool
     ) -> dict[str, Tensor]:
         """Contact parameters of the node set ``name`` in a contact, (nodes,) each."""
-        body: Body = self._by_name[name.partition(".")[0]]
+        body: WorldBody = self._by_name[name.partition(".")[0]]
         given = below(contact.name, params)
         return side_values(contact, given, body, body.params(params, params.dtype), nodes, paired=paired)
 
@@ -217,7 +217,7 @@ class World(Model):
         return self._by_name[name].model
 
 
-def _edges(body: Body, system: Mechanics) -> Iterable[tuple[str, float]]:
+def _edges(body: WorldBody, system: Mechanics) -> Iterable[tuple[str, float]]:
     """The mean length [m] of the edges of each node set's triangles, as the model starts by default: what a thickness
     follows from is the same whatever is sought, and in all scenes of a batch."""
     start, _ = body.state(body.model.params(torch.float64))

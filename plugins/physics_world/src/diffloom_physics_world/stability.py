@@ -16,7 +16,7 @@ from diffloom.interfaces import Control, Params, State
 from diffloom_mechanics import Clock, Mechanics, NodeSet
 from diffloom_mechanics.contact import ContactLaw, TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.contact_terms import edge_length
-from diffloom_physics_world.contacts import Contact, can_touch, is_particles, is_rigid, touching_nodes
+from diffloom_physics_world.contacts import WorldContact, can_touch, is_particles, is_rigid, touching_nodes
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
@@ -26,7 +26,7 @@ SEVERAL, SKINS = 4.0, 12.0
 
 
 @dataclass(frozen=True)
-class Touching:
+class TouchingNodes:
     """One side of a contact: its nodes, the largest of its contact parameters, the inverse mass of its lightest node
     [1/kg] and the mass [kg] that may press on one touching point of it."""
 
@@ -37,7 +37,7 @@ class Touching:
     pressing: float
 
 
-def contact_rate(world: World, contact: Contact, params: Params, system: Mechanics, start: State) -> float:
+def contact_rate(world: World, contact: WorldContact, params: Params, system: Mechanics, start: State) -> float:
     """The fastest rate [1/s] of one contact: of two nodes that meet at the speed they may have, and of what a body
     presses with when the contact alone stops it."""
     sides = [
@@ -71,17 +71,17 @@ def pressed_damping(law: ContactLaw, values: Mapping[str, float], mass: float, s
     return float(abs(force(clock, -depth, -small, k) - force(clock, -depth, small, k))) / (2.0 * small)
 
 
-def _touching(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> Touching:
+def _touching(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> TouchingNodes:
     inverse = next((v for n, v in nodes.arrays if n == "inverse_mass"), torch.zeros(1))
     free = inverse[inverse > 0]
     # The weight of a soft body is spread over its side; a rigid one may stand on a corner.
     pressing = 0.0 if not len(free) else float((1.0 / free).sum() / math.sqrt(len(free)))
     if not is_particles(nodes) and len(free):
         pressing = float(1.0 / free.min())
-    return Touching(key, nodes, {n: float(v.max()) for n, v in rows.items()}, float(inverse.max()), pressing)
+    return TouchingNodes(key, nodes, {n: float(v.max()) for n, v in rows.items()}, float(inverse.max()), pressing)
 
 
-def _at_once(a: Touching, b: Touching, start: State, *, triangles: bool) -> float:
+def _at_once(a: TouchingNodes, b: TouchingNodes, start: State, *, triangles: bool) -> float:
     """How many contacts of one node count at once."""
     if is_particles(a.nodes) and is_particles(b.nodes):
         return SKINS

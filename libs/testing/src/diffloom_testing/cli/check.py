@@ -9,7 +9,7 @@ import click
 from diffloom.plugins import Entry, FactoryError, PluginReport, PluginState, installed_registry, normalized
 
 if TYPE_CHECKING:
-    from diffloom_testing import Report, Result
+    from diffloom_testing import CheckReport, CheckResult
 
 
 @click.command()
@@ -54,34 +54,34 @@ def _known(reports: Iterable[PluginReport]) -> str:
     return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
 
 
-def _checked(entry: Entry, families: tuple[str, ...]) -> "Report":
+def _checked(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
     """Whether an offer loads, and, if there is a suite for its kind, what came of that."""
-    from diffloom_testing.results import Outcome, Report, Result
+    from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult
 
     what = f"loading.from[{entry.path}]"
     reason = entry.unavailable()
     if reason is not None:
-        unavailable = Result(what, Outcome.SKIPPED, f"unavailable here: {reason}")
-        return Report(entry.kind.singular, entry.name, (unavailable,))
+        unavailable = CheckResult(what, CheckOutcome.SKIPPED, f"unavailable here: {reason}")
+        return CheckReport(entry.kind.singular, entry.name, (unavailable,))
     try:
         entry.load()
     except FactoryError as error:
-        return Report(entry.kind.singular, entry.name, (Result(what, Outcome.FAILED, str(error)),))
-    loaded = Result(what, Outcome.PASSED)
-    return Report(entry.kind.singular, entry.name, (loaded, *_suite(entry, families)))
+        return CheckReport(entry.kind.singular, entry.name, (CheckResult(what, CheckOutcome.FAILED, str(error)),))
+    loaded = CheckResult(what, CheckOutcome.PASSED)
+    return CheckReport(entry.kind.singular, entry.name, (loaded, *_suite(entry, families)))
 
 
-def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[Result]":
-    from diffloom_testing.results import Outcome, Result
+def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[CheckResult]":
+    from diffloom_testing.results import CheckOutcome, CheckResult
     from diffloom_testing.suites import get_suite, run_suite, suite_names
 
     kind = entry.kind.singular
     if kind not in suite_names():
-        return (Result("suite.none", Outcome.SKIPPED, f"there is no suite for a {kind}; it was loaded"),)
+        return (CheckResult("suite.none", CheckOutcome.SKIPPED, f"there is no suite for a {kind}; it was loaded"),)
     try:
         subject = get_suite(kind)(entry.name)
     except TypeError as error:
-        return (Result("suite.subject", Outcome.FAILED, str(error)),)
+        return (CheckResult("suite.subject", CheckOutcome.FAILED, str(error)),)
     try:
         return run_suite(subject, families=families or None).results
     except ValueError as error:

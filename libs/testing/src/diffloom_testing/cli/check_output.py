@@ -5,12 +5,17 @@ from typing import Any
 
 import click
 
-from diffloom_testing.results import Outcome, Report, Result
+from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult
 
-_COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.SKIPPED: "yellow", Outcome.EXPECTED: "yellow"}
+_COLOURS = {
+    CheckOutcome.PASSED: "green",
+    CheckOutcome.FAILED: "red",
+    CheckOutcome.SKIPPED: "yellow",
+    CheckOutcome.EXPECTED: "yellow",
+}
 
 
-def as_data(reports: Sequence[Report]) -> dict[str, Any]:
+def as_data(reports: Sequence[CheckReport]) -> dict[str, Any]:
     """All results as plain data, with the counts."""
     return {
         "counts": _counts(reports),
@@ -35,7 +40,7 @@ def as_data(reports: Sequence[Report]) -> dict[str, Any]:
     }
 
 
-def show(reports: Sequence[Report], verbose: bool) -> None:
+def show(reports: Sequence[CheckReport], verbose: bool) -> None:
     """Print a table for each subject, then failures, then what was skipped and why, then the counts."""
     for report in reports:
         click.secho(f"{report.kind} {report.name}", bold=True)
@@ -54,40 +59,40 @@ def show(reports: Sequence[Report], verbose: bool) -> None:
     )
 
 
-def _counts(reports: Sequence[Report]) -> dict[str, int]:
-    found = {outcome: sum(report.count(outcome) for report in reports) for outcome in Outcome}
+def _counts(reports: Sequence[CheckReport]) -> dict[str, int]:
+    found = {outcome: sum(report.count(outcome) for report in reports) for outcome in CheckOutcome}
     return {
-        "ran": sum(found.values()) - found[Outcome.SKIPPED],
-        "passed": found[Outcome.PASSED],
-        "failed": found[Outcome.FAILED],
-        "skipped": found[Outcome.SKIPPED],
-        "expected": found[Outcome.EXPECTED],
+        "ran": sum(found.values()) - found[CheckOutcome.SKIPPED],
+        "passed": found[CheckOutcome.PASSED],
+        "failed": found[CheckOutcome.FAILED],
+        "skipped": found[CheckOutcome.SKIPPED],
+        "expected": found[CheckOutcome.EXPECTED],
         "compared": sum(report.compared for report in reports),
     }
 
 
-Row = tuple[str, str, Outcome, str]
+Row = tuple[str, str, CheckOutcome, str]
 
 
-def _by_family(report: Report) -> list[Row]:
+def _by_family(report: CheckReport) -> list[Row]:
     """One row a family: how its checks ended, the worst outcome's colour, and the first thing skipped."""
     rows: list[Row] = []
     for family in dict.fromkeys(result.family for result in report.results):
         results = [result for result in report.results if result.family == family]
-        counts = [(outcome, [r for r in results if r.outcome is outcome]) for outcome in Outcome]
+        counts = [(outcome, [r for r in results if r.outcome is outcome]) for outcome in CheckOutcome]
         said = ", ".join(f"{len(found)} {outcome}" for outcome, found in counts if found)
-        order = (Outcome.FAILED, Outcome.EXPECTED, Outcome.PASSED, Outcome.SKIPPED)
+        order = (CheckOutcome.FAILED, CheckOutcome.EXPECTED, CheckOutcome.PASSED, CheckOutcome.SKIPPED)
         first = next(outcome for outcome in order if any(r.outcome is outcome for r in results))
         rows.append((family, said, first, f"{sum(r.seconds for r in results):.1f} s"))
     return rows
 
 
-def _each(report: Report) -> list[Row]:
+def _each(report: CheckReport) -> list[Row]:
     return [(result.check, str(result.outcome), result.outcome, _note(result)) for result in report.results]
 
 
-def _note(result: Result) -> str:
-    return result.detail if result.outcome is not Outcome.FAILED else "see below"
+def _note(result: CheckResult) -> str:
+    return result.detail if result.outcome is not CheckOutcome.FAILED else "see below"
 
 
 def _print_table(rows: list[Row]) -> None:

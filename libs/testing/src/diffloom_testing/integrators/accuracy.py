@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Dynamics, Gradient, NoGradient, State, StoreAll, Trajectory
 from diffloom_mechanics import Mechanics, particles
-from diffloom_testing.comparing import matched_gradients, same_bits, worst
+from diffloom_testing.comparisons import describe_worst, require_matching_gradients, require_same_bits
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import FLYING, SYSTEMS, System
@@ -149,7 +149,7 @@ def every_input(subject: IntegratorSubject, name: str) -> str:
     def run(q: Tensor, u: Tensor, **given: Tensor) -> Tensor:
         return flat(roll(subject, system, dynamics=system.make(given), state=State(q, u), gradient=StoreAll()))
 
-    return worst(matched_gradients(run, inputs, tolerance=TOLERANCE, directions=1))
+    return describe_worst(require_matching_gradients(run, inputs, tolerance=TOLERANCE, directions=1))
 
 
 def pulled(subject: IntegratorSubject, system: System, gradient: Gradient) -> list[Tensor]:
@@ -172,11 +172,11 @@ def policies(subject: IntegratorSubject, name: str) -> None:
     stored = pulled(subject, system, StoreAll())
     for policy in (Checkpointed(), Checkpointed(segment=3), Checkpointed(memory=2000)):
         for a, b in zip(stored, pulled(subject, system, policy), strict=True):
-            same_bits(f"results under StoreAll() and {policy}", a, b)
+            require_same_bits(f"results under StoreAll() and {policy}", a, b)
     leaves = {key: value.clone().requires_grad_() for key, value in system.inputs.items()}
     path = roll(subject, system, dynamics=system.make(leaves), gradient=NoGradient(), save=(3, STEPS))
     require(not path.q.requires_grad, "under NoGradient() the motion still wants a gradient")
-    same_bits("motions with and without gradients", stored[0], flat(path))
+    require_same_bits("motions with and without gradients", stored[0], flat(path))
 
 
 CHECKS = (converges, free_fall, momentum, every_input, policies)

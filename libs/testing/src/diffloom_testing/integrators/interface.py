@@ -7,7 +7,13 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Dynamics, Integrator, StoreAll
-from diffloom_testing.comparing import equal_copies, largest_difference, refused, require_frozen, same_bits
+from diffloom_testing.comparisons import (
+    largest_difference,
+    require_equal_copies,
+    require_frozen,
+    require_refusal,
+    require_same_bits,
+)
 from diffloom_testing.integrators.accuracy import STEPS, accepted, names, roll
 from diffloom_testing.results import check, require
 from diffloom_testing.subjects import IntegratorSubject
@@ -56,7 +62,7 @@ def refuses_the_unknown(subject: IntegratorSubject) -> None:
     strange = Unheard()
     require(bool(subject.integrator.refuses(strange)), "dynamics of an unknown kind are not refused")
     given: dict[str, Any] = {"dt": 0.1, "steps": 1, "save": (1,), "gradient": StoreAll()}
-    refused("a rollout of unknown dynamics", lambda: subject.integrator.rollout(strange, CHAIN.start, **given))
+    require_refusal("a rollout of unknown dynamics", lambda: subject.integrator.rollout(strange, CHAIN.start, **given))
 
 
 @check("schedule", names)
@@ -69,9 +75,9 @@ def saves_what_is_asked(subject: IntegratorSubject, name: str) -> None:
     require(len(path) == len(some), f"asked for {len(some)} frames, got {len(path)}")
     require(path.q.shape[1:] == system.start.q.shape, f"q has the shape {tuple(path.q.shape)}")
     for frame, k in enumerate(some):
-        same_bits(f"step {k} saved among few and among all", path.q[frame], every.q[k])
-        same_bits(f"velocities of step {k} saved among few and among all", path.u[frame], every.u[k])
-    same_bits("the first frame and the start", path.q[0], system.start.q)
+        require_same_bits(f"step {k} saved among few and among all", path.q[frame], every.q[k])
+        require_same_bits(f"velocities of step {k} saved among few and among all", path.u[frame], every.u[k])
+    require_same_bits("the first frame and the start", path.q[0], system.start.q)
 
 
 @check("schedule", names)
@@ -100,7 +106,7 @@ def goes_on(subject: IntegratorSubject, name: str) -> str:
 @check("copying")
 def pickles_and_copies(subject: IntegratorSubject) -> None:
     """A pickled and a copied integrator equal the original."""
-    equal_copies(subject.integrator)
+    require_equal_copies(subject.integrator)
 
 
 CHECKS = (

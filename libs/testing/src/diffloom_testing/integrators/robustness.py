@@ -9,7 +9,7 @@ import torch
 
 from diffloom.interfaces import CustomStep, NoGradient, SimulationError, State, StoreAll
 from diffloom_mechanics import Mechanics, TorchTerm
-from diffloom_testing.comparing import largest_difference, refused, same_bits
+from diffloom_testing.comparisons import largest_difference, require_refusal, require_same_bits
 from diffloom_testing.integrators.accuracy import accepted, flat, names, pulled, roll
 from diffloom_testing.results import Skip, check, count_comparisons, require
 from diffloom_testing.subjects import IntegratorSubject
@@ -23,7 +23,7 @@ def repeats(subject: IntegratorSubject, name: str) -> None:
     first = pulled(subject, system, StoreAll())
     roll(subject, system, state=State(1.1 * system.start.q, 0.5 * system.start.u))
     for a, b in zip(first, pulled(subject, system, StoreAll()), strict=True):
-        same_bits("two runs", a, b)
+        require_same_bits("two runs", a, b)
 
 
 @check("determinism", names)
@@ -32,11 +32,11 @@ def leaves_inputs_alone(subject: IntegratorSubject, name: str) -> None:
     system = accepted(subject, name)
     state = State(system.start.q.clone(), system.start.u.clone())
     path = roll(subject, system, state=state)
-    same_bits("the state before and after a run", state.q, system.start.q)
-    same_bits("the velocities before and after a run", state.u, system.start.u)
+    require_same_bits("the state before and after a run", state.q, system.start.q)
+    require_same_bits("the velocities before and after a run", state.u, system.start.u)
     kept = flat(path).clone()
     roll(subject, system, state=State(1.1 * state.q, state.u))
-    same_bits("a result before and after the next run", kept, flat(path))
+    require_same_bits("a result before and after the next run", kept, flat(path))
 
 
 @check("precision", names)
@@ -66,7 +66,7 @@ def schedules(subject: IntegratorSubject, name: str) -> None:
     for what, wrong in BAD.items():
         given = {"dt": 0.01, "steps": 5, "save": (5,), "gradient": NoGradient(), **wrong}
         attempt = partial(subject.integrator.rollout, system.dynamics(), system.state(), **given)
-        refused(what, attempt)
+        require_refusal(what, attempt)
 
 
 @check("trouble")

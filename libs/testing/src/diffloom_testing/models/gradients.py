@@ -6,7 +6,15 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient
-from diffloom_testing.comparing import largest_difference, matched_gradients, numbers, places, speeds, state_of, worst
+from diffloom_testing.comparisons import (
+    describe_worst,
+    largest_difference,
+    numbers,
+    places,
+    require_matching_gradients,
+    speeds,
+    state_of,
+)
 from diffloom_testing.models.interface import parameters
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import ModelSubject
@@ -42,11 +50,11 @@ def parameter(subject: ModelSubject, name: str) -> str:
         # A motion that does not depend on the parameter has no graph; zero times an input gives it one.
         return subject.flat(path) + 0.0 * given[name].sum()
 
-    found = matched_gradients(motion, {name: value}, tolerance=TOLERANCE)
+    found = require_matching_gradients(motion, {name: value}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
         require(name != subject.fit, f"the example does not depend on {name!r}, which example_settings.fit names")
         raise Skip(f"the example's motion does not depend on {name!r}, nor does its gradient say so")
-    return worst(found)
+    return describe_worst(found)
 
 
 @check("gradients")
@@ -60,7 +68,8 @@ def start(subject: ModelSubject) -> str:
         # A state that no parameter sets has no graph; zero times an input gives it one.
         return numbers(found) + 0.0 * sum(v.sum() for v in given.values())
 
-    return worst(matched_gradients(state, {n: v for n, v in values.items() if v.numel()}, tolerance=1e-6, directions=1))
+    inputs = {n: v for n, v in values.items() if v.numel()}
+    return describe_worst(require_matching_gradients(state, inputs, tolerance=1e-6, directions=1))
 
 
 def driven(subject: ModelSubject) -> tuple[str, ...]:
@@ -103,10 +112,10 @@ def gradient(subject: ModelSubject, name: str) -> str:
         # As in the gradient of a parameter: a motion that does not depend on the control still needs a graph.
         return subject.flat(path) + 0.0 * control.sum()
 
-    found = matched_gradients(motion, {"control": each}, tolerance=TOLERANCE)
+    found = require_matching_gradients(motion, {"control": each}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
         raise Skip(f"the example's motion does not depend on the control {name!r}, nor does its gradient say so")
-    return worst(found)
+    return describe_worst(found)
 
 
 PARTS = ("one step", "whole motion")
@@ -126,7 +135,8 @@ def state(subject: ModelSubject, part: str) -> str:
     def motion(q: Tensor, u: Tensor) -> Tensor:
         return subject.flat(subject.roll(params, state=state_of(begin, q, u), steps=steps, save=(steps,)))
 
-    return worst(matched_gradients(motion, {"q": places(begin), "u": speeds(begin)}, tolerance=TOLERANCE))
+    inputs = {"q": places(begin), "u": speeds(begin)}
+    return describe_worst(require_matching_gradients(motion, inputs, tolerance=TOLERANCE))
 
 
 @check("dot_product")

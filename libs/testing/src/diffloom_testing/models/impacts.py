@@ -9,7 +9,7 @@ from diffloom import simulate
 from diffloom.interfaces import Control, ImpactSettings, Params, Trajectory
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
-from diffloom_testing.wide import COSINE, RATIO, compare_wide
+from diffloom_testing.wide_differences import COSINE, RATIO, compare_wide
 
 #: Impacts that a rollout must have for the comparison to mean something.
 LEAST = 5

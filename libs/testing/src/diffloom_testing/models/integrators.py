@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State
 from diffloom.plugins import get_integrator, integrators
-from diffloom_testing.comparing import changed, finite, matched_gradients, places, worst
+from diffloom_testing.comparisons import changed, describe_worst, places, require_finite, require_matching_gradients
 from diffloom_testing.models.gradients import full_value
 from diffloom_testing.results import Failure, Skip, check, count_comparisons, require
 from diffloom_testing.subjects import ModelSubject
@@ -44,7 +44,7 @@ def runs(subject: ModelSubject, name: str) -> str:
         raise Skip(reason)
     steps = min(STEPS, subject.steps)
     path = subject.roll(subject.params(), steps=steps, save=(0, steps), integrator=name, gradient=NoGradient())
-    finite(f"the motion by {name}", places(path))
+    require_finite(f"the motion by {name}", places(path))
     start = subject.model.initial_state(subject.params())
     require(torch.equal(places(path[0]), places(start)), f"the first frame by {name} is not the initial state")
     given = dict(subject.variant_with(subject.fit))
@@ -55,10 +55,10 @@ def runs(subject: ModelSubject, name: str) -> str:
         stirred = _stirred(subject, subject.model.initial_state(params))
         return subject.flat(subject.roll(params, state=stirred, steps=steps, save=(steps,), integrator=name))
 
-    found = matched_gradients(motion, {subject.fit: value}, tolerance=TOLERANCE, directions=1)
+    found = require_matching_gradients(motion, {subject.fit: value}, tolerance=TOLERANCE, directions=1)
     if all(c.silent for c in found):
         raise Skip(f"the motion of {steps} steps does not depend on {subject.fit!r}: nothing was compared")
-    return worst(found)
+    return describe_worst(found)
 
 
 def _stirred(subject: ModelSubject, state: State) -> State:

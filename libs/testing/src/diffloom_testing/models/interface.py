@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Model, Params, ParamSpec, State
-from diffloom_testing.comparing import finite, places, refused, same_bits, speeds
+from diffloom_testing.comparisons import places, require_finite, require_refusal, require_same_bits, speeds
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
@@ -73,7 +73,7 @@ def shape_and_bounds(subject: ModelSubject, name: str) -> None:
     require(low is None or high is None or low < high, f"{name!r} has the bounds {spec.bounds}; expected low < high")
     if spec.default is not None:
         default = spec.default.double() if isinstance(spec.default, torch.Tensor) else spec.default
-        finite(f"the default of {name!r}", spec.check(default, axes, torch.float64))
+        require_finite(f"the default of {name!r}", spec.check(default, axes, torch.float64))
 
 
 @check("declarations")
@@ -96,8 +96,8 @@ def initial_state(subject: ModelSubject) -> None:
         require(isinstance(state, State), f"initial_state returns {type(state).__name__}; expected a State")
         require(places(state).dtype == dtype, f"initial_state is {places(state).dtype} for parameters of {dtype}")
         require(state.time == 0.0, f"initial_state is at time {state.time}; expected 0")
-        finite("initial_state.q", places(state))
-        finite("initial_state.u", speeds(state))
+        require_finite("initial_state.q", places(state))
+        require_finite("initial_state.u", speeds(state))
 
 
 @check("declarations")
@@ -121,14 +121,14 @@ def bounded(subject: ModelSubject) -> tuple[str, ...]:
 @check("bad_input")
 def unknown_parameter(subject: ModelSubject) -> None:
     """A parameter that is not declared is refused by its name."""
-    refused("a parameter called no_such_thing", lambda: subject.params(no_such_thing=1.0), "no_such_thing")
+    require_refusal("a parameter called no_such_thing", lambda: subject.params(no_such_thing=1.0), "no_such_thing")
 
 
 @check("bad_input", parameters)
 def not_a_number(subject: ModelSubject, name: str) -> None:
     """NaN and infinity are refused by the parameter's name."""
     for value in (math.nan, math.inf):
-        refused(f"{name} = {value}", lambda value=value: subject.params(**{name: value}), name)  # type: ignore[misc]
+        require_refusal(f"{name} = {value}", lambda value=value: subject.params(**{name: value}), name)  # type: ignore[misc]
 
 
 @check("bad_input", parameters)
@@ -136,7 +136,7 @@ def wrong_shape(subject: ModelSubject, name: str) -> None:
     """A value that does not broadcast to the declared shape is refused."""
     full = subject.spec(name).full_shape(subject.model.axes)
     value = torch.ones((2, *full, 3), dtype=torch.float64)
-    refused(f"{name} of shape {tuple(value.shape)}", lambda: subject.params(**{name: value}), name)
+    require_refusal(f"{name} of shape {tuple(value.shape)}", lambda: subject.params(**{name: value}), name)
 
 
 @check("bad_input", bounded)
@@ -146,7 +146,7 @@ def out_of_bounds(subject: ModelSubject, name: str) -> None:
     for bound, beyond in ((low, -1.0), (high, 1.0)):
         if bound is not None:
             value = bound + beyond
-            refused(f"{name} = {value:g}", lambda value=value: subject.params(**{name: value}), name)  # type: ignore[misc]
+            require_refusal(f"{name} = {value:g}", lambda value=value: subject.params(**{name: value}), name)  # type: ignore[misc]
 
 
 @check("bad_input")
@@ -156,7 +156,7 @@ def mixed_precision(subject: ModelSubject) -> None:
     if given is None:
         raise Skip("the model has no parameter with a default")
     value = torch.as_tensor(given.default).float()
-    refused(f"{given.name} of float32", lambda: subject.params(**{given.name: value}), given.name)
+    require_refusal(f"{given.name} of float32", lambda: subject.params(**{given.name: value}), given.name)
 
 
 def same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) -> None:
@@ -167,7 +167,8 @@ def same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) 
             other = through(model)
         except Exception as error:
             raise Failure(f"a {state} model cannot be {verb}: {type(error).__name__}: {error}") from error
-        same_bits(f"motions of a {state} model and the one {verb}", expected, subject.answer(subject.params(), other))
+        again = subject.answer(subject.params(), other)
+        require_same_bits(f"motions of a {state} model and the one {verb}", expected, again)
 
 
 @check("copying")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State, Trajectory
 from diffloom_mechanics import Mechanics
-from diffloom_testing.comparing import changed, speeds
+from diffloom_testing.comparisons import changed, speeds
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_testing.comparing import finite, places, same_bits, speeds
+from diffloom_testing.comparisons import places, require_finite, require_same_bits, speeds
 from diffloom_testing.models.gradients import full_value
 from diffloom_testing.results import check, require
 from diffloom_testing.subjects import ModelSubject
@@ -24,8 +24,8 @@ def repeats(subject: ModelSubject) -> None:
     name = subject.fit
     value = full_value(subject, name, subject.variant_with(name).get(name))
     first, again = (motion_and_gradient(subject, name, value) for _ in range(2))
-    same_bits("two runs of the same motion", first[0], again[0])
-    same_bits("gradients of the same motion", first[1], again[1])
+    require_same_bits("two runs of the same motion", first[0], again[0])
+    require_same_bits("gradients of the same motion", first[1], again[1])
 
 
 @check("determinism")
@@ -36,10 +36,10 @@ def remembers_nothing(subject: ModelSubject) -> None:
     first = motion_and_gradient(subject, name, value)
     motion_and_gradient(subject, name, 1.3 * value + 0.01 * (value == 0.0))
     again = motion_and_gradient(subject, name, value)
-    same_bits("runs before and after another one", first[0], again[0])
-    same_bits("gradients before and after another run", first[1], again[1])
+    require_same_bits("runs before and after another one", first[0], again[0])
+    require_same_bits("gradients before and after another run", first[1], again[1])
     fresh = subject.answer(subject.params(**{**subject.variant_with(name), name: value}), model=subject.make())
-    same_bits("runs of the model and of one made anew", first[0], fresh)
+    require_same_bits("runs of the model and of one made anew", first[0], fresh)
 
 
 @check("determinism")
@@ -53,8 +53,8 @@ def leaves_inputs_alone(subject: ModelSubject) -> None:
     subject.model.surface(path, params)
     changed = [name for name, value in params.items() if not torch.equal(value, before[name])]
     require(not changed, f"a run changes the parameters {changed} in place")
-    same_bits("the state before and after a run", q, places(state))
-    same_bits("the velocities before and after a run", u, speeds(state))
+    require_same_bits("the state before and after a run", q, places(state))
+    require_same_bits("the velocities before and after a run", u, speeds(state))
 
 
 #: Single precision carries seven digits; contact and stiff material amplify its rounding on the way.
@@ -72,7 +72,8 @@ def run(subject: ModelSubject, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     q = places(path)
     weights = torch.linspace(-1.0, 1.0, q.numel(), dtype=torch.float64).to(dtype)
     gradient = torch.autograd.grad((q * weights).sum(), leaf)[0]
-    return finite(f"the motion in {dtype}", q.detach()).double(), finite("its gradient", gradient).double()
+    motion = require_finite(f"the motion in {dtype}", q.detach())
+    return motion.double(), require_finite("its gradient", gradient).double()
 
 
 @check("precision")

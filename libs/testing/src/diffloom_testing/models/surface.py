@@ -8,7 +8,13 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import NoGradient, Surface, Trajectory
-from diffloom_testing.comparing import finite, matched_gradients, places, trajectory_of, worst
+from diffloom_testing.comparisons import (
+    describe_worst,
+    places,
+    require_finite,
+    require_matching_gradients,
+    trajectory_of,
+)
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
@@ -29,7 +35,7 @@ def valid(subject: ModelSubject) -> str:
     dtype = places(path).dtype
     require(surface.vertices.dtype == dtype, f"vertices are {surface.vertices.dtype} of {dtype} states")
     require(len(surface.faces) > 0, "the surface has no faces: nothing would be drawn")
-    finite("vertices", surface.vertices)
+    require_finite("vertices", surface.vertices)
     a, b, c = surface.faces.unbind(1)
     flat = ((a == b) | (b == c) | (c == a)).nonzero().reshape(-1).tolist()
     require(not flat, f"faces {flat[:5]} name a vertex twice")
@@ -64,12 +70,12 @@ def gradient(subject: ModelSubject) -> str:
         changing += [] if surface.texture is None or surface.texture.image.dim() < 4 else [surface.texture.image]
         return torch.cat([value.reshape(-1) for value in (surface.vertices, *changing)])
 
-    found = matched_gradients(seen, {"q": places(path)}, tolerance=1e-7)
+    found = require_matching_gradients(seen, {"q": places(path)}, tolerance=1e-7)
     require(
         not all(c.silent for c in found),
         "neither vertices nor colours depend on the state: nothing could be fitted to a video",
     )
-    return worst(found)
+    return describe_worst(found)
 
 
 CHECKS = (valid, outward, gradient)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Surface
-from diffloom_testing.comparing import finite
+from diffloom_testing.comparisons import require_finite
 from diffloom_testing.renderers.images import draw, offered, precision, smooth
 from diffloom_testing.results import check, count_comparisons, require
 from diffloom_testing.scenes import DISTANCE, FAR, front, gem, square
@@ -92,8 +92,8 @@ def finite_everywhere(subject: RendererSubject, scene: str) -> None:
     """Images and gradients of degenerate faces are finite."""
     for output in smooth(subject):
         found, grad = drawn(subject, SCENES[scene](precision(subject)), output)
-        finite(f"{output} of {scene}", found)
-        finite(f"the gradient of {output} of {scene}", grad)
+        require_finite(f"{output} of {scene}", found)
+        require_finite(f"the gradient of {output} of {scene}", grad)
 
 
 @check("degenerate", unseen)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, PointLight, Surface
-from diffloom_testing.comparing import matched_gradients, worst
+from diffloom_testing.comparisons import describe_worst, require_matching_gradients
 from diffloom_testing.renderers.images import draw, offered, smooth
 from diffloom_testing.renderers.interface import GRADIENTS
 from diffloom_testing.results import Skip, check, require
@@ -76,9 +76,9 @@ def exact(subject: RendererSubject, pair: str) -> str:
             lights = (first, PointLight(given["position"], given["diffuse"], 0.1), last)  # type: ignore[assignment]
         return draw(subject, drawn, seen, output, lights)
 
-    found = matched_gradients(image, inputs, tolerance=TOLERANCE, steps=STEPS)
+    found = require_matching_gradients(image, inputs, tolerance=TOLERANCE, steps=STEPS)
     require(not all(c.silent for c in found), f"{output} does not depend on {name} at all, though it must")
-    return worst(found)
+    return describe_worst(found)
 
 
 @check("gradients")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Light, Surface
-from diffloom_testing.comparing import finite
+from diffloom_testing.comparisons import require_finite
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.scenes import FAR, NEAR, SIZE, camera, front, gem, lamps, lit, square
 from diffloom_testing.subjects import RendererSubject
@@ -59,7 +59,7 @@ def bounds(subject: RendererSubject, output: str) -> str:
     """Colours and coverage in 0..1, depth between near and far, face numbers from -1 to the last face."""
     dtype = precision(subject)
     surface = gem(2, dtype)
-    found = finite(output, draw(subject, surface, camera(dtype), output).double())
+    found = require_finite(output, draw(subject, surface, camera(dtype), output).double())
     ends = {"depth": (NEAR, FAR), "face_index": (-1.0, len(surface.faces) - 1.0)}.get(output, (0.0, 1.0))
     low, high = float(found.min()), float(found.max())
     right = ends[0] - SLACK <= low and high <= ends[1] + SLACK * max(1.0, ends[1])
@@ -95,7 +95,7 @@ def light(subject: RendererSubject, shading: str) -> None:
     dtype = precision(subject)
     bright = draw(subject, lit(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype))[..., :3]
     dark = draw(subject, lit(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype)[:1])[..., :3]
-    finite("a lit image", bright)
+    require_finite("a lit image", bright)
     require(float(bright.min()) >= -SLACK, f"a lit image has the colour {float(bright.min()):.3g}")
     require(float(dark.sum()) < float(bright.sum()), "putting two lamps out does not make the image darker")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import Capabilities, Material, Renderer
-from diffloom_testing.comparing import equal_copies, refused, require_frozen
+from diffloom_testing.comparisons import require_equal_copies, require_frozen, require_refusal
 from diffloom_testing.renderers.images import OUTPUTS, draw, offered, precision
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import SIZE, camera, gem
@@ -72,7 +72,7 @@ def only_what_was_asked(subject: RendererSubject) -> None:
 def unknown_output(subject: RendererSubject) -> None:
     """An output that is not claimed is refused by its name."""
     dtype = precision(subject)
-    refused(
+    require_refusal(
         "the output 'heat'", lambda: subject.renderer.render(gem(1, dtype), camera(dtype), outputs=("heat",)), "heat"
     )
 
@@ -85,7 +85,7 @@ def not_finite(subject: RendererSubject) -> None:
     vertices = surface.vertices.clone()
     vertices[0, 2, 1] = torch.nan
     broken = replace(surface, vertices=vertices)
-    refused(
+    require_refusal(
         "a vertex that is NaN", lambda: subject.renderer.render(broken, camera(dtype), outputs=offered(subject)[:1])
     )
 
@@ -95,7 +95,7 @@ def mixed_precision(subject: RendererSubject) -> None:
     """A camera of another precision than the surface is refused, not converted silently."""
     dtype = precision(subject)
     other = torch.float32 if dtype == torch.float64 else torch.float64
-    refused(
+    require_refusal(
         f"a camera of {other} with a surface of {dtype}",
         lambda: subject.renderer.render(gem(1, dtype), camera(other), outputs=offered(subject)[:1]),
     )
@@ -107,7 +107,8 @@ def frames_that_do_not_fit(subject: RendererSubject) -> None:
     dtype = precision(subject)
     view = camera(dtype)
     two = replace(view, eye=torch.stack([view.eye, view.eye]))
-    refused("2 cameras for 3 frames", lambda: subject.renderer.render(gem(3, dtype), two, outputs=offered(subject)[:1]))
+    outputs = offered(subject)[:1]
+    require_refusal("2 cameras for 3 frames", lambda: subject.renderer.render(gem(3, dtype), two, outputs=outputs))
 
 
 @check("bad_input")
@@ -120,13 +121,13 @@ def unclaimed_shading(subject: RendererSubject) -> None:
     for shading in unclaimed:
         surface = replace(gem(1, dtype), material=Material(shading))  # type: ignore[arg-type]
         attempt: Callable[[], object] = lambda s=surface: subject.renderer.render(s, camera(dtype))  # type: ignore[misc]  # noqa: E731
-        refused(f"the shading {shading!r}", attempt, shading)
+        require_refusal(f"the shading {shading!r}", attempt, shading)
 
 
 @check("copying")
 def pickles_and_copies(subject: RendererSubject) -> None:
     """A pickled and a copied renderer equal the original."""
-    equal_copies(subject.renderer)
+    require_equal_copies(subject.renderer)
 
 
 CHECKS = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import FaceMaterials, Material, Surface, join
-from diffloom_testing.comparing import refused, same_bits
+from diffloom_testing.comparisons import require_refusal, require_same_bits
 from diffloom_testing.renderers.geometry import tolerance
 from diffloom_testing.renderers.images import draw, needs, precision
 from diffloom_testing.results import Skip, check, require
@@ -67,7 +67,7 @@ def one_for_all(subject: RendererSubject) -> None:
         draw(subject, replace(body, material=given), camera(dtype), "rgba", lamps(dtype))
         for given in (body.materials[0], numbered)
     )
-    same_bits("a material for all faces and for each", once, each)
+    require_same_bits("a material for all faces and for each", once, each)
 
 
 @check("materials")
@@ -76,7 +76,7 @@ def not_claimed(subject: RendererSubject) -> None:
     parts, dtype = several(subject), precision(subject)
     if subject.renderer.capabilities.materials:
         raise Skip("the renderer draws materials of faces")
-    refused("several materials", lambda: draw(subject, join(parts), camera(dtype)), "Surface.material")
+    require_refusal("several materials", lambda: draw(subject, join(parts), camera(dtype)), "Surface.material")
 
 
 CHECKS = (as_if_alone, one_for_all, not_claimed)

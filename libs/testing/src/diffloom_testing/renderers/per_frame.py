@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Surface
-from diffloom_testing.comparing import matched_gradients, refused, same_bits, worst
+from diffloom_testing.comparisons import describe_worst, require_matching_gradients, require_refusal, require_same_bits
 from diffloom_testing.renderers.geometry import tolerance
 from diffloom_testing.renderers.images import draw, needs, precision
 from diffloom_testing.results import Skip, check, require
@@ -62,7 +62,7 @@ def equal_frames(subject: RendererSubject, case: str) -> None:
     surface, values = moving(case, dtype)
     once = draw(subject, coloured(surface, case, values[0]), camera(dtype))
     each = draw(subject, coloured(surface, case, values[:1].expand_as(values)), camera(dtype))
-    same_bits(f"{case} given once and for every frame", once, each)
+    require_same_bits(f"{case} given once and for every frame", once, each)
 
 
 @check("per_frame", cases)
@@ -99,9 +99,9 @@ def exact(subject: RendererSubject, case: str) -> str:
     def image(values: Tensor) -> Tensor:
         return draw(subject, coloured(surface, case, values), camera())
 
-    found = matched_gradients(image, {"values": values}, tolerance=TOLERANCE)
+    found = require_matching_gradients(image, {"values": values}, tolerance=TOLERANCE)
     require(not all(c.silent for c in found), f"rgba does not depend on {case} at all, though it must")
-    return worst(found)
+    return describe_worst(found)
 
 
 @check("per_frame", cases)
@@ -113,12 +113,12 @@ def frames_that_do_not_fit(subject: RendererSubject, case: str) -> None:
     name = "Texture.image" if case == "image" else "Surface.colours"
     if CASES[case] not in subject.renderer.capabilities.per_frame:
         drawn = coloured(surface, case, values)
-        refused(f"{case} for every frame", lambda: draw(subject, drawn, camera(dtype)), name)
+        require_refusal(f"{case} for every frame", lambda: draw(subject, drawn, camera(dtype)), name)
         return
     view = camera(dtype)
     eyes = replace(view, eye=view.eye.expand(FRAMES, -1))
     two = coloured(replace(surface, vertices=surface.vertices[:1]), case, values[:2])
-    refused(f"{case} for 2 frames and 3 cameras", lambda: draw(subject, two, eyes), name)
+    require_refusal(f"{case} for 2 frames and 3 cameras", lambda: draw(subject, two, eyes), name)
 
 
 CHECKS = (equal_frames, own_frames, exact, frames_that_do_not_fit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from diffloom.interfaces import Surface
-from diffloom_testing.comparing import finite, refused, same_bits
+from diffloom_testing.comparisons import require_finite, require_refusal, require_same_bits
 from diffloom_testing.renderers.images import draw, offered, precision, smooth
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import FAR, camera, gem
@@ -29,8 +29,8 @@ def repeats(subject: RendererSubject, output: str) -> None:
     first = image_and_gradient(subject, base, output)
     image_and_gradient(subject, Surface(1.2 * base.vertices, base.faces), output)
     again = image_and_gradient(subject, base, output)
-    same_bits(f"two images of one scene ({output})", first[0], again[0])
-    same_bits(f"gradients of two images of one scene ({output})", first[1], again[1])
+    require_same_bits(f"two images of one scene ({output})", first[0], again[0])
+    require_same_bits(f"gradients of two images of one scene ({output})", first[1], again[1])
 
 
 @check("determinism", smooth)
@@ -39,8 +39,8 @@ def leaves_inputs_alone(subject: RendererSubject, output: str) -> None:
     dtype = precision(subject)
     base, view = gem(1, dtype), camera(dtype)
     draw(subject, base, view, output)
-    same_bits("vertices before and after", gem(1, dtype).vertices, base.vertices)
-    same_bits("the camera before and after", camera(dtype).eye, view.eye)
+    require_same_bits("vertices before and after", gem(1, dtype).vertices, base.vertices)
+    require_same_bits("the camera before and after", camera(dtype).eye, view.eye)
 
 
 BOTH = (torch.float32, torch.float64)
@@ -64,9 +64,9 @@ def as_claimed(subject: RendererSubject, kind: str) -> None:
         if "vertices" in subject.renderer.capabilities.gradients:
             (grad,) = torch.autograd.grad(found.sum(), vertices)
             require(grad.dtype == dtype, f"the gradient of an image in {kind} is {grad.dtype}")
-            finite(f"the gradient in {kind}", grad)
+            require_finite(f"the gradient in {kind}", grad)
         return
-    refused(f"{kind}, which is not claimed,", lambda: draw(subject, surface, camera(dtype), output))
+    require_refusal(f"{kind}, which is not claimed,", lambda: draw(subject, surface, camera(dtype), output))
 
 
 @check("dtypes", offered)

@@ -11,7 +11,7 @@ from typing import Any
 
 from diffloom_fitting.testing.subjects import LossSubject, OptimiserSubject, loss_subject, optimiser_subject
 from diffloom_fitting.testing.valley import small_fit
-from diffloom_testing import Report, run_suite
+from diffloom_testing import CheckReport, run_suite
 
 __all__ = [
     "LossSubject",
@@ -26,7 +26,7 @@ __all__ = [
 
 def check_loss(
     loss: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
-) -> Report:
+) -> CheckReport:
     """Check a loss (a registered name, a class or an instance) on small images and states; raises AssertionError that
     lists all failures. expected_failures: names of checks that cannot pass, each with its reason; one that passes after
     all is a failure. families: run only these."""
@@ -35,7 +35,7 @@ def check_loss(
 
 def check_optimiser(
     optimiser: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
-) -> Report:
+) -> CheckReport:
     """Check an optimiser (a registered name, a class or an instance) on a small fit; raises AssertionError that lists
     all failures. The other arguments are those of check_loss."""
     return run_suite(optimiser_subject(optimiser), expected_failures, families).raise_if_failed()

@@ -10,14 +10,14 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.testing.subjects import LossSubject, loss_subject
 from diffloom_fitting.testing.views import target, tensors, times, view
 from diffloom_testing import Check, Skip, Suite, check, require
-from diffloom_testing.comparing import (
-    equal_copies,
-    finite,
-    matched_gradients,
-    refused,
+from diffloom_testing.comparisons import (
+    describe_worst,
+    require_equal_copies,
+    require_finite,
     require_frozen,
-    same_bits,
-    worst,
+    require_matching_gradients,
+    require_refusal,
+    require_same_bits,
 )
 
 OUTPUTS = ("rgba", "silhouette", "depth", "face_index", "outline")
@@ -56,7 +56,7 @@ def scalar(subject: LossSubject) -> str:
     """It is one finite number, positive where view and target differ."""
     found = off(subject.loss)
     require(found.dim() == 0, f"value has the shape {tuple(found.shape)}; expected a scalar ()")
-    finite("value", found)
+    require_finite("value", found)
     require(float(found) > 0.0, f"view and target differ, and the loss is {float(found):g}; expected more than 0")
     return f"{float(found):.3g}"
 
@@ -103,16 +103,16 @@ def exact(subject: LossSubject, name: str) -> str:
     def value(**given: Tensor) -> Tensor:
         return subject.loss.value(view({**shown, **given}, subject.loss.outputs), target())
 
-    found = matched_gradients(value, {name: shown[name]}, tolerance=TOLERANCE)
+    found = require_matching_gradients(value, {name: shown[name]}, tolerance=TOLERANCE)
     require(not all(c.silent for c in found), f"the loss asks for {name} and does not depend on it")
-    return worst(found)
+    return describe_worst(found)
 
 
 @check("frames")
 def one_frame(subject: LossSubject) -> None:
     """It works on one frame as on several: a horizon may be short."""
     shown = {name: value[:1] for name, value in tensors(SHIFT, TINT).items()}
-    finite("the loss of one frame", subject.loss.value(view(shown, subject.loss.outputs), target().first(1)))
+    require_finite("the loss of one frame", subject.loss.value(view(shown, subject.loss.outputs), target().first(1)))
 
 
 @check("precision")
@@ -131,24 +131,24 @@ def repeats(subject: LossSubject) -> None:
     shown, wanted = tensors(SHIFT, TINT), target()
     first = subject.loss.value(view(shown, subject.loss.outputs), wanted)
     subject.loss.value(view(tensors(0.1, 0.0), subject.loss.outputs), wanted)
-    same_bits("two losses of one view", first, subject.loss.value(view(shown, subject.loss.outputs), wanted))
+    require_same_bits("two losses of one view", first, subject.loss.value(view(shown, subject.loss.outputs), wanted))
     for name in read_by(subject.loss):
-        same_bits(f"{name} before and after", tensors(SHIFT, TINT)[name], shown[name])
+        require_same_bits(f"{name} before and after", tensors(SHIFT, TINT)[name], shown[name])
     assert wanted.frames is not None
-    same_bits("the target before and after", tensors(0.0, 0.0)["rgba"], wanted.frames)
+    require_same_bits("the target before and after", tensors(0.0, 0.0)["rgba"], wanted.frames)
 
 
 @check("bad_input")
 def empty_target(subject: LossSubject) -> None:
     """A target that has nothing of what it compares is refused."""
     seen = view(tensors(SHIFT, TINT), subject.loss.outputs)
-    refused("a target without images, masks and states", lambda: subject.loss.value(seen, Target(times())))
+    require_refusal("a target without images, masks and states", lambda: subject.loss.value(seen, Target(times())))
 
 
 @check("copying")
 def pickles_and_copies(subject: LossSubject) -> None:
     """A pickled and a copied loss equal the original."""
-    equal_copies(subject.loss)
+    require_equal_copies(subject.loss)
 
 
 CHECKS: tuple[Check, ...] = (

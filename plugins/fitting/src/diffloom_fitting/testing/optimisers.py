@@ -20,7 +20,7 @@ from diffloom_fitting.problem import Question, Search
 from diffloom_fitting.testing.subjects import OptimiserSubject, optimiser_subject
 from diffloom_fitting.testing.valley import START, shorter, start, valley
 from diffloom_testing import Check, Failure, Suite, check, count_comparisons, require
-from diffloom_testing.comparing import equal_copies, require_frozen, same_bits
+from diffloom_testing.comparisons import require_equal_copies, require_frozen, require_same_bits
 
 SEED = 3
 STEPS = 12
@@ -55,10 +55,10 @@ def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, st
 
 def same_progress(what: str, a: Progress, b: Progress) -> None:
     """Failure unless two agree bit for bit in what counts."""
-    same_bits(f"the place {what}", a.z, b.z)
+    require_same_bits(f"the place {what}", a.z, b.z)
     require(a.value == b.value, f"the loss {what} is {a.value!r} and {b.value!r}; expected the same bits")
     if a.gradient is not None and b.gradient is not None:
-        same_bits(f"the gradient {what}", a.gradient, b.gradient)
+        require_same_bits(f"the gradient {what}", a.gradient, b.gradient)
 
 
 @check("interface")
@@ -75,8 +75,8 @@ def begin(subject: OptimiserSubject) -> None:
     kept = z.clone()
     here = driven(objective, subject.optimiser.begin(objective, z, SEED))
     require(isinstance(here, Progress), f"begin returns {type(here).__name__}; expected Progress")
-    same_bits("the place where it begins", here.z, kept)
-    same_bits("the vector given, before and after", z, kept)
+    require_same_bits("the place where it begins", here.z, kept)
+    require_same_bits("the vector given, before and after", z, kept)
     wanted = objective.value(kept).value
     require(math.isclose(here.value, wanted, rel_tol=1e-9), f"the first loss is {here.value:g}; expected {wanted:g}")
     require(here.evaluations >= 1, f"it has evaluated the start and counts {here.evaluations} evaluations")
@@ -127,7 +127,7 @@ def schedule(subject: OptimiserSubject) -> None:
     here = advanced(subject, objective, begun(subject, objective), 2)
     changed = shorter(objective)
     renewed = driven(changed, subject.optimiser.renew(changed, here))
-    same_bits("the place before and after", renewed.z, here.z)
+    require_same_bits("the place before and after", renewed.z, here.z)
     wanted = changed.value(here.z).value
     require(math.isclose(renewed.value, wanted, rel_tol=1e-9), f"it reports {renewed.value:g}; expected {wanted:g}")
     advanced(subject, changed, renewed, 1)
@@ -181,7 +181,7 @@ def leaves_progress_alone(subject: OptimiserSubject) -> None:
     same_progress("before and after a step", here, kept)
     for key, value in kept.memory.items():
         if isinstance(value, Tensor):
-            same_bits(f"memory[{key!r}] before and after a step", value, here.memory[key])
+            require_same_bits(f"memory[{key!r}] before and after a step", value, here.memory[key])
 
 
 @check("precision")
@@ -223,7 +223,7 @@ def hopeless(subject: OptimiserSubject) -> None:
 @check("copying")
 def pickles_and_copies(subject: OptimiserSubject) -> None:
     """A pickled and a copied optimiser equal the original."""
-    equal_copies(subject.optimiser)
+    require_equal_copies(subject.optimiser)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, nearest
 from diffloom_physics_rigid.shapes import objects, primitives
-from diffloom_physics_rigid.shapes.shape import Shape
+from diffloom_physics_rigid.shapes.shape import RigidShape
 
-PRIMITIVES: tuple[Callable[..., Shape], ...] = (
+PRIMITIVES: tuple[Callable[..., RigidShape], ...] = (
     primitives.box, primitives.sphere, primitives.cylinder, primitives.cone, primitives.capsule, primitives.torus,
 )  # fmt: skip
-OBJECTS: tuple[Callable[..., Shape], ...] = (
+OBJECTS: tuple[Callable[..., RigidShape], ...] = (
     objects.pear, objects.bowl, objects.goblet, objects.hourglass, objects.mushroom, objects.dumbbell, objects.star,
     objects.gear, objects.cross, objects.ell, objects.tee, objects.arrow, objects.banana, objects.table, objects.chair,
 )  # fmt: skip
-SHAPES: Mapping[str, Callable[..., Shape]] = {make.__name__: make for make in PRIMITIVES + OBJECTS}
+SHAPES: Mapping[str, Callable[..., RigidShape]] = {make.__name__: make for make in PRIMITIVES + OBJECTS}
 
 
-def shape_by_name(name: str, sizes: Mapping[str, object]) -> Shape:
+def shape_by_name(name: str, sizes: Mapping[str, object]) -> RigidShape:
     """The shape ``name`` with the ``sizes`` its maker takes, such as radius and height; InputError for others."""
     make = SHAPES[check_choice("shape", name, SHAPES)]
     known = list(inspect.signature(make).parameters)

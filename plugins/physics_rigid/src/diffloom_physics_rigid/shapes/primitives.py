@@ -9,50 +9,50 @@ from collections.abc import Sequence
 import numpy as np
 
 from diffloom_geometry import integrate_capsule, integrate_sphere
-from diffloom_physics_rigid.shapes.shape import Shape, outwards
+from diffloom_physics_rigid.shapes.shape import RigidShape, orient_outwards
 from diffloom_physics_rigid.shapes.solids import lathe
 
 
-def box(size: Sequence[float] | float = (1.0, 1.0, 1.0)) -> Shape:
+def box(size: Sequence[float] | float = (1.0, 1.0, 1.0)) -> RigidShape:
     """size: edge lengths along x, y, z, or one for a cube [m]. 8 vertices."""
     half = 0.5 * np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
     vertices = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
     quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
     faces = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
-    return Shape(vertices, outwards(vertices, faces), "box", tuple(float(h) for h in half))
+    return RigidShape(vertices, orient_outwards(vertices, faces), "box", tuple(float(h) for h in half))
 
 
-def sphere(radius: float = 0.5, subdivisions: int = 2) -> Shape:
+def sphere(radius: float = 0.5, subdivisions: int = 2) -> RigidShape:
     """radius [m]. An icosahedron divided ``subdivisions`` times: 12, 42 or 162 vertices."""
     import trimesh
 
     ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
     vertices, faces = np.array(ball.vertices), np.array(ball.faces, dtype=np.int64)
-    return Shape(vertices, outwards(vertices, faces), "sphere", (radius,), integrate_sphere(radius))
+    return RigidShape(vertices, orient_outwards(vertices, faces), "sphere", (radius,), integrate_sphere(radius))
 
 
-def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Shape:
+def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidShape:
     """radius, height [m]. 2 rings of ``segments`` vertices and the middles of the lids."""
     h = 0.5 * height
     return lathe(((0.0, -h), (radius, -h), (radius, h), (0.0, h)), segments)
 
 
-def cone(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Shape:
+def cone(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidShape:
     """radius of the base, height [m], the tip up; the origin is half way up (the body's centre is found from it)."""
     h = 0.5 * height
     return lathe(((0.0, -h), (radius, -h), (0.0, h)), segments)
 
 
-def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings: int = 4) -> Shape:
+def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings: int = 4) -> RigidShape:
     """radius, length of the straight part [m]: a cylinder with half a ball on either end."""
     h = 0.5 * length
     quarter = [0.5 * math.pi * k / rings for k in range(rings + 1)]
     profile = [(radius * math.cos(a), h + radius * math.sin(a)) for a in quarter[:-1]] + [(0.0, h + radius)]
     mesh = lathe([(r, -y) for r, y in reversed(profile)] + profile, segments)
-    return Shape(mesh.vertices, mesh.faces, "capsule", (radius, h), integrate_capsule(radius, h))
+    return RigidShape(mesh.vertices, mesh.faces, "capsule", (radius, h), integrate_capsule(radius, h))
 
 
-def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> Shape:
+def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> RigidShape:
     """radius of the ring's middle, radius of the tube [m]; the ring lies flat. segments x around vertices."""
     big = np.arange(segments) * (2.0 * math.pi / segments)
     small = np.arange(around) * (2.0 * math.pi / around)
@@ -63,4 +63,4 @@ def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: i
     p, q = i * around + j, (i + 1) % segments * around + j
     r, s = (i + 1) % segments * around + (j + 1) % around, i * around + (j + 1) % around
     faces = np.concatenate([np.stack([p, q, r], axis=1), np.stack([p, r, s], axis=1)])
-    return Shape(vertices, outwards(vertices, faces))
+    return RigidShape(vertices, orient_outwards(vertices, faces))

@@ -14,7 +14,7 @@ Kind = Literal["mesh", "box", "sphere", "capsule"]
 
 
 @dataclass(frozen=True)
-class Shape:
+class RigidShape:
     """A solid in its own frame.
 
     vertices: (V, 3) [m], faces: (F, 3), closed and looking outwards: what is drawn, and what touches the ground.
@@ -34,7 +34,7 @@ class Shape:
         """Volume, centre and second moments of the mesh."""
         return integrate_volume(self.vertices, self.faces)
 
-    def scaled(self, scale: NDArray[np.float64]) -> Shape:
+    def scaled(self, scale: NDArray[np.float64]) -> RigidShape:
         """Stretched by (3,) positive factors. A stretched ball is a mesh: no exact shape stands behind it."""
         vertices = self.vertices * scale
         if self.kind == "box":
@@ -43,9 +43,9 @@ class Shape:
         if self.kind in ("sphere", "capsule") and np.ptp(scale) == 0.0:
             smooth = None if self.smooth is None else self.smooth.mapped(np.diag(scale))
             return replace(self, vertices=vertices, dims=tuple(float(d * scale[0]) for d in self.dims), smooth=smooth)
-        return Shape(vertices, self.faces)
+        return RigidShape(vertices, self.faces)
 
 
-def outwards(vertices: Points, faces: Faces) -> Faces:
+def orient_outwards(vertices: Points, faces: Faces) -> Faces:
     """``faces`` turned, all or none, so that the enclosed volume is positive."""
     return faces if float(compute_signed_volumes(vertices, faces).sum()) > 0.0 else faces[:, ::-1].copy()

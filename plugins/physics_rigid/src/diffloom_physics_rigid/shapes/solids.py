@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import Points
-from diffloom_physics_rigid.shapes.shape import Shape, outwards
+from diffloom_physics_rigid.shapes.shape import RigidShape, orient_outwards
 
 
-def lathe(profile: Sequence[tuple[float, float]], segments: int = 16) -> Shape:
+def lathe(profile: Sequence[tuple[float, float]], segments: int = 16) -> RigidShape:
     """Turn the line through ``profile``, points (radius, height) [m], about y.
 
     The line starts and ends on the axis (radius 0) and stays off it between: it may rise outside and fall inside,
@@ -37,7 +37,7 @@ def tube(
     radius: Callable[[float], float],
     rings: int,
     segments: int,
-) -> Shape:
+) -> RigidShape:
     """A tube around a curve in the plane z = 0: ``centre(s)`` and ``radius(s)`` [m] for s from 0 to 1.
 
     ``radius`` is positive between the ends, where the tube closes in tips.
@@ -54,7 +54,7 @@ def tube(
     return skin([ring(k / (rings + 1)) for k in range(1, rings + 1)], np.array([centre(0.0), centre(1.0)]))
 
 
-def skin(rings: Sequence[Points], tips: Points) -> Shape:
+def skin(rings: Sequence[Points], tips: Points) -> RigidShape:
     """A closed mesh over ``rings`` of equally many vertices each, with a tip before the first and after the last."""
     segments, count = len(rings[0]), len(rings)
     vertices = np.concatenate([*rings, tips])
@@ -67,13 +67,13 @@ def skin(rings: Sequence[Points], tips: Points) -> Shape:
     last = (count - 1) * segments
     faces.append(np.stack([last + j, last + k, np.full(segments, segments * count + 1)], axis=1))
     joined = np.concatenate(faces)
-    return Shape(vertices, outwards(vertices, joined))
+    return RigidShape(vertices, orient_outwards(vertices, joined))
 
 
 Corner = tuple[float, float]
 
 
-def prism(outline: Sequence[Corner], thickness: float) -> Shape:
+def prism(outline: Sequence[Corner], thickness: float) -> RigidShape:
     """outline: corners (x, y) [m] of a polygon without crossings, counter-clockwise. thickness along z [m]."""
     n = len(outline)
     flat = np.asarray(outline, dtype=np.float64)
@@ -84,7 +84,7 @@ def prism(outline: Sequence[Corner], thickness: float) -> Shape:
     k = (j + 1) % n
     side = np.concatenate([np.stack([j, n + j, n + k], axis=1), np.stack([j, n + k, k], axis=1)])
     faces = np.concatenate([lid, lid[:, ::-1] + n, side])
-    return Shape(vertices, outwards(vertices, faces))
+    return RigidShape(vertices, orient_outwards(vertices, faces))
 
 
 def cut_ears(outline: Sequence[Corner]) -> list[tuple[int, int, int]]:
@@ -124,7 +124,7 @@ CORNERS = {0: ((0, 0), (1, 0), (1, 1), (0, 1)), 1: ((0, 0), (0, 1), (1, 1), (1, 
 """Corners of a unit square counter-clockwise (0) and clockwise (1)."""
 
 
-def blocks(filled: NDArray[np.bool_], lines: Sequence[Sequence[float]]) -> Shape:
+def blocks(filled: NDArray[np.bool_], lines: Sequence[Sequence[float]]) -> RigidShape:
     """The solid of the filled cells.
 
     filled: (nx, ny, nz). lines: the grid's coordinates along x, y, z [m], one more than cells. Cells that meet only
@@ -140,7 +140,7 @@ def blocks(filled: NDArray[np.bool_], lines: Sequence[Sequence[float]]) -> Shape
     square = faces.reshape(-1, 4)
     triangles = np.concatenate([square[:, [0, 1, 2]], square[:, [0, 2, 3]]])
     vertices = np.stack([np.asarray(lines[axis])[points[:, axis]] for axis in range(3)], axis=1)
-    return Shape(vertices, outwards(vertices, triangles))
+    return RigidShape(vertices, orient_outwards(vertices, triangles))
 
 
 def boundary_quads(filled: NDArray[np.bool_]) -> list[list[tuple[int, int, int]]]:

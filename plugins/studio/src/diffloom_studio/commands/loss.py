@@ -63,7 +63,7 @@ def _check_wide(file: str, options: Options, width: float, entries: int) -> None
     from diffloom_experiments.kinds import build_any
     from diffloom_fitting import check_wide
     from diffloom_fitting.gradient_check import ADVICE
-    from diffloom_testing.wide import COSINE, RATIO
+    from diffloom_testing.wide_differences import COSINE, RATIO
 
     experiment = build_any(options.load(file))
     found = check_wide(experiment.objective(), experiment.start(), width=width, entries=entries)

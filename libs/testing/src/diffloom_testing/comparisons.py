@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, State, Trajectory
-from diffloom_testing.gradients import Comparison, compare_gradient
+from diffloom_testing.gradients import GradientComparison, compare_gradient
 from diffloom_testing.results import Failure, Skip, count_comparisons, require
 
 
@@ -62,14 +62,14 @@ def _split(like: State | Trajectory, row: Tensor, which: int) -> dict[str, Tenso
 
 __all__ = [
     "STEPS",
-    "equal_copies",
-    "finite",
+    "describe_worst",
     "largest_difference",
-    "matched_gradients",
-    "refused",
+    "require_equal_copies",
+    "require_finite",
     "require_frozen",
-    "same_bits",
-    "worst",
+    "require_matching_gradients",
+    "require_refusal",
+    "require_same_bits",
 ]  # fmt: skip
 
 #: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
@@ -77,16 +77,16 @@ __all__ = [
 STEPS = (1e-5, 1e-6, 1e-4, 1e-7, 1e-3)
 
 
-def matched_gradients(
+def require_matching_gradients(
     function: Callable[..., Tensor],
     inputs: Mapping[str, Tensor],
     *,
     tolerance: float,
     steps: Sequence[float] = STEPS,
     directions: int = 2,
-) -> list[Comparison]:
+) -> list[GradientComparison]:
     """Directional derivatives by autograd and by differences; Failure names every input where they disagree."""
-    best: list[Comparison] | None = None
+    best: list[GradientComparison] | None = None
     for step in steps:
         found = compare_gradient(function, inputs, step=step, directions=directions)
         best = found if best is None else [min(pair, key=_badness) for pair in zip(best, found, strict=True)]
@@ -108,7 +108,7 @@ def matched_gradients(
     )
 
 
-def worst(comparisons: Sequence[Comparison]) -> str:
+def describe_worst(comparisons: Sequence[GradientComparison]) -> str:
     """The largest relative error, for a result's note; Skip when nothing was felt either way."""
     felt = [c.error for c in comparisons if not c.silent]
     if not felt:
@@ -118,12 +118,12 @@ def worst(comparisons: Sequence[Comparison]) -> str:
     return f"worst relative error {max(felt):.1e}{part}"
 
 
-def _counted(comparisons: list[Comparison]) -> list[Comparison]:
+def _counted(comparisons: list[GradientComparison]) -> list[GradientComparison]:
     count_comparisons(sum(not c.silent for c in comparisons))
     return comparisons
 
 
-def _badness(found: Comparison) -> float:
+def _badness(found: GradientComparison) -> float:
     return found.error if found.error == found.error else float("inf")
 
 
@@ -139,14 +139,14 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
     return difference if difference == difference else float("inf")
 
 
-def same_bits(what: str, a: Tensor, b: Tensor) -> None:
+def require_same_bits(what: str, a: Tensor, b: Tensor) -> None:
     """Failure unless two tensors are equal bit for bit."""
     count_comparisons(int(a.numel() > 0))
     if not torch.equal(a.detach(), b.detach()):
         raise Failure(f"{what} differ by up to {largest_difference(a, b):.3g}; expected the same bits")
 
 
-def finite(what: str, tensor: Tensor) -> Tensor:
+def require_finite(what: str, tensor: Tensor) -> Tensor:
     """``tensor``, or Failure when it holds NaN or infinity."""
     count_comparisons(int(tensor.numel() > 0))
     bad = ~torch.isfinite(tensor.detach())
@@ -156,7 +156,7 @@ def finite(what: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
-def refused(what: str, attempt: Callable[[], object], *words: str) -> None:
+def require_refusal(what: str, attempt: Callable[[], object], *words: str) -> None:
     """Failure unless ``attempt`` raises InputError whose message holds all ``words``."""
     try:
         attempt()
@@ -179,7 +179,7 @@ def require_frozen(found: Any, interface: type) -> None:
     require(dataclasses.replace(found) == found, f"two of {kind} with the same settings are not equal")
 
 
-def equal_copies(found: Any) -> None:
+def require_equal_copies(found: Any) -> None:
     """Failure unless what comes out of pickle and of a deep copy equals ``found``."""
     kind = type(found).__name__
     require(pickle.loads(pickle.dumps(found)) == found, f"a pickled {kind} is not equal to the original")

@@ -16,7 +16,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom_geometry.rotations import unit_quaternions
 from diffloom_physics_articulated.kinematics import rotation_matrices
-from diffloom_physics_articulated.layout import Layout
+from diffloom_physics_articulated.layout import TreeLayout
 from diffloom_physics_articulated.link import Tree
 
 ROW = re.compile(r"(\w+)\[(.+)\]")
@@ -31,13 +31,13 @@ def check_flies(tree: Tree) -> None:
                          "revolute, prismatic or fixed joints beyond it")  # fmt: skip
 
 
-def base_frames(layout: Layout, q: Tensor) -> Tensor:
+def base_frames(layout: TreeLayout, q: Tensor) -> Tensor:
     """(frames, trees, 7) place and orientation of the first links, of q (frames, trees, dq)."""
     at = 4 * layout.balls
     return torch.cat([q[..., at : at + 3], q[..., :4]], dim=-1)
 
 
-def joint_coordinates(layout: Layout, q: Tensor) -> Tensor:
+def joint_coordinates(layout: TreeLayout, q: Tensor) -> Tensor:
     """(frames, trees, joints) of the joints beyond the first links."""
     return q[..., 4 * layout.balls + 3 :]
 
