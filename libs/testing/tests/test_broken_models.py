@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from diffloom.cli.group import diffloom
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, Dynamics, Params, ParamSpec, State, Surface
-from diffloom_mechanics import Mechanics, TorchTerm, external_force, particles, per_step
+from diffloom_mechanics import Mechanics, TorchTerm, external_force, get_step_values, particles
 from diffloom_testing import CheckOutcome
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import run_suite
@@ -57,7 +57,7 @@ class Sound(ToyChain):
 
     def dynamics(self, params: Params, control: Control) -> Dynamics:
         law = particles(broadcast(params["mass"], (3,)), params["gravity"])
-        return Mechanics(law, (self.springs(params), external_force(per_step("force", params, control, (3, 3)))))
+        return Mechanics(law, (self.springs(params), external_force(get_step_values("force", params, control, (3, 3)))))
 
 
 class Negated(torch.autograd.Function):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control, State
-from diffloom_mechanics.contact import contact_points, damping_ratio, linear_rebound
+from diffloom_mechanics.contact import cluster_points, damping_ratio, linear_rebound
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 
@@ -86,7 +86,7 @@ def test_a_body_at_rest_carries_its_weight(shape: str) -> None:
 
 def test_clusters_leave_no_point_out() -> None:
     model = RigidModel([{"shape": name} for name in ("box", "torus", "banana", "sphere", "chair")])
-    found = contact_points([body.vertices for body in model.bodies], [body.roundness for body in model.bodies])
+    found = cluster_points([body.vertices for body in model.bodies], [body.roundness for body in model.bodies])
     for i, body in enumerate(model.bodies):
         clusters = range(found.cluster_starts[i], found.cluster_starts[i + 1])
         rows = [found.points[found.point_starts[c] : found.point_starts[c + 1]] for c in clusters]

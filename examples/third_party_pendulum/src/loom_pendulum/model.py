@@ -20,7 +20,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, per_step
+from diffloom_mechanics import Mechanics, get_step_values
 from loom_pendulum.system import pendulums, swing
 
 
@@ -82,7 +82,7 @@ class PendulumModel(Model):
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         shape = (len(self._pivots),)
         mass, length, gravity, damping = (broadcast(params[k], shape) for k in ("mass", "length", "gravity", "damping"))
-        torque = per_step("torque", params, control, shape)
+        torque = get_step_values("torque", params, control, shape)
         return Mechanics(pendulums(mass * length**2), (swing(mass * gravity * length, damping, torque),))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:

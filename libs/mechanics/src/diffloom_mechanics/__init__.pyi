@@ -10,9 +10,9 @@ from diffloom_mechanics.force_terms import (
     ForceTerm as ForceTerm,
     TermContext as TermContext,
     WithTerms as WithTerms,
-    per_step as per_step,
+    get_step_values as get_step_values,
 )
-from diffloom_mechanics.gather import frozen as frozen
+from diffloom_mechanics.gather import freeze_array as freeze_array
 from diffloom_mechanics.integrators import (
     BackwardEuler as BackwardEuler,
     CustomStepping as CustomStepping,

@@ -135,11 +135,11 @@ class _Parts:
     @staticmethod
     def _calls(names: list[str], function: Device, given: list[str], inner: Device, inner_given: list[str]) -> Device:
         at, inner_at = (tuple(map(names.index, group)) for group in (given, inner_given if inner is not None else []))
-        return rearranged(function, len(names), at, inner, inner_at)
+        return rearrange_arguments(function, len(names), at, inner, inner_at)
 
 
 @cache
-def rearranged(
+def rearrange_arguments(
     function: Device, takes: int, at: tuple[int, ...], inner: Device = None, inner_at: tuple[int, ...] = ()
 ) -> Device:
     """A device function of i and ``takes`` further arguments that calls function(i, those at ``at``), with what
@@ -151,8 +151,8 @@ def rearranged(
     within = [] if inner is None else [f"inner({', '.join(['i', *(names[k] for k in inner_at)])})"]
     call = f"function({', '.join(['i', *within, *(names[k] for k in at)])})"
     found: dict[str, Any] = {"function": function, "inner": inner}
-    exec(f"def rearranged({', '.join(['i', *names])}):\n    return {call}\n", found)
-    return device(found["rearranged"])
+    exec(f"def rearrange_arguments({', '.join(['i', *names])}):\n    return {call}\n", found)
+    return device(found["rearrange_arguments"])
 
 
 #: Widths of the rows that elements write for particles and for rigid bodies.
@@ -205,13 +205,13 @@ def _side(
     ]
     return NodeTerm(
         f"{term.name}.{own}",
-        rearranged(gather_force, len(names), at([f"nodes {own}", f"f {own}"])),
-        rearranged(gather_cotangents, len(names_adjoint), at([f"nodes {own}", f"q {own}", f"u {own}"])),
+        rearrange_arguments(gather_force, len(names), at([f"nodes {own}", f"f {own}"])),
+        rearrange_arguments(gather_cotangents, len(names_adjoint), at([f"nodes {own}", f"q {own}", f"u {own}"])),
         constants=(*term.corners.values(), *term.constants),
         params=tuple(params),
         work=tuple(slots),
-        stages=(TermStage(term.count, rearranged(term.force, len(names), at(forward))),),
-        adjoint_stages=(TermStage(term.count, rearranged(term.adjoint, len(names_adjoint), at(backward))),),
+        stages=(TermStage(term.count, rearrange_arguments(term.force, len(names), at(forward))),),
+        adjoint_stages=(TermStage(term.count, rearrange_arguments(term.adjoint, len(names_adjoint), at(backward))),),
         on=own,
         reads=other,
         shared=tuple(name for name, _ in params),

@@ -113,7 +113,9 @@ class ForceTerm(ABC):
         """The force ``name`` on the nodes of ``context``, from its own parameters by their own names."""
 
 
-def per_step(name: str, params: Mapping[str, Tensor], control: Mapping[str, Tensor], shape: Sequence[int]) -> Tensor:
+def get_step_values(
+    name: str, params: Mapping[str, Tensor], control: Mapping[str, Tensor], shape: Sequence[int]
+) -> Tensor:
     """The values of a ``per_step`` parameter: (steps, *shape) from the control if it drives it, else (1, *shape)."""
     if name in control:
         rows = control[name]

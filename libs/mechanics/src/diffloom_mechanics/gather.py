@@ -52,7 +52,7 @@ def get_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> Ga
     return gather
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def freeze_array(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that cannot be written to. A model that keeps its connectivity so is recognised at once from run to run;
     any other is compared by content."""
     copy = np.array(array, order="C")

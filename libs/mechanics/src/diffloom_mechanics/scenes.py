@@ -21,7 +21,7 @@ from diffloom.interfaces import InputError, SimulationError
 from diffloom.transforms import REFUSED, concrete, each_scene, refuse_functionalize, transformed
 from diffloom_mechanics.binding import CompiledSystem, is_single_scene
 from diffloom_mechanics.diagnosis import FailureExplainer
-from diffloom_mechanics.gather import array_identity, frozen
+from diffloom_mechanics.gather import array_identity, freeze_array
 from diffloom_mechanics.lanes import InterleavedScenes, interleave_scenes, separate_scenes
 from diffloom_mechanics.rollout import BadGradient, RolloutPlan, run_rollout
 from diffloom_mechanics.stepper import MakeStepper, Tensors
@@ -76,7 +76,7 @@ def _corners(corners: NDArray[np.int32], scenes: int, count: int) -> NDArray[np.
         if len(_CORNERS) > 32:
             _CORNERS.pop(next(iter(_CORNERS)))
         first = (count * np.arange(scenes, dtype=np.int32))[:, None, None]
-        made = frozen((corners + first).reshape(-1, corners.shape[1]))
+        made = freeze_array((corners + first).reshape(-1, corners.shape[1]))
         _CORNERS[key] = (made, corners)  # holding the array keeps its id taken
     return _CORNERS[key][0]
 

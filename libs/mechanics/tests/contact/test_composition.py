@@ -16,9 +16,9 @@ from diffloom_mechanics import (
     TermContext,
     TorchTerm,
     WithTerms,
+    get_step_values,
     get_term,
     particles,
-    per_step,
 )
 from diffloom_mechanics.contact import collect_contact_values
 from diffloom_testing.systems import ToyChain
@@ -44,7 +44,9 @@ class Push(ForceTerm):
         return None if nodes.name == "particles" else f"a push acts on particles; these nodes are {nodes.name!r}"
 
     def term(self, name, params, context):
-        return TorchTerm(name, push, (("strength", per_step("strength", params, context.control, (1,))),), context.on)
+        return TorchTerm(
+            name, push, (("strength", get_step_values("strength", params, context.control, (1,))),), context.on
+        )
 
 
 def test_parameters_are_named_after_their_term():

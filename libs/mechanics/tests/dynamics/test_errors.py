@@ -82,7 +82,9 @@ def test_bad_states(net):
 def test_controls_must_reach_to_the_end(net, scheme):
     """One row a step or one for all; anything between would be read beyond its end."""
     short = net.system(control=net.inputs["control"][:7])
-    with pytest.raises(InputError, match=r"'applied', 'force': got values for 7 steps in a rollout of 40.*one for all"):
+    with pytest.raises(
+        InputError, match=r"'external_force', 'force': got values for 7 steps in a rollout of 40.*one for all"
+    ):
         run(short, net, scheme=scheme)
     run(net.system(control=net.inputs["control"][:1]), net, steps=2, save=(2,), scheme=scheme)
     run(short, net, steps=7, save=(7,), scheme=scheme)

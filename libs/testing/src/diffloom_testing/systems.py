@@ -23,7 +23,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, TorchTerm, external_force, particles, per_step, springs
+from diffloom_mechanics import Mechanics, TorchTerm, external_force, get_step_values, particles, springs
 from diffloom_testing.scenes import octahedron_faces
 
 #: A chain of three masses and two springs, hung up at its first mass.
@@ -160,7 +160,7 @@ class ToyChain(Model):
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         law = particles(broadcast(params["mass"], (3,)), params["gravity"])
         net = springs(_PAIRS, params["stiffness"], params["damping"], params["rest_length"])
-        return Mechanics(law, (net, external_force(per_step("force", params, control, (3, 3)))))
+        return Mechanics(law, (net, external_force(get_step_values("force", params, control, (3, 3)))))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         corners = self.radius * torch.stack([_AXES, -_AXES], dim=1).reshape(6, 3).to(trajectory.q.dtype)

@@ -15,7 +15,7 @@ from diffloom.interfaces import InputError
 from diffloom.transforms import concrete, needs_gradient
 from diffloom_geometry import take
 from diffloom_mechanics import CarriedBodies, NodeMotion, NodeSet
-from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, build_shape_arrays, contact_points
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, build_shape_arrays, cluster_points
 from diffloom_physics_articulated.layout import Index, TreeLayout
 from diffloom_physics_articulated.link import Link, PieceBody, Vector
 
@@ -65,7 +65,7 @@ class LinkBodies:
 
     def _touching(self) -> TouchingBodies:
         if "touching" not in self._found:
-            points = contact_points([b.points for b in self.bodies], [b.solid.roundness for b in self.bodies])
+            points = cluster_points([b.points for b in self.bodies], [b.solid.roundness for b in self.bodies])
             self._found["touching"] = TouchingBodies(points, self._shapes, lambda: self.share)
         found = self._found["touching"]
         assert isinstance(found, TouchingBodies)

@@ -23,7 +23,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry.rotations import unit_quaternions
-from diffloom_mechanics import CarriedLinks, Mechanics, NodeSet, Term, per_step
+from diffloom_mechanics import CarriedLinks, Mechanics, NodeSet, Term, get_step_values
 from diffloom_mechanics.contact import TouchingLinks, resolve_contact_law
 from diffloom_physics_articulated import measured_motion
 from diffloom_physics_articulated.kinematics import link_poses
@@ -242,7 +242,7 @@ class ArticulatedModel(Model):
     def _commands(self, params: Params, control: Control) -> Tensor:
         """(1 or steps, trees, du, 3) what motors are told."""
         count = (len(self.layout.dofs),)
-        parts = [self.layout.by_velocity(per_step(name, params, control, count)) for name in COMMANDS]
+        parts = [self.layout.by_velocity(get_step_values(name, params, control, count)) for name in COMMANDS]
         steps = max(len(part) for part in parts)
         return torch.stack([part.expand(steps, -1, -1) for part in parts], dim=-1)
 

@@ -26,7 +26,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry import Indices, take
-from diffloom_mechanics import Mechanics, Term, frozen, particles, springs
+from diffloom_mechanics import Mechanics, Term, freeze_array, particles, springs
 from diffloom_mechanics.contact import TouchingSkin, ground, resolve_contact_law
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
@@ -115,7 +115,7 @@ class ClothModel(Model):
             "anchors": self.anchors.reshape(-1, 1),
             "springs": self.springs,
         }
-        self._nodes = {kind: frozen(joined(elements)) for kind, elements in kinds.items()}
+        self._nodes = {kind: freeze_array(joined(elements)) for kind, elements in kinds.items()}
 
     @classmethod
     def example(cls) -> ClothModel:

@@ -41,7 +41,7 @@ class AirCoefficients:
 
 def joined(elements: Elements) -> NDArray[np.int32]:
     """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model may
-    give one that is known from rollout to rollout (see ``diffloom_mechanics.frozen``)."""
+    give one that is known from rollout to rollout (see ``diffloom_mechanics.freeze_array``)."""
     return np.ascontiguousarray(elements, dtype=np.int32)
 
 

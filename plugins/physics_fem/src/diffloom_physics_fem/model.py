@@ -26,7 +26,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry import TetMesh, assemble, extract_surface
-from diffloom_mechanics import Mechanics, frozen, particles
+from diffloom_mechanics import Mechanics, freeze_array, particles
 from diffloom_mechanics.contact import TouchingSkin, ground as ground_contact, normalise_normal, resolve_contact_law
 from diffloom_physics_fem.elasticity import (
     Energy,
@@ -116,8 +116,8 @@ class FemModel(Model):
         for name in self._shared:
             get_region(self.regions, name, "shared")
         self._specs = declare(self._shared, self.contact if ground else None)
-        self._nodes = frozen(self.mesh.tets.astype(np.int32))
-        self._skin = frozen(self.shown.vertices[self.shown.faces].astype(np.int32))
+        self._nodes = freeze_array(self.mesh.tets.astype(np.int32))
+        self._skin = freeze_array(self.shown.vertices[self.shown.faces].astype(np.int32))
         self._rest: dict[torch.dtype, TetRestShape] = {}
 
     @classmethod

@@ -29,7 +29,7 @@ from diffloom.interfaces import (
 from diffloom.transforms import concrete
 from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, symmetric_matrices, unit_quaternions
 from diffloom_mechanics import Mechanics, NodeTerm, Term
-from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, contact_points, resolve_contact_law
+from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, cluster_points, resolve_contact_law
 from diffloom_physics_rigid.body_files import read_body
 from diffloom_physics_rigid.body_set import bodies as bodies_law
 from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
@@ -96,8 +96,8 @@ class RigidModel(Model):
         self.ground = ground
         self.collisions = len(self.bodies) > 1 if collisions is None else collisions
         roundness, reach = [body.roundness for body in self.bodies], [body.reach for body in self.bodies]
-        self._points = contact_points([body.points for body in self.bodies], roundness)
-        self._pair_points = contact_points([body.pair_points for body in self.bodies], roundness, reach)
+        self._points = cluster_points([body.points for body in self.bodies], roundness)
+        self._pair_points = cluster_points([body.pair_points for body in self.bodies], roundness, reach)
         self._shapes: dict[float, ShapeArrays] = {}
         self._specs = rigid_specs(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])

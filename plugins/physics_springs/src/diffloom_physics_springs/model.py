@@ -21,7 +21,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom_mechanics import Mechanics, Term, external_force, frozen, particles, per_step, springs
+from diffloom_mechanics import Mechanics, Term, external_force, freeze_array, get_step_values, particles, springs
 from diffloom_mechanics.contact import ground, make_contact_specs, resolve_contact_law
 
 
@@ -93,7 +93,7 @@ class SpringsModel(Model):
         self._start = torch.as_tensor(np.asarray(positions, dtype=np.float64))
         if self._start.dim() != 2 or self._start.shape[1] != 3:
             raise InputError(f"positions: got shape {tuple(self._start.shape)}; expected (particles, 3)")
-        self._pairs = frozen(np.asarray(springs, dtype=np.int32).reshape(-1, 2))
+        self._pairs = freeze_array(np.asarray(springs, dtype=np.int32).reshape(-1, 2))
         self._check_pairs(len(self._start))
         self._fixed = np.zeros(len(self._start), dtype=bool)
         self._fixed[self._checked_fixed(fixed)] = True
@@ -162,7 +162,7 @@ class SpringsModel(Model):
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         count = len(self._start)
         law = particles(broadcast(params["mass"], (count,)), params["gravity"], self._fixed)
-        force = per_step("force", params, control, (count, 3))
+        force = get_step_values("force", params, control, (count, 3))
         terms: list[Term] = [
             springs(self._pairs, params["stiffness"], params["damping"], params["rest_length"]),
             external_force(force),

@@ -15,7 +15,15 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import Control, InputError, Params, ParamSpec, State
 from diffloom.naming import check_name
-from diffloom_mechanics import CarriedLinks, ElementTerm, Mechanics, NodeSet, NodeTerm, build_carried_elements, per_step
+from diffloom_mechanics import (
+    CarriedLinks,
+    ElementTerm,
+    Mechanics,
+    NodeSet,
+    NodeTerm,
+    build_carried_elements,
+    get_step_values,
+)
 from diffloom_physics_world.bodies import WorldBody
 from diffloom_physics_world.contacts import is_particles, is_rigid
 
@@ -129,7 +137,7 @@ class Attachment:
         from diffloom_physics_world.driving_kernels import point_force
 
         (end,) = self.ends
-        rows = per_step("force", params, control, (3,))
+        rows = get_step_values("force", params, control, (3,))
         xyz = tuple((axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz"))
         force, adjoint = point_force(end.rigid)
         return ElementTerm(
@@ -160,7 +168,7 @@ class Attachment:
         if "places" in self.given:
             return self._tour(params, offsets, numbers)
         known = dict(params) if "place" in params else {"place": end.place(start, sets)}
-        rows = per_step("place", known, control, (3,))
+        rows = get_step_values("place", known, control, (3,))
         xyz = [(axis, rows[:, k : k + 1].contiguous()) for k, axis in enumerate("xyz")]
         force, adjoint = path_hold(end.rigid)
         return ElementTerm(

@@ -43,7 +43,7 @@ from diffloom_mechanics.contact.touching import (
     BodyShape as BodyShape,
     accumulate_offsets as accumulate_offsets,
     build_shape_arrays as build_shape_arrays,
-    contact_points as contact_points,
+    cluster_points as cluster_points,
     find_corner_slots as find_corner_slots,
     read_rounding as read_rounding,
     read_spacing as read_spacing,

@@ -20,7 +20,7 @@ CLUSTER = 8
 """Most points in a cluster."""
 
 
-def contact_points(
+def cluster_points(
     points: Sequence[Points], roundness: Sequence[float], reach: Sequence[float] | None = None
 ) -> ContactPoints:
     """``points`` (n, 3) [m] of each body in its own frame, with the radius [m] of the ball around each of them.
