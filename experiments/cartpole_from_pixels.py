@@ -21,7 +21,7 @@ import diffloom_fitting as fitting
 from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, NoGradient, State, Trajectory
 from diffloom.plugins import get_model, get_renderer
-from diffloom_control import Network, goal_target, network_policy, pose_goal, save_policy
+from diffloom_control import Network, make_goal_target, make_network_policy, make_pose_goal, save_policy
 from diffloom_fitting.fits import peak_memory
 
 DT, EVERY, DECISIONS, FORCE = 5e-3, 8, 75, 10.0
@@ -52,7 +52,7 @@ def scene_of(network, seed=0, decisions=DECISIONS):
     """The cart at rest with its pole hanging, and a policy on the cart's force."""
     cart = get_model("articulated")([{"builder": "cartpole", "angle": math.pi, "damping": 0.02}])
     params, steps = cart.params(torch.float64), EVERY * decisions
-    policy = network_policy(cart, params, network, DT * steps, seed)
+    policy = make_network_policy(cart, params, network, DT * steps, seed)
     view = fitting.Orbit(distance=2.6, elevation=0, size=(64, 64))
     renderer = get_renderer("softras")(sigma=1e-4, background=(0.0, 0.0, 0.0))
     return fitting.Scene(cart, renderer, view, params, DT, steps, gradient=Checkpointed(), policy=policy)
@@ -61,9 +61,9 @@ def scene_of(network, seed=0, decisions=DECISIONS):
 def upright(scene, since=0.0):
     """The goal, upright in the middle, at every decision after ``since`` [s]."""
     up = scene.model.params(torch.float64, joint_position=[0.0, 0.0])["joint_position"]
-    goal = pose_goal(scene, {"joint_position": up}, 0.0)
+    goal = make_pose_goal(scene, {"joint_position": up}, 0.0)
     times = [k * DT * EVERY for k in range(1, scene.steps // EVERY + 1)]
-    return goal_target([replace(goal, image=None, mask=None, at=t) for t in times if t > since], scene)
+    return make_goal_target([replace(goal, image=None, mask=None, at=t) for t in times if t > since], scene)
 
 
 def step(scene, s, force):

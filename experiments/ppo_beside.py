@@ -21,7 +21,7 @@ import torch
 from diffloom import simulate
 from diffloom.interfaces import Control, State
 from diffloom_control import Network
-from diffloom_control.networks import control_rows
+from diffloom_control.networks import find_control_rows
 from diffloom_experiments import build_experiment, load_file
 
 
@@ -59,9 +59,9 @@ class Carts:
 
     def env(self):
         """One of them as a Gymnasium environment, whose reward is the loss of a fit."""
-        from diffloom_control.gym import SceneEnv, Task
+        from diffloom_control.gym import ControlTask, SceneEnv
 
-        return SceneEnv(Task(self.scene, cartpole.upright(self.scene), cartpole.UprightError()))
+        return SceneEnv(ControlTask(self.scene, cartpole.upright(self.scene), cartpole.UprightError()))
 
 
 class Arms:
@@ -147,7 +147,7 @@ class Crawlers:
     def step(self, actions):
         """(observations, rewards, whether it is over) after actions (count, 10) within -1..1."""
         told = self.limit * torch.as_tensor(np.clip(actions, -1.0, 1.0), dtype=torch.float64)
-        rows = control_rows(told, (len(self.tets),), self.groups)
+        rows = find_control_rows(told, (len(self.tets),), self.groups)
         params = self.scene.params
         moved = []
         with torch.no_grad():

@@ -11,7 +11,7 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.interfaces import Checkpointed
 from diffloom.plugins import get_model, get_renderer
-from diffloom_control import Network, goal_target, network_policy, pose_goal
+from diffloom_control import Network, make_goal_target, make_network_policy, make_pose_goal
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.unknowns import resolve
 
@@ -24,12 +24,12 @@ IMAGE = Network("torque", "image", every=25, channels=(4, 4), image_size=(16, 16
 def test_gradients_of_a_driven_cart_are_those_of_finite_differences(network):
     cart = get_model("articulated")([{"builder": "cartpole"}])
     params = cart.params(torch.float64)
-    policy = network_policy(cart, params, network, 0.2, 0)
+    policy = make_network_policy(cart, params, network, 0.2, 0)
     view = fitting.Orbit(distance=4, elevation=0, size=(24, 24))
     scene = fitting.Scene(
         cart, get_renderer("softras")(), view, params, 2e-3, 100, gradient=Checkpointed(), policy=policy
     )
-    target = goal_target([pose_goal(scene, {}, 0.2)], scene)
+    target = make_goal_target([make_pose_goal(scene, {}, 0.2)], scene)
     layout = resolve([fitting.Unknown("policy")], scene)
     objective = Objective(scene, target, fitting.PixelError(), layout)
     z = layout.start()
@@ -46,7 +46,7 @@ def test_gradients_of_a_driven_cart_are_those_of_finite_differences(network):
 # A process of its own, whose peak nobody else has raised.
 LONG = """
 import torch
-from diffloom_control import Network, goal_target, network_policy, pose_goal
+from diffloom_control import Network, make_goal_target, make_network_policy, make_pose_goal
 import diffloom_fitting as fitting
 from diffloom.interfaces import Checkpointed
 from diffloom.plugins import get_model, get_renderer
@@ -55,7 +55,7 @@ from diffloom_fitting.fits import peak_memory
 walker = get_model("cloth")("walker", planar=True, ground=True)
 params = walker.params(torch.float64, damping=0.5)
 network = Network("activation", "state", every=10, hidden=(8,), scale=0.02)
-policy = network_policy(walker, params, network, span=1.0, seed=0)
+policy = make_network_policy(walker, params, network, span=1.0, seed=0)
 view, peaks = fitting.Orbit(distance=8, size=(32, 32)), []
 for steps in (100, 10_000):
     scene = fitting.Scene(

@@ -34,9 +34,9 @@ def main(run: Path) -> None:
 def viewer(browser: Browser, run: Path) -> None:
     """Three bodies side by side, by stress, with contact forces."""
     from diffloom_studio.playback import load_playback
-    from diffloom_viewer import Window
+    from diffloom_viewer import ViewerWindow
 
-    window = Window(load_playback(run), port=18100)
+    window = ViewerWindow(load_playback(run), port=18100)
     page = browser.open(window.address, 1200, 800)
     page.wait("document.querySelectorAll('[role=slider]').length >= 2")
     window.slider.value = round(MOMENT / float(window._times[-1]) * (len(window._times) - 1))

@@ -18,9 +18,9 @@ print(f"{float(again['shear_modulus']):.1f} Pa, verdict {again.verdict.level}")
 # %% [markdown]
 # A playback simulates the start, the fit and the truth again. How far is the surface stretched, over time?
 # %%
-from diffloom_studio.playback import playback_of, strain
+from diffloom_studio.playback import make_playback, strain
 
-playback = playback_of(experiment, found.z)
+playback = make_playback(experiment, found.z)
 body = playback.body("fit", playback.times(9))
 for time, now in zip(body.times, body.vertices, strict=True):
     print(f"{time:.2f} s: {strain(body.vertices[0], now, body.faces).max():.3f}")

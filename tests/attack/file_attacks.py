@@ -27,7 +27,7 @@ from diffloom_fitting.scene.policy import Policy
 from diffloom_geometry import check_tetmesh, read_solid, read_triangles
 from diffloom_motion import Recording, load_motion
 from diffloom_physics_articulated.model_files import read_model_file
-from diffloom_scale.sweeps import keep_outcome, read_outcome
+from diffloom_scale.sweeps import read_outcome, write_outcome
 from diffloom_scale.video_dataset import VideoDataset
 from diffloom_studio.report.media import write_video
 from diffloom_video import read_video
@@ -154,7 +154,7 @@ def weights(folder: Path) -> tuple[Path, object]:
 def outcome(folder: Path) -> tuple[Path, object]:
     """Of a sweep: taken as it was written, or not at all."""
     path, told = folder / "outcome.json", {"loss": 1.0, "values": [1.0, 2.0]}
-    keep_outcome(path, told)
+    write_outcome(path, told)
 
     def read() -> None:
         assert read_outcome(path) in (None, told), "a changed outcome was taken"

@@ -4,12 +4,20 @@ import numpy as np
 import pytest
 
 from diffloom_kernels import Program, launch
-from diffloom_raster.kernels import TILE, cells_of, count_tiles, fill_tiles, interleave, interleave_count, note_entry
-from diffloom_raster.records import Bins, Cells, Frames, Grid, Mesh, TileLists, Viewport
+from diffloom_raster.kernels import (
+    TILE,
+    count_cells,
+    count_tiles,
+    fill_tiles,
+    interleave,
+    interleave_count,
+    record_entry,
+)
+from diffloom_raster.records import Bins, EntryCells, FrameSetup, TileGrid, TileLists, TriangleMesh, Viewport
 
 
 def noting(lists, box, grid, cells):
-    launch(lists.triangle.shape[0], note_entry, lists, box, grid, cells)
+    launch(lists.triangle.shape[0], record_entry, lists, box, grid, cells)
 
 
 program = Program("test_bin", (count_tiles, fill_tiles, noting))
@@ -32,8 +40,8 @@ def soup(counts=(40, 0, 25)):
 
 def count_frames(frame_start, bands):
     none = np.zeros((0, 3), np.int32)
-    grid = Grid(*GRID, HEIGHT, WIDTH, np.zeros(1), np.zeros(1))
-    return Frames(Viewport(0, 0.1, HEIGHT, WIDTH), grid, Mesh(1, none, frame_start, none), bands)
+    grid = TileGrid(*GRID, HEIGHT, WIDTH, np.zeros(1), np.zeros(1))
+    return FrameSetup(Viewport(0, 0.1, HEIGHT, WIDTH), grid, TriangleMesh(1, none, frame_start, none), bands)
 
 
 def sort(box, planes, frame_start, bands, target):
@@ -74,9 +82,9 @@ def test_tiles_list_the_triangles_that_reach_them(bands, target):
         assert (tile[part] == number).all()
         assert (number in active) == bool(want)
     cell_entry = np.zeros(cells, np.int32)
-    program.run("noting", lists, box, count_frames(frame_start, bands).grid, Cells(first_cell, cell_entry))
+    program.run("noting", lists, box, count_frames(frame_start, bands).grid, EntryCells(first_cell, cell_entry))
     for t in range(len(box)):
-        noted = cell_entry[first_cell[t] : first_cell[t] + cells_of(t, box)]
+        noted = cell_entry[first_cell[t] : first_cell[t] + count_cells(t, box)]
         assert sorted(noted[noted > 0] - 1) == np.flatnonzero(triangle == t).tolist()
     assert cells > len(triangle)
 

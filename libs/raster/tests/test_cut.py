@@ -1,7 +1,7 @@
 import torch
 
 from diffloom.interfaces import Camera
-from diffloom_raster import camera_points, clip_near, project
+from diffloom_raster import clip_near, project, to_camera_axes
 
 NEAR = 1.0
 
@@ -40,9 +40,9 @@ def test_the_part_in_front_is_kept_and_faces_its_way():
     vertices, faces, camera = scene()
     split = clip_near(vertices, faces, camera)
     points = split.extend(vertices)
-    depth = -camera_points(vertices, camera)[..., 2]
+    depth = -to_camera_axes(vertices, camera)[..., 2]
     flat = points.reshape(-1, 3)
-    kept = -camera_points(points, camera)[..., 2].reshape(-1)[split.corners.long()]
+    kept = -to_camera_axes(points, camera)[..., 2].reshape(-1)[split.corners.long()]
     assert (kept >= NEAR - 1e-12).all()
     kinds = set()
     for frame in range(2):

@@ -9,7 +9,7 @@ import torch
 import diffloom_raster
 from diffloom.interfaces import Camera, InputError, Surface
 from diffloom_kernels import num_threads, set_num_threads
-from diffloom_raster import interpolate, kernels, project, rasterise, records, soft_mask
+from diffloom_raster import draw_soft_mask, interpolate, kernels, project, rasterise, records
 from diffloom_raster.layout import find_layout
 from diffloom_raster.programs import program
 
@@ -70,7 +70,7 @@ def test_gradients_of_rasterising_and_interpolating():
 def test_soft_mask_and_its_gradient(most):
     points = screen(frames=1).requires_grad_()
     index = rasterise(points, FACES, SIZE).face_index
-    mask = soft_mask(points, FACES, index, sharpness=0.05, reach=9.0, most=most)
+    mask = draw_soft_mask(points, FACES, index, sharpness=0.05, reach=9.0, most=most)
     assert bool((mask[index >= 0] == 1.0).all())
     assert int(((mask > 1e-3) & (mask < 0.999)).sum()) > 60
     assert float(mask.detach().min()) >= 0.0
@@ -83,7 +83,7 @@ def test_soft_mask_and_its_gradient(most):
     weights = torch.randn(mask.shape, dtype=D, generator=torch.Generator().manual_seed(0))
 
     def loss(p):
-        return (soft_mask(p, FACES, index, sharpness=0.05, reach=9.0, most=most) * weights).sum()
+        return (draw_soft_mask(p, FACES, index, sharpness=0.05, reach=9.0, most=most) * weights).sum()
 
     (grad,) = torch.autograd.grad(loss(points), points)
     step = torch.randn(points.shape, dtype=D, generator=torch.Generator().manual_seed(1)) * 1e-6
@@ -105,7 +105,7 @@ def test_the_same_bits_on_any_number_of_threads(monkeypatch):
             set_num_threads(threads)
             points, values = screen(torch.float32).requires_grad_(), torch.ones((1, 4, 5), requires_grad=True)
             raster = rasterise(points, FACES, SIZE)
-            mask = soft_mask(points, FACES, raster.face_index, sharpness=0.05, reach=9.0)
+            mask = draw_soft_mask(points, FACES, raster.face_index, sharpness=0.05, reach=9.0)
             mixed = interpolate(values, FACES, raster)
             (mixed.square().sum() + mask.square().sum() + raster.depth.sum()).backward()
             made.append((raster.face_index, mixed.detach(), mask.detach(), points.grad, values.grad))
@@ -124,7 +124,7 @@ def test_wrong_input_is_refused():
     with pytest.raises(InputError, match="values: got 3 frames for 2 images"):
         interpolate(torch.zeros((3, 4, 1), dtype=D), FACES, raster)
     with pytest.raises(InputError, match="sharpness"):
-        soft_mask(points, FACES, raster.face_index, sharpness=0.0, reach=1.0)
+        draw_soft_mask(points, FACES, raster.face_index, sharpness=0.0, reach=1.0)
 
 
 def test_layouts_are_found_again_though_faces_are_made_anew():

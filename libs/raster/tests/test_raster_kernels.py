@@ -10,16 +10,16 @@ from diffloom_raster import shade
 from diffloom_raster.kernels import (
     alll,
     expv,
-    first_of,
-    lane_of,
+    extract_lane,
+    first_index,
     light_row_adjoint,
-    light_sum,
-    light_sum_with_adjoint,
     logv,
+    run_width,
     sample,
     sample_texels_adjoint,
+    sum_light,
+    sum_light_with_adjoint,
     total,
-    width_of,
 )
 from diffloom_raster.records import Lights, Texels
 
@@ -30,7 +30,7 @@ COUNT = 19  # two runs of lanes and a rest
 @device
 def lit(e, vectors, table, phong, diffuse, specular):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
-    d, s = light_sum(0, n, view, position, table, phong)
+    d, s = sum_light(0, n, view, position, table, phong)
     st3(diffuse, e, d)
     st3(specular, e, s)
 
@@ -39,7 +39,7 @@ def lit(e, vectors, table, phong, diffuse, specular):
 def lit_adjoint(e, vectors, table, phong, adj_d, adj_s, adj_vectors, adj_rows):
     n, view, position = ld3(vectors[0], e), ld3(vectors[1], e), ld3(vectors[2], e)
     d, s = ld3(adj_d, e), ld3(adj_s, e)
-    lit, gloss, a, b, c = light_sum_with_adjoint(0, n, view, position, table, phong, d, s)
+    lit, gloss, a, b, c = sum_light_with_adjoint(0, n, view, position, table, phong, d, s)
     st3(adj_vectors[0], e, a)
     st3(adj_vectors[1], e, b)
     st3(adj_vectors[2], e, c)
@@ -73,10 +73,10 @@ def powers(e, x, exps, logs):
 
 @device
 def facts(e, x, sums, starts, every, picked):
-    i = first_of(e) // width_of(e)
-    sums[i], starts[i] = total(x[e]), first_of(e)
+    i = first_index(e) // run_width(e)
+    sums[i], starts[i] = total(x[e]), first_index(e)
     every[i] = alll(x[e] > x.dtype.type(-1.0))
-    picked[i] = lane_of(x[e], width_of(e) - 1)
+    picked[i] = extract_lane(x[e], run_width(e) - 1)
 
 
 def light_scalars(n, vectors, table, phong, diffuse, specular):

@@ -13,9 +13,16 @@ from toy_scenes import toy_scene
 
 from diffloom.interfaces import Checkpointed, Control, InputError, NoGradient, StoreAll
 from diffloom.plugins import get_model
-from diffloom_control.goals import Goal, goal_target, pose_goal
-from diffloom_control.networks import Network, control_rows, driven_numbers, load_policy, network_policy, save_policy
-from diffloom_control.observations import SeesImage, SeesState, Splines
+from diffloom_control.goals import Goal, make_goal_target, make_pose_goal
+from diffloom_control.networks import (
+    Network,
+    find_control_rows,
+    list_driven_numbers,
+    load_policy,
+    make_network_policy,
+    save_policy,
+)
+from diffloom_control.observations import ImageObservation, SplineFeatures, StateObservation
 from diffloom_fitting import (
     ControlCosts,
     Evaluation,
@@ -43,7 +50,7 @@ from diffloom_studio.report import write_report
 
 def policy_scene(network: Network, steps: int = 10, gradient=None) -> Scene:
     scene = toy_scene()
-    policy = network_policy(scene.model, scene.params, network, 0.04 * steps, seed=3)
+    policy = make_network_policy(scene.model, scene.params, network, 0.04 * steps, seed=3)
     return Scene(
         scene.model, scene.renderer, scene.camera, scene.params, 0.04, steps, ToySteps(), gradient or StoreAll(),
         appearance=scene.appearance, policy=policy,
@@ -133,7 +140,7 @@ def test_a_policy_acts_on_what_it_sees_and_holds_until_it_sees_again():
         def forward(self, seen):
             return -self.gain * seen[:, 3:4]  # the speed along x
 
-    scene = replace(policy_scene(STATE), policy=Policy("push", Brake(), observe=SeesState(), every=5))
+    scene = replace(policy_scene(STATE), policy=Policy("push", Brake(), observe=StateObservation(), every=5))
     made = scene.rollout({}, [0, 5, 10], NoGradient())
     speed = made.trajectory.u[:, 0, 0]
     assert torch.equal(made.control["push"][:5, 0], (-2.0 * speed[0]).expand(5))
@@ -143,7 +150,7 @@ def test_a_policy_acts_on_what_it_sees_and_holds_until_it_sees_again():
 def test_an_image_policy_sees_what_the_camera_shows():
     scene = policy_scene(IMAGE)
     state = scene.model.initial_state(scene.params)
-    seen = SeesImage((16, 16)).observed(scene, state, scene.params, {})
+    seen = ImageObservation((16, 16)).observed(scene, state, scene.params, {})
     assert seen.shape == (1, 4, 16, 16)
     assert 0.0 < float(seen[0, 3].mean()) < 1.0
     with pytest.raises(InputError, match="policy: got every=0"):
@@ -151,12 +158,12 @@ def test_an_image_policy_sees_what_the_camera_shows():
 
 
 def test_splines_are_smooth_and_sum_to_one():
-    basis = Splines(6, 2.0)(torch.linspace(0.0, 2.0, 101, dtype=torch.float64))
+    basis = SplineFeatures(6, 2.0)(torch.linspace(0.0, 2.0, 101, dtype=torch.float64))
     torch.testing.assert_close(basis.sum(dim=1), torch.ones(101, dtype=torch.float64))
     assert float(basis.min()) >= 0.0
     assert float(basis.diff(n=2, dim=0).abs().max()) < 2e-3  # no kink anywhere
     with pytest.raises(InputError, match="3 knots"):
-        Splines(3, 1.0)
+        SplineFeatures(3, 1.0)
 
 
 def test_one_number_for_a_control_holds_for_all_steps():
@@ -191,22 +198,22 @@ def test_effort_is_saved_where_it_costs():
 
 def test_goals_are_images_masks_states_and_poses(tmp_path):
     scene = toy_scene()
-    pose = pose_goal(scene, {"velocity": torch.tensor([0.0, 0.0, 0.0]).double()}, 0.2)
-    assert goal_target([pose], scene).goal
+    pose = make_pose_goal(scene, {"velocity": torch.tensor([0.0, 0.0, 0.0]).double()}, 0.2)
+    assert make_goal_target([pose], scene).goal
     pixels = (pose.image[..., :3] * 255.0).round().to(torch.uint8).numpy()
     Image.fromarray(pixels).save(tmp_path / "goal.png")
     Image.fromarray((pose.mask * 255.0).round().to(torch.uint8).numpy()).save(tmp_path / "mask.png")
-    read = goal_target([Goal(0.4, tmp_path / "goal.png"), Goal(0.2, tmp_path / "goal.png")], scene)
+    read = make_goal_target([Goal(0.4, tmp_path / "goal.png"), Goal(0.2, tmp_path / "goal.png")], scene)
     assert read.times.tolist() == [0.2, 0.4]
     assert read.source == "goal.png"
     assert float((read.frames[0] - pose.image[..., :3]).abs().max()) <= 0.5 / 255.0 + 1e-6
-    masked = goal_target([Goal(0.4, mask=tmp_path / "mask.png")], scene)
+    masked = make_goal_target([Goal(0.4, mask=tmp_path / "mask.png")], scene)
     assert masked.frames is None
     assert masked.masks.shape == (1, *scene.size)
     with pytest.raises(InputError, match="1 of 2 have a mask"):
-        goal_target([Goal(0.1, mask=tmp_path / "mask.png"), Goal(0.2, q=pose.q)], scene)
+        make_goal_target([Goal(0.1, mask=tmp_path / "mask.png"), Goal(0.2, q=pose.q)], scene)
     with pytest.raises(InputError, match="nothing is wanted"):
-        goal_target([Goal(0.1)], scene)
+        make_goal_target([Goal(0.1)], scene)
 
 
 def test_a_region_sees_only_its_part():
@@ -312,17 +319,17 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
 
 def test_groups_of_numbers_are_driven_as_one():
     driven = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
-    assert control_rows(driven, (2, 2), ((0, 3), (1,))).tolist() == [[[1.0, 2.0], [0.0, 1.0]]]
+    assert find_control_rows(driven, (2, 2), ((0, 3), (1,))).tolist() == [[[1.0, 2.0], [0.0, 1.0]]]
     beam = get_model("fem")("beam", cells=(4, 1, 1), regions={"half": {"box": [[0, -1, -1], [0.5, 1, 1]]}})
-    (half,) = driven_numbers("policy.only", beam, "activation", ["half"])
+    (half,) = list_driven_numbers("policy.only", beam, "activation", ["half"])
     assert list(half) == [k for k, inside in enumerate(beam.regions["half"].tets) if inside] and len(half) == 10
-    assert driven_numbers("policy.only", beam, "activation", [3, (4, 5)]) == ((3,), (4, 5))
+    assert list_driven_numbers("policy.only", beam, "activation", [3, (4, 5)]) == ((3,), (4, 5))
     for wrong, told in (
         (["hal"], "there is no region 'hal'"), ([half[0], "half"], f"{half[0]} is driven twice"),
         ([99], "expected different numbers of a row, 0 to 19"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=told):
-            driven_numbers("policy.only", beam, "activation", wrong)
+            list_driven_numbers("policy.only", beam, "activation", wrong)
 
 
 def test_weights_are_kept_and_are_nothing_but_weights(tmp_path):

@@ -14,9 +14,9 @@ from test_control import STATE, aim, policy_scene
 from toy_scenes import toy_scene
 
 from diffloom.interfaces import Control, InputError, SimulationError
-from diffloom_control.goals import goal_target, pose_goal
-from diffloom_control.networks import Network, network_policy
-from diffloom_control.observations import SeesImage
+from diffloom_control.goals import make_goal_target, make_pose_goal
+from diffloom_control.networks import Network, make_network_policy
+from diffloom_control.observations import ImageObservation
 from diffloom_fitting import ControlCosts, Experiment, PixelError, Stage, Unknown
 from diffloom_fitting.losses import Moments
 from diffloom_fitting.objective import Objective
@@ -28,17 +28,17 @@ gymnasium = pytest.importorskip("gymnasium", reason="pip install 'diffloom[gym]'
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from diffloom_control.gym import SceneEnv, Task  # noqa: E402
+from diffloom_control.gym import ControlTask, SceneEnv  # noqa: E402
 from diffloom_experiments import make_env  # noqa: E402
 
 COSTS = ControlCosts(1e-2, 1e-3)
 
 
-def task(network: Network = STATE, costs: ControlCosts = COSTS) -> Task:
+def task(network: Network = STATE, costs: ControlCosts = COSTS) -> ControlTask:
     """A thrown body to be pushed through three images at times that lie between steps."""
     target = synthesise(toy_scene(), {"velocity": [3.0, 2.0, 0.0]}).select([1, 3, -1])
     target = replace(target, times=torch.tensor([0.0, 0.13, 0.37], dtype=torch.float64), goal=True)
-    return Task(policy_scene(network), target, PixelError(), costs)
+    return ControlTask(policy_scene(network), target, PixelError(), costs)
 
 
 def played(env: SceneEnv, actions: Any) -> list[Any]:
@@ -46,7 +46,7 @@ def played(env: SceneEnv, actions: Any) -> list[Any]:
     return [env.step(action) for action in actions]
 
 
-@pytest.mark.parametrize("observe", ["state", "image", SeesImage((16, 16), frames=2)], ids=str)
+@pytest.mark.parametrize("observe", ["state", "image", ImageObservation((16, 16), frames=2)], ids=str)
 def test_gymnasium_finds_nothing_wrong(observe):
     name = "diffloom_experiments.environments:diffloom/Scene-v0"
     env = gymnasium.make(name, source=task(), observe=observe, render_mode="rgb_array").unwrapped
@@ -99,7 +99,7 @@ def test_several_cameras_share_the_reward():
 
 
 def test_seeds_draw_tasks_and_options_start_elsewhere():
-    def drawn(seed: int) -> Task:
+    def drawn(seed: int) -> ControlTask:
         made = task()
         speed = torch.rand((), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         return replace(made, scene=replace(made.scene, params=made.scene.params.replace(drag=speed)))
@@ -117,7 +117,7 @@ def test_seeds_draw_tasks_and_options_start_elsewhere():
 
 
 def test_images_are_bytes_of_what_the_camera_sees():
-    env = SceneEnv(task(), observe=SeesImage((16, 12), frames=2), render_mode="rgb_array")
+    env = SceneEnv(task(), observe=ImageObservation((16, 12), frames=2), render_mode="rgb_array")
     first, _ = env.reset()
     assert first.shape == (16, 12, 6) and first.dtype == np.uint8 and first.max() > 100
     assert np.array_equal(first[..., :3], first[..., 3:])
@@ -147,11 +147,11 @@ def test_a_broken_simulation_ends_the_episode():
 
 def test_some_numbers_of_a_row_can_be_the_action():
     base = toy_scene(count=2)
-    policy = network_policy(base.model, base.params, replace(STATE, only=(1,)), 0.4, seed=3)
+    policy = make_network_policy(base.model, base.params, replace(STATE, only=(1,)), 0.4, seed=3)
     scene = replace(base, policy=policy)
     driven = scene.rollout({}, [10]).control["push"]
     assert driven.shape == (10, 2) and not driven[:, 0].any() and driven[:, 1].all()
-    env = SceneEnv(Task(scene, goal_target([pose_goal(scene, {}, 0.4)], scene)))
+    env = SceneEnv(ControlTask(scene, make_goal_target([make_pose_goal(scene, {}, 0.4)], scene)))
     assert env.only == ((1,),) and env.action_space.shape == (1,)
     speeds = []
     for push in (0.0, 1.5):

@@ -12,7 +12,7 @@ from test_control_files import DRIVEN, GOAL
 
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import InputError
-from diffloom_control.goals import track_target
+from diffloom_control.goals import make_track_target
 from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting import run_fit
 from diffloom_fitting.goal_outcome import Reached
@@ -108,12 +108,12 @@ def test_tracks_that_cannot_be_meant(toy, tmp_path, track, told):
 
 def test_tracks_from_python(toy):
     scene = build(toy, GOAL + DRIVEN).scene
-    made = track_target(torch.tensor(ROWS), scene)
+    made = make_track_target(torch.tensor(ROWS), scene)
     assert made.tracks.shape == (3, 4) and bool(made.tracks[:, 2].isnan().all())
     with pytest.raises(InputError, match="track: got 'abc'|cannot be read"):
-        track_target("abc", scene)
+        make_track_target("abc", scene)
     with pytest.raises(InputError, match="track: got 3"):
-        track_target(3, scene)
+        make_track_target(3, scene)
     told = Reached(None, None, 0.0, 0.012).words(4)
     assert told == "reached the goal, 1.2 % of the image's height off its track, in 4 iterations"
     assert Reached(None, None, 0.0, 0.3).words(1).startswith("did not reach the goal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from diffloom.interfaces import Camera, Surface, Texture
-from diffloom_raster import camera_points, project
+from diffloom_raster import project, to_camera_axes
 from diffloom_render_dibr.renderer import DibrRenderer
 from diffloom_testing.gradients import check_gradient
 
@@ -68,7 +68,7 @@ def test_halves_of_a_cut_face_count_once():
     )  # fmt: skip
 
     def cut(point):
-        near, far = (-camera_points(x[None, None], camera)[0, 0, 2] for x in (behind, point))
+        near, far = (-to_camera_axes(x[None, None], camera)[0, 0, 2] for x in (behind, point))
         return torch.lerp(point, behind, (far - 0.3) / (far - near) * (1.0 - 1e-12))
 
     corners = project(torch.stack([a, b, cut(b), cut(a)])[None], camera)[0, :, :2]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Camera, Surface
-from diffloom_raster import camera_points
+from diffloom_raster import to_camera_axes
 from diffloom_render_dibr.operators import rasterize, soft_mask
 from diffloom_render_dibr.renderer import DibrRenderer
 
@@ -86,7 +86,7 @@ def test_perspective_correction():
 def test_depth_is_metres_ahead_in_either_mode(ball, camera):
     """Affine depth lies between the depths of a face's corners, as the right one does; both count away from the eye."""
     surface, view = ball(level=2), camera()
-    depth = -camera_points(surface.vertices, view)[0, :, 2][surface.faces]
+    depth = -to_camera_axes(surface.vertices, view)[0, :, 2][surface.faces]
     for compat in (None, "kaolin"):
         image = DibrRenderer(compat=compat).render(surface, view, outputs=("depth", "face_index"))
         shown = image.face_index >= 0

@@ -19,8 +19,8 @@ from diffloom_experiments import build_experiment
 from diffloom_experiments.load import load_data
 from diffloom_fitting import Result, run_fit
 from diffloom_fitting.landscape import Axis, evaluate_grid
-from diffloom_scale.distributed import Sent, grid_on, starts_on
-from diffloom_scale.engines import Engine, engine_of
+from diffloom_scale.distributed import SentExperiment, evaluate_grid_on, fit_starts_on
+from diffloom_scale.engines import Engine, make_engine
 from diffloom_studio.commands.loss import landscape
 from diffloom_studio.commands.run import run
 
@@ -50,13 +50,13 @@ class Backwards(Engine):
             yield number, work(tasks[number])
 
 
-def sent_of(**starts: float) -> Sent:
+def sent_of(**starts: float) -> SentExperiment:
     raw = tomllib.loads(EXPERIMENT)
     raw["starts"] |= starts
-    return Sent.of(load_data(raw, Path("."), "chain.toml"))
+    return SentExperiment.of(load_data(raw, Path("."), "chain.toml"))
 
 
-def experiment_of(sent: Sent) -> Any:
+def experiment_of(sent: SentExperiment) -> Any:
     return build_experiment(load_data(json.loads(sent.text), Path(sent.folder), sent.name))
 
 
@@ -68,7 +68,7 @@ def compare_starts(engine: Engine, **starts: float) -> list[Any]:
     """The pairs that came back, after comparing the fit that goes on from them with the one of this process."""
     sent = sent_of(**starts)
     alone = run_fit(experiment_of(sent))
-    pairs = list(starts_on(engine, sent, experiment_of(sent)))
+    pairs = list(fit_starts_on(engine, sent, experiment_of(sent)))
     shared = run_fit(experiment_of(sent), state=pairs[-1][0], history=[record for _, record in pairs])
     assert untimed(shared) == untimed(alone)
     assert torch.equal(shared.z, alone.z)
@@ -89,7 +89,7 @@ def test_a_fit_goes_on_from_starts_that_ran_elsewhere(starts: dict[str, float]) 
 
 def test_points_of_a_landscape_come_back_in_any_order() -> None:
     sent, told = sent_of(), []
-    found = grid_on(Backwards(), sent, experiment_of(sent), AXES, lambda done, of: told.append((done, of)))
+    found = evaluate_grid_on(Backwards(), sent, experiment_of(sent), AXES, lambda done, of: told.append((done, of)))
     assert told == [(8, 40), (40, 40)]
     assert np.array_equal(found.losses, evaluate_grid(experiment_of(sent), AXES).losses)
     assert found.lowest[0] == pytest.approx(120.0, abs=2.0)
@@ -109,7 +109,7 @@ def test_what_cannot_be_shared_out_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_of_this_machine(tmp_path: Path) -> None:
-    compare_starts(engine_of("local", jobs=2))
+    compare_starts(make_engine("local", jobs=2))
     file, out = tmp_path / "chain.toml", tmp_path / "out"
     file.write_text(EXPERIMENT)
     for command, given in (
@@ -125,7 +125,7 @@ def test_processes_of_this_machine(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_cluster_of_two_nodes(cluster: str) -> None:
-    engine, sent = engine_of("ray", address=cluster), sent_of()
+    engine, sent = make_engine("ray", address=cluster), sent_of()
     compare_starts(engine)
-    found = grid_on(engine, sent, experiment_of(sent), AXES, lambda done, of: None)
+    found = evaluate_grid_on(engine, sent, experiment_of(sent), AXES, lambda done, of: None)
     assert np.array_equal(found.losses, evaluate_grid(experiment_of(sent), AXES).losses)

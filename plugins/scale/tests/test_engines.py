@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from diffloom.interfaces import InputError
-from diffloom_scale.engines import LocalPool, TaskError, engine_of
+from diffloom_scale.engines import LocalPool, TaskError, make_engine
 
 #: What workers import, in a folder of its own: a test file is no module to them.
 WORK = '''
@@ -83,9 +83,9 @@ def test_errors_of_tasks_are_raised(work):
     with pytest.raises(ValueError, match="task 5 is refused"):
         list(LocalPool(2).run(work.refuse, [5]))
     with pytest.raises(InputError, match="engine: got 'cloud'; expected one of local, ray"):
-        engine_of("cloud")
+        make_engine("cloud")
     with pytest.raises(InputError, match="only the engine 'ray' has one"):
-        engine_of("local", address="auto")
+        make_engine("local", address="auto")
 
 
 def without_clocks(outcome):
@@ -107,14 +107,14 @@ def test_a_sweep_on_two_nodes_with_a_killed_worker(work, cluster, tmp_path, monk
     monkeypatch.setenv("DIFFLOOM_TEST_MARK", str(mark))
     file = str(Path(__file__).parents[3] / "experiments" / "bounce.toml")
     cases = [Case(file, seed, quick=True) for seed in range(3)]
-    local = dict(running.outcomes_of(cases, str(tmp_path / "local"), LocalPool(1)))
+    local = dict(running.collect_outcomes(cases, str(tmp_path / "local"), LocalPool(1)))
     monkeypatch.setattr(running, "fit_task", work.fit_or_die)
-    engine = engine_of("ray", address=cluster)
+    engine = make_engine("ray", address=cluster)
     ray.init(address=cluster, log_to_driver=False, runtime_env={"env_vars": {
         "DIFFLOOM_TEST_MARK": str(mark), "PYTHONPATH": os.environ["PYTHONPATH"]}})  # fmt: skip
     try:
         assert len([node for node in ray.nodes() if node["Alive"]]) == 2
-        far = dict(running.outcomes_of(cases, str(tmp_path / "ray"), engine))
+        far = dict(running.collect_outcomes(cases, str(tmp_path / "ray"), engine))
     finally:
         ray.shutdown()
     assert mark.exists(), "a worker was killed on the way"
@@ -126,5 +126,5 @@ def test_a_sweep_on_two_nodes_with_a_killed_worker(work, cluster, tmp_path, monk
         raise AssertionError("a finished case was run again")
 
     monkeypatch.setattr(running, "fit_task", nothing)
-    again = dict(running.outcomes_of(cases, str(tmp_path / "ray"), LocalPool(1)))
+    again = dict(running.collect_outcomes(cases, str(tmp_path / "ray"), LocalPool(1)))
     assert again == far

@@ -23,7 +23,7 @@ from diffloom_studio.commands.files import schema, warm
 from diffloom_studio.commands.forward import export, render, simulate
 from diffloom_studio.commands.many import dataset, sweep
 from diffloom_studio.commands.run import run
-from diffloom_studio.dispatch import Options, Workers
+from diffloom_studio.dispatch import EngineOptions, ExperimentOptions
 
 MOTION = """
 title = "A cube"
@@ -133,7 +133,7 @@ def test_every_option_of_run_is_honoured_or_refused_for_motion(files, option, sp
 def test_every_option_of_run_applies_to_a_video(files, option, spelling):
     """The command's own function takes it: as it is, in what the file is loaded with, or in where tasks run."""
     own = {*inspect.signature(inspect.unwrap(run.callback)).parameters}
-    assert option.name in own | {part.name for part in (*fields(Options), *fields(Workers))}
+    assert option.name in own | {part.name for part in (*fields(ExperimentOptions), *fields(EngineOptions))}
     kind = recognise_place("video.toml")
     assert kind.action("run") is None
     kind.check_options("run", {option.name: spelling})

@@ -26,7 +26,7 @@ from diffloom_experiments.run_folder import (
 from diffloom_fitting.checkpoints import append_record
 from diffloom_fitting.loop import FitState, Outcome, Record
 from diffloom_fitting.optimisers import Progress
-from diffloom_scale.sweeps import _checksum, keep_outcome, read_outcome
+from diffloom_scale.sweeps import _checksum, read_outcome, write_outcome
 
 SEED = 20
 
@@ -206,7 +206,7 @@ def test_tampered_outcomes_of_a_sweep_are_run_again(tmp_path):
 
 def test_an_outcome_is_told_as_it_will_be_read(tmp_path):
     kept = tmp_path / "sweep" / "seed1.json"
-    told = keep_outcome(kept, {"loss": 0.5, "size": (8, 8), "verdict": {"spread": (1.0, math.nan)}})
+    told = write_outcome(kept, {"loss": 0.5, "size": (8, 8), "verdict": {"spread": (1.0, math.nan)}})
     assert told["size"] == [8, 8]
     assert json.dumps(told) == json.dumps(read_outcome(kept))
 

@@ -14,9 +14,9 @@ from diffloom_viewer.window import knobs, turned
 @pytest.fixture
 def window(playback):
     pytest.importorskip("viser", reason="viser is not installed")
-    from diffloom_viewer import Window
+    from diffloom_viewer import ViewerWindow
 
-    opened = Window(playback, port=18080, frames=11)
+    opened = ViewerWindow(playback, port=18080, frames=11)
     yield opened
     opened.close()
 
@@ -122,9 +122,9 @@ def until(done, seconds=30.0):
 def test_a_fit_is_shown_while_it_runs(playback):
     pytest.importorskip("viser", reason="viser is not installed")
     from diffloom_fitting import run_fit
-    from diffloom_viewer import Live
+    from diffloom_viewer import LiveView
 
-    live = Live(playback.experiment, port=18090, frames=5)
+    live = LiveView(playback.experiment, port=18090, frames=5)
     begin = live.window.bodies["fit"].vertices.copy()
     seen = []
 
@@ -142,7 +142,7 @@ def test_a_fit_is_shown_while_it_runs(playback):
 def test_run_shows_the_fit_and_then_waits(playback, monkeypatch):
     pytest.importorskip("viser", reason="viser is not installed")
     from diffloom_studio.commands.run import run
-    from diffloom_viewer import Live
+    from diffloom_viewer import LiveView
 
     waited = []
 
@@ -150,7 +150,7 @@ def test_run_shows_the_fit_and_then_waits(playback, monkeypatch):
         waited.append(live.window.bodies["fit"].vertices[-1] - live.window.bodies["truth"].vertices[-1])
         live.window.close()
 
-    monkeypatch.setattr(Live, "wait", wait)
+    monkeypatch.setattr(LiveView, "wait", wait)
     done = CliRunner().invoke(run, ["toy.toml", "--out", "watched", "--no-report", "--view"], catch_exceptions=False)
     assert done.exit_code == 0
     assert "look at http://127.0.0.1:" in done.output
@@ -169,8 +169,8 @@ def test_without_the_library_it_says_what_to_install(playback, monkeypatch):
     import sys
 
     from diffloom.interfaces import InputError
-    from diffloom_viewer import Window
+    from diffloom_viewer import ViewerWindow
 
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(InputError, match=r"diffloom\[viewer\]"):
-        Window(playback)
+        ViewerWindow(playback)

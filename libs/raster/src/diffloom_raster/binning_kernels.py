@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from diffloom_kernels import device, launch, maximum, minimum
 
-from .lane_kernels import first_of
+from .lane_kernels import first_index
 
 #: Pixels along the side of a tile: one run of float32 lanes.
 TILE = 8
 
 
 @device
-def tile_corner(tile, grid):
+def locate_tile(tile, grid):
     """Frame, first row and first column of a tile."""
     cells = grid.across * grid.down
     cell = tile % cells
@@ -23,24 +23,24 @@ def tile_corner(tile, grid):
 
 
 @device
-def stripe_of(e, tile, grid):
+def locate_stripe(e, tile, grid):
     """Frame and first row of a tile, and the columns of it that e stands for, e counting TILE columns for each tile."""
-    s = first_of(e)
-    frame, top, left = tile_corner(tile, grid)
+    s = first_index(e)
+    frame, top, left = locate_tile(tile, grid)
     return frame, top, e + (left + s % TILE - s)
 
 
 @device
-def pixels_of(e, lists, grid):
+def locate_pixels(e, lists, grid):
     """Tile, frame, row and columns of a run e of the pixels of the active tiles."""
-    s = first_of(e)
+    s = first_index(e)
     tile = lists.active[s // (TILE * TILE)]
-    frame, top, left = tile_corner(tile, grid)
+    frame, top, left = locate_tile(tile, grid)
     return tile, frame, top + s % (TILE * TILE) // TILE, e + (left + s % TILE - s)
 
 
 @device
-def misses(t, row, first, last, box):
+def is_outside_box(t, row, first, last, box):
     """Whether the pixels from column first to last of a row all lie outside the box of triangle t."""
     return row < box[t, 1] or row > box[t, 3] or last < box[t, 0] or first > box[t, 2]
 
@@ -93,7 +93,7 @@ def count_band(i, bands, box, planes, frame_start, grid, count):
 
 
 @device
-def cells_of(t, box):
+def count_cells(t, box):
     """How many tiles the box of triangle t touches."""
     if box[t, 2] < box[t, 0]:
         return 0
@@ -109,7 +109,7 @@ def sum_frame(frame, box, frame_start, grid, bins):
         if bins.counts[tile] > 0:
             active += 1
     for t in range(frame_start[frame], frame_start[frame + 1]):
-        cells += cells_of(t, box)
+        cells += count_cells(t, box)
     bins.totals[frame, 0], bins.totals[frame, 1], bins.totals[frame, 2] = entries, active, cells
 
 
@@ -147,7 +147,7 @@ def scan_tiles(frame, box, frame_start, grid, bins):
                     slot += 1
     for t in range(frame_start[frame], frame_start[frame + 1]):
         bins.first_cell[t] = cell
-        cell += cells_of(t, box)
+        cell += count_cells(t, box)
 
 
 @device
@@ -183,7 +183,7 @@ def interleave_count(n):
 
 
 @device
-def note_entry(e, lists, box, grid, cells):
+def record_entry(e, lists, box, grid, cells):
     """Tell the cell of entry e its entry, counted from 1; cells of tiles that the triangle does not reach stay 0."""
     t = lists.triangle[e]
     cell = lists.tile[e] % (grid.across * grid.down)

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from diffloom_kernels import anyl, constant, device, launch, launch_runs, maximum, minimum, where
 
-from .binning_kernels import TILE, count_tiles, fill_tiles, stripe_of, tile_corner
-from .lane_kernels import alll, first_of, width_of
-from .triangle_kernels import corner_rows, load_corner, load_depth, set_up
+from .binning_kernels import TILE, count_tiles, fill_tiles, locate_stripe, locate_tile
+from .lane_kernels import alll, first_index, run_width
+from .triangle_kernels import corner_rows, load_corner, load_depth, set_up_triangle
 
 
 @device
@@ -27,8 +27,8 @@ def cover(e, grid, lists, inner, edges, nearest, which):
     e is a stripe of columns of a tile. A tile without entries leaves nearest as it is.
     """
     R = edges.dtype.type
-    tile = first_of(e) // TILE
-    frame, top, here = stripe_of(e, tile, grid)
+    tile = first_index(e) // TILE
+    frame, top, here = locate_stripe(e, tile, grid)
     none = grid.columns[here] * R(0.0)
     for row in range(top, top + TILE):
         which[frame, row, here] = none - R(1.0)
@@ -47,8 +47,8 @@ def cover(e, grid, lists, inner, edges, nearest, which):
 def cover_side(here, front, horizon, tile, grid, lists, inner, edges, nearest, which):
     """Draw the triangles with their front, or their back, to the camera; horizon: the least of nearest by column."""
     R = edges.dtype.type
-    frame, top, left = tile_corner(tile, grid)
-    first, last = first_of(here), first_of(here) + width_of(here) - 1
+    frame, top, left = locate_tile(tile, grid)
+    first, last = first_index(here), first_index(here) + run_width(here) - 1
     x = grid.columns[here]
     zero, none, begin = R(0.0), x * R(0.0), lists.start[tile]
     for k in range(begin, lists.start[tile + 1]):
@@ -76,9 +76,9 @@ def cover_side(here, front, horizon, tile, grid, lists, inner, edges, nearest, w
 
 
 @device
-def name_faces(tile, grid, lists, which, coverage):
+def write_face_index(tile, grid, lists, which, coverage):
     """The coverage of a tile. ``visible`` begins as False, and whoever shows a triangle says so."""
-    frame, top, left = tile_corner(tile, grid)
+    frame, top, left = locate_tile(tile, grid)
     open_pixels = False
     for i in range(top, minimum(top + TILE, grid.height)):
         for j in range(left, minimum(left + TILE, grid.width)):
@@ -141,7 +141,7 @@ def gather_point(i, mesh, corners, adj_corners, adj_points):
 
 def bin_triangles(frames, cull, reach, screen, valid, triangles, bins):
     """Pipeline: set triangles up and count what the tiles will list."""
-    launch(triangles.box.shape[0], set_up, frames.grid, frames.mesh, screen, valid, cull, reach, triangles)
+    launch(triangles.box.shape[0], set_up_triangle, frames.grid, frames.mesh, screen, valid, cull, reach, triangles)
     count_tiles(frames, triangles.box, triangles.planes, bins)
 
 
@@ -149,7 +149,7 @@ def cover_pixels(frames, triangles, lists, nearest, which, coverage):
     """Pipeline: which triangle each pixel shows, once the lists are filled."""
     tiles = coverage.open.shape[0]
     launch_runs(tiles * TILE, cover, frames.grid, lists, triangles.inner, triangles.edges, nearest, which)
-    launch(tiles, name_faces, frames.grid, lists, which, coverage)
+    launch(tiles, write_face_index, frames.grid, lists, which, coverage)
 
 
 def rasterise_pixels(frames, screen, triangles, count, lists, nearest, which, coverage, weights, depth):

@@ -27,19 +27,19 @@ from diffloom.interfaces import (
 )
 from diffloom_kernels import array_of
 
-from .layout import BehindNearError, Layout, cut_layout, whole_layout
-from .lighting import light_tables, no_lights, strongest_shading
-from .projection import Split, camera_tensors, clip_near
+from .layout import BehindNearError, ImageLayout, find_whole_layout, make_cut_layout
+from .lighting import make_light_tables, no_lights, strongest_shading
+from .projection import NearCut, clip_near, read_camera
 from .records import Cameras, Lights, Texels
-from .surfaces import Appearance, face_materials, no_image, point_normals, read_appearance
+from .surfaces import SurfaceAppearance, face_materials, no_image, point_normals, read_appearance
 
 
 class SceneTensors(NamedTuple):
     """Tensors that may carry gradients, in the order in which autograd functions of renderers take them.
 
-    points: (frames, count, 3) [m]. rotation, eye, focal, centre: see ``camera_tensors``. normals: of the points, one
-    zero where nothing is lit. values, image: see ``Appearance``. The others: see ``records.Lights``. Also holds flags
-    or cotangents by the same names.
+    points: (frames, count, 3) [m]. rotation, eye, focal, centre: see ``read_camera``. normals: of the points, one
+    zero where nothing is lit. values, image: see ``SurfaceAppearance``. The others: see ``records.Lights``.
+    Also holds flags or cotangents by the same names.
     """
 
     points: Any
@@ -74,7 +74,7 @@ class SceneTensors(NamedTuple):
         ambient, *others = map(array_of, self.lighting)
         return Lights(ambient, kinds, *others)
 
-    def texels(self, appearance: Appearance) -> Texels:
+    def texels(self, appearance: SurfaceAppearance) -> Texels:
         """Return the texture as kernels read it."""
         return Texels(*appearance.mode, array_of(self.image))
 
@@ -86,15 +86,15 @@ class SceneStyle(NamedTuple):
     materials, empty where there is one.
     """
 
-    appearance: Appearance
+    appearance: SurfaceAppearance
     shading: int
     kinds: Any
     material: Any
 
 
 def read_scene(
-    surface: Surface, camera: Camera, lights: Sequence[Light], layout: Layout, points: Tensor, split: Split | None, *,
-    colour: bool = True,
+    surface: Surface, camera: Camera, lights: Sequence[Light], layout: ImageLayout, points: Tensor,
+    split: NearCut | None, *, colour: bool = True,
 ) -> tuple[SceneStyle, SceneTensors]:  # fmt: skip
     """Return a scene as renderers with fused pipelines take it.
 
@@ -111,16 +111,16 @@ def read_scene(
     shading = strongest_shading(surface.materials) if colour else 0
     tables, normals = no_lights(kind, device), no_image(kind, device)
     if shading:
-        tables = light_tables(surface.materials, lights, kind, device)
+        tables = make_light_tables(surface.materials, lights, kind, device)
         normals = point_normals(surface, split, layout)
     style = SceneStyle(made, shading, array_of(tables.kinds), array_of(face_materials(surface, split)))
     light = tables.ambient, tables.table, tables.harmonics, tables.shininess
-    return style, SceneTensors(points, *camera_tensors(camera), normals, made.values, made.image, *light)
+    return style, SceneTensors(points, *read_camera(camera), normals, made.values, made.image, *light)
 
 
 def draw_in_front(
     surface: Surface, camera: Camera, frames: int, target: str,
-    draw: Callable[[Layout, Tensor, Split | None], Image], unit_plane: bool = False,
+    draw: Callable[[ImageLayout, Tensor, NearCut | None], Image], unit_plane: bool = False,
 ) -> Image:  # fmt: skip
     """Return what ``draw`` makes of a surface, its faces cut at the near plane where some point is nearer.
 
@@ -131,20 +131,20 @@ def draw_in_front(
         target: Where kernels run.
         draw: Called with a layout, its points (frames, count, 3) [m] and the cut, None at first. Raises
             BehindNearError where a point of an uncut layout is nearer than the camera's near; it is then called again.
-        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``Layout``.
+        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``ImageLayout``.
     """
     vertices = surface.vertices
     vertices = vertices if vertices.shape[0] == frames else vertices.expand(frames, -1, -1)
     try:
-        return draw(whole_layout(surface.faces, vertices, camera, target, unit_plane), vertices, None)
+        return draw(find_whole_layout(surface.faces, vertices, camera, target, unit_plane), vertices, None)
     except BehindNearError:
         split = clip_near(vertices, surface.faces, camera)
         assert split is not None
         points = split.extend(vertices)
-        return draw(cut_layout(split, points, camera, target), points, split)
+        return draw(make_cut_layout(split, points, camera, target), points, split)
 
 
-def find_faces(triangle: Tensor, faces: int, split: Split | None) -> Tensor:
+def find_faces(triangle: Tensor, faces: int, split: NearCut | None) -> Tensor:
     """Return faces of a surface, int64, from numbers of triangles through all frames; -1 stays.
 
     Args:
@@ -159,7 +159,7 @@ def find_faces(triangle: Tensor, faces: int, split: Split | None) -> Tensor:
     return torch.where(triangle >= 0, split.face[triangle.clamp_min(0).long()], -1).long()
 
 
-def sample_scene(dtype: Any) -> tuple[Surface, Camera, tuple[Light, ...]]:
+def make_sample_scene(dtype: Any) -> tuple[Surface, Camera, tuple[Light, ...]]:
     """Return a tiny scene that needs every pipeline of a renderer, two frames of one triangle, all with gradients.
 
     Renderers record their pipelines' arguments while they draw it: types for the CUDA check.

@@ -18,12 +18,12 @@ from diffloom_kernels import constant, device, floor, maximum, minimum, overload
 from diffloom_kernels.simd import FloatLanes, IndexLanes, MaskLanes, Run, pack_indices, unpack
 
 
-def first_of(e):
+def first_index(e):
     """The first element of a run, an int."""
     return e
 
 
-def width_of(e):
+def run_width(e):
     """How many elements a run holds."""
     return 1
 
@@ -46,12 +46,12 @@ def _start(typingctx, e):
     return types.int64(e), codegen
 
 
-@overloaded(first_of)
+@overloaded(first_index)
 def _first_of(e):
-    return (lambda e: _start(e)) if isinstance(e, Run) else first_of
+    return (lambda e: _start(e)) if isinstance(e, Run) else first_index
 
 
-@overloaded(width_of)
+@overloaded(run_width)
 def _width_of(e):
     count = e.count if isinstance(e, Run) else 1
     return lambda e: count
@@ -96,12 +96,12 @@ def _alll(c):
     return alll if isinstance(c, types.Boolean) else None
 
 
-def index_of(x):
+def to_index(x):
     """Whole numbers held as floats, as indices."""
     return int(x)
 
 
-def lane_of(x, k):
+def extract_lane(x, k):
     """The k-th lane, a scalar; k is a plain int below the width."""
     return x
 
@@ -114,7 +114,7 @@ def _index_of(typingctx, x):
     return IndexLanes(x.count)(x), codegen
 
 
-@overloaded(index_of)
+@overloaded(to_index)
 def _overload_index_of(x):
     if isinstance(x, FloatLanes):
         return lambda x: _index_of(x)
@@ -131,11 +131,11 @@ def _lane_of(typingctx, x, k):
     return kind(x, types.int64), codegen
 
 
-@overloaded(lane_of)
+@overloaded(extract_lane)
 def _overload_lane_of(x, k):
     if isinstance(x, FloatLanes | MaskLanes):
         return lambda x, k: _lane_of(x, k)
-    return lane_of
+    return extract_lane
 
 
 def two_to(n):

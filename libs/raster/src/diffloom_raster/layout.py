@@ -19,8 +19,8 @@ from diffloom.interfaces import Camera, InputError
 from diffloom_kernels import Arena, Bound, Program, array_of
 
 from .binning_kernels import TILE
-from .projection import Split
-from .records import Bins, Corners, Frames, Grid, Mesh, TileLists, Viewport
+from .projection import NearCut
+from .records import Bins, Corners, FrameSetup, TileGrid, TileLists, TriangleMesh, Viewport
 
 #: Topologies that are kept.
 MOST = 32
@@ -80,10 +80,10 @@ class BehindNearError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class ImageLayout:
     """frames: images. count: points in a frame. corners: the faces of a frame, or of all frames where they were cut
-    (``cut``). frame_start, sibling: see ``Mesh``. near: least depth [m]. target: where kernels run. unit_plane: pixel
-    centres lie in [-1, 1], y up, instead of being counted in pixels from the middle, y down.
+    (``cut``). frame_start, sibling: see ``TriangleMesh``. near: least depth [m]. target: where kernels run.
+    unit_plane: pixel centres lie in [-1, 1], y up, instead of being counted in pixels from the middle, y down.
     """
 
     arena: Arena
@@ -106,11 +106,11 @@ class Layout:
         return faces if self.cut else faces * self.frames
 
     @functools.cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> TileGrid:
         """Tiles and pixel centres."""
         across, down = -(-self.width // TILE), -(-self.height // TILE)
         centres = pixel_centres(self.arena, self.height, self.width, self.unit_plane)
-        return Grid(across, down, self.height, self.width, *centres)
+        return TileGrid(across, down, self.height, self.width, *centres)
 
     @functools.cached_property
     def tiles(self) -> int:
@@ -128,17 +128,17 @@ class Layout:
         return self.padded[1:] == (self.height, self.width)
 
     @functools.cached_property
-    def mesh(self) -> Mesh:
+    def mesh(self) -> TriangleMesh:
         """The topology as kernels read it."""
         period = self.count * self.frames if self.cut else self.count
-        return Mesh(period, self.corners.faces, self.frame_start, self.sibling)
+        return TriangleMesh(period, self.corners.faces, self.frame_start, self.sibling)
 
     @functools.cached_property
     def bound(self) -> Bound:
-        """``Frames``, looked at once."""
+        """``FrameSetup``, looked at once."""
         viewport = Viewport(self.count, self.near, self.height, self.width)
         bands = 1 if self.frames >= 4 else min(4, self.grid.down)
-        return Bound(Frames(viewport, self.grid, self.mesh, self.grid.down if self.on_cuda else bands))
+        return Bound(FrameSetup(viewport, self.grid, self.mesh, self.grid.down if self.on_cuda else bands))
 
     @functools.cached_property
     def on_cuda(self) -> bool:
@@ -178,7 +178,7 @@ class Layout:
         ints = self.arena.ints
         return TileLists(bins.start, ints(entries), ints(entries), bins.active), active, cells
 
-    def padded_image(self, image: Tensor) -> Any:
+    def pad_image(self, image: Tensor) -> Any:
         """(frames, ..., height, width) as an array of whole tiles, 0 beyond the image."""
         _, height, width = self.padded
         if image.shape[-2:] == (height, width):
@@ -187,13 +187,15 @@ class Layout:
         full[..., : self.height, : self.width] = array_of(image)
         return full
 
-    def cropped(self, image: Any) -> Tensor:
+    def crop(self, image: Any) -> Tensor:
         """An array of whole tiles (frames, ..., rows, columns) as a tensor without what pads it, sharing memory."""
         tensor = self.arena.tensor(image)
         return tensor if self.whole else tensor[..., : self.height, : self.width]
 
 
-def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, unit_plane: bool = False) -> Layout:
+def find_whole_layout(
+    faces: Tensor, points: Tensor, camera: Camera, target: str, unit_plane: bool = False
+) -> ImageLayout:
     """Return the layout of the same faces in every frame; kept, and found again by the content of the faces.
 
     Args:
@@ -201,7 +203,7 @@ def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, uni
         points: (frames, count, 3); only its shape, precision and device matter.
         camera: Camera, for the size of images and the near plane.
         target: Where kernels run: "auto", "serial", "parallel" or "cuda".
-        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``Layout``.
+        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``ImageLayout``.
     """
     return find_layout(
         find_topology(faces, int(points.shape[1])), int(points.shape[0]), Arena.of(points),
@@ -213,23 +215,23 @@ def whole_layout(faces: Tensor, points: Tensor, camera: Camera, target: str, uni
 def find_layout(
     topology: Topology, frames: int, arena: Arena, size: tuple[int, int], near: float = -1e30, target: str = "auto",
     unit_plane: bool = False,
-) -> Layout:  # fmt: skip
+) -> ImageLayout:  # fmt: skip
     """A topology repeated in every frame of images of ``size`` (height, width)."""
     start = torch.arange(frames + 1, dtype=torch.int32, device=arena.device) * topology.faces.shape[0]
-    return Layout(
+    return ImageLayout(
         arena, topology.corners, frames, topology.rows, False, array_of(start), arena.ints(0), *size, near, target,
         unit_plane,
     )  # fmt: skip
 
 
-def cut_layout(split: Split, points: Tensor, camera: Camera, target: str) -> Layout:
+def make_cut_layout(split: NearCut, points: Tensor, camera: Camera, target: str) -> ImageLayout:
     """Return the layout of faces cut at the near plane, triangles of all frames as one topology; not kept.
 
-    points: (frames, count, 3), vertices and cuts: ``split.extend(vertices)``. The others: see ``whole_layout``.
+    points: (frames, count, 3), vertices and cuts: ``split.extend(vertices)``. The others: see ``find_whole_layout``.
     """
     frames, count = int(points.shape[0]), int(points.shape[1])
     corners = find_topology(split.corners.long(), frames * count).corners
-    return Layout(
+    return ImageLayout(
         Arena.of(points), corners, frames, count, True, array_of(split.frame_start), array_of(split.sibling()),
         camera.height, camera.width, camera.near, target,
     )  # fmt: skip

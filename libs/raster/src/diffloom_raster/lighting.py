@@ -116,7 +116,7 @@ def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
     return check_magnitude(what, tensor)
 
 
-def light_tables(
+def make_light_tables(
     materials: Sequence[Material], lights: Sequence[Light], dtype: torch.dtype, device: torch.device
 ) -> Lights:
     """Return tables of ``lights`` (DEFAULT_LIGHTS if none) on each material; kept where all is plain numbers."""
@@ -207,7 +207,7 @@ def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
     return Lights(zeros((1, 3)), kinds, zeros((1, 0, 9)), zeros((1, 0, 3)), zeros((1, 1)))
 
 
-def light_columns(lights: Lights) -> int:
+def count_light_columns(lights: Lights) -> int:
     """Return the number of columns of the table that cotangents of lights are summed in."""
     materials, count, harmonics = (
         int(n) for n in (lights.table.shape[0], lights.table.shape[1], lights.harmonics.shape[1])
@@ -215,7 +215,7 @@ def light_columns(lights: Lights) -> int:
     return materials * (LIGHTS + 9 * count + 3 * harmonics)
 
 
-def light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
+def split_light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
     """Return cotangents by the names of ``Lights`` from sums over the rows of ``kernels.light_table_adjoint``."""
     materials, count = (int(n) for n in table.shape[:2])
     of = sums.reshape(materials, -1)
@@ -231,7 +231,7 @@ def light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
 PER_VERTEX = 60.0
 
 
-def vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
+def compute_vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
     """Return unit normals (frames, vertices, 3): sums over the faces around a vertex, each weighted with its area.
 
     Vertices without a proper face get zero.

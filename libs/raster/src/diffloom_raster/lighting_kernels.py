@@ -133,7 +133,7 @@ def highlight(m, n, l, view, cosine, lights):
 
 
 @device
-def light_sum(m, n, view, position, lights, highlights):
+def sum_light(m, n, view, position, lights, highlights):
     """Diffuse and specular light on points with unit normal n, seen from the unit direction view."""
     table = lights.table
     R = table.dtype.type
@@ -151,7 +151,7 @@ def light_sum(m, n, view, position, lights, highlights):
 
 
 @device
-def light_sum_with_adjoint(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
+def sum_light_with_adjoint(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
     """light_sum, and cotangents of n, view and position: directions and highlights are found once for both."""
     table = lights.table
     R = table.dtype.type
@@ -188,7 +188,7 @@ def light_sum_with_adjoint(m, n, view, position, lights, highlights, adj_diffuse
 @device
 def lit_colour(m, colour, n, view, position, lights, highlights):
     """Colour under the lights: own colour x (ambient + diffuse) + specular."""
-    diffuse, specular = light_sum(m, n, view, position, lights, highlights)
+    diffuse, specular = sum_light(m, n, view, position, lights, highlights)
     return add3(had3(colour, add3(diffuse, load_ambient(m, lights))), specular)
 
 
@@ -198,7 +198,7 @@ def lit_colour_adjoint(m, colour, n, view, position, lights, highlights, adj):
 
     n, view: what unit3 gives for the normal and for the direction to the eye, both of any length.
     """
-    diffuse, specular, adj_n, adj_view, adj_position = light_sum_with_adjoint(
+    diffuse, specular, adj_n, adj_view, adj_position = sum_light_with_adjoint(
         m, n[0], view[0], position, lights, highlights, had3(adj, colour), adj
     )
     factor = add3(diffuse, load_ambient(m, lights))
@@ -253,7 +253,7 @@ LIGHTS = 7
 
 
 @device
-def add_total3(table, i, column, v):
+def add_lane_sums3(table, i, column, v):
     """table[i, column:column + 3] += sums over the lanes of v."""
     table[i, column] += total(v[0])
     table[i, column + 1] += total(v[1])
@@ -265,19 +265,19 @@ def light_table_adjoint(m, i, n, view, position, lights, highlights, adj_diffuse
     """Add a run of points to row i of the table, all but its columns for the eye."""
     count, harmonics = lights.kinds.shape[0], lights.harmonics.shape[1]
     at = m * (LIGHTS + 9 * count + 3 * harmonics)
-    add_total3(table, i, at + AMBIENT, adj_diffuse)
+    add_lane_sums3(table, i, at + AMBIENT, adj_diffuse)
     for k in range(count):
         place, diffuse, specular, shine = light_row_adjoint(
             m, k, n, view, position, lights, highlights, adj_diffuse, adj_specular
         )
-        add_total3(table, i, at + LIGHTS + 9 * k, place)
-        add_total3(table, i, at + LIGHTS + 9 * k + 3, diffuse)
-        add_total3(table, i, at + LIGHTS + 9 * k + 6, specular)
+        add_lane_sums3(table, i, at + LIGHTS + 9 * k, place)
+        add_lane_sums3(table, i, at + LIGHTS + 9 * k + 3, diffuse)
+        add_lane_sums3(table, i, at + LIGHTS + 9 * k + 6, specular)
         table[i, at + SHININESS] += total(shine)
     first = at + LIGHTS + 9 * count
     for k in range(harmonics):
         y = harmonic(k, n, lights.harmonics)
-        add_total3(table, i, first + 3 * k, (adj_diffuse[0] * y, adj_diffuse[1] * y, adj_diffuse[2] * y))
+        add_lane_sums3(table, i, first + 3 * k, (adj_diffuse[0] * y, adj_diffuse[1] * y, adj_diffuse[2] * y))
 
 
 #: A sum of face normals shorter than this [m^2] has no direction.

@@ -6,11 +6,11 @@ from typing import Any
 
 from diffloom_kernels import Noted, recording
 
-from .drawing import sample_scene
-from .lighting import vertex_normals
+from .drawing import make_sample_scene
+from .lighting import compute_vertex_normals
 from .pipelines import program
 from .projection import project
-from .rasterisation import interpolate, rasterise, soft_mask
+from .rasterisation import draw_soft_mask, interpolate, rasterise
 from .surfaces import sample_texture
 
 
@@ -21,14 +21,14 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
 
 def recorded_arguments(dtype: Any) -> Noted:
     """Return the arguments by pipeline, in float32 or float64."""
-    surface, camera, _ = sample_scene(dtype)
+    surface, camera, _ = make_sample_scene(dtype)
     assert surface.texture is not None
     with recording(program, _answer) as noted:
         screen = project(surface.vertices, camera)
         raster = rasterise(screen, surface.faces, (camera.height, camera.width))
-        values = interpolate(vertex_normals(surface.vertices, surface.faces), surface.faces, raster)
+        values = interpolate(compute_vertex_normals(surface.vertices, surface.faces), surface.faces, raster)
         colours = sample_texture(surface.texture, values[..., :2])
-        mask = soft_mask(screen, surface.faces, raster.face_index, sharpness=1.0, reach=1.0)
+        mask = draw_soft_mask(screen, surface.faces, raster.face_index, sharpness=1.0, reach=1.0)
         (colours.sum() + mask.sum() + raster.depth.sum()).backward()
     return noted
 

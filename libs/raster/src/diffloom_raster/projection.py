@@ -39,11 +39,11 @@ def project(vertices: Tensor, camera: Camera) -> Tensor:
     """
     vertices = vertices.expand(count_frames(vertices, camera), -1, -1)
     viewport = Viewport(int(vertices.shape[1]), camera.near, camera.height, camera.width)
-    screen: Tensor = _Projection.apply(viewport, vertices, *camera_tensors(camera))  # type: ignore[no-untyped-call]
+    screen: Tensor = _Projection.apply(viewport, vertices, *read_camera(camera))  # type: ignore[no-untyped-call]
     return screen
 
 
-def camera_tensors(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def read_camera(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return rotation and eye with a leading axis (1 where one serves all frames), focal and centre."""
     rotation, eye = camera.rotation, camera.eye
     return (
@@ -52,7 +52,7 @@ def camera_tensors(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     )  # fmt: skip
 
 
-def camera_points(vertices: Tensor, camera: Camera) -> Tensor:
+def to_camera_axes(vertices: Tensor, camera: Camera) -> Tensor:
     """Return camera coordinates (right, up, back) [m] of world points, (frames, vertices, 3)."""
     return (vertices - camera.eye.unsqueeze(-2)) @ camera.rotation.transpose(-1, -2)
 
@@ -77,13 +77,13 @@ def count_frames(vertices: Tensor, camera: Camera, appearance: Mapping[str, int]
     return frames
 
 
-def camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list[Tensor]:
+def split_camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list[Tensor]:
     """Return cotangents of rotation, eye, focal and centre, summed where one serves all frames.
 
     Args:
         rows: (frames, 16), what ``kernels.camera_adjoint`` gives.
-        rotation: Rotation as ``camera_tensors`` gives it.
-        eye: Eye as ``camera_tensors`` gives it.
+        rotation: Rotation as ``read_camera`` gives it.
+        eye: Eye as ``read_camera`` gives it.
     """
     turns, places = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:12]
     return [
@@ -118,12 +118,12 @@ class _Projection(torch.autograd.Function):
         if any(ctx.needs_input_grad[2:]):
             rows = arena.floats(vertices.shape[0], 16)
             program.run("project_cameras_adjoint", *given, adj_c, rows, work=work)
-            grads = camera_cotangents(arena.tensor(rows), camera[0], camera[1])
+            grads = split_camera_cotangents(arena.tensor(rows), camera[0], camera[1])
         return None, arena.tensor(adj_points).reshape(vertices.shape), *grads
 
 
 @dataclass(frozen=True)
-class Split:
+class NearCut:
     """Triangles in front of the near plane, of all frames.
 
     parents: (frames, cuts, 2) vertices between which a cut lies; fraction: (frames, cuts), 0 at the first parent.
@@ -174,7 +174,7 @@ class Split:
         return torch.lerp(first, second, flat[self.cut][..., None])
 
 
-def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | None = None) -> Split | None:
+def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | None = None) -> NearCut | None:
     """Return the triangles in front of ``camera.near``, or None when no vertex is nearer and nothing needs cutting.
 
     Args:
@@ -184,12 +184,12 @@ def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | N
         depth: (frames, vertices) [m] where already known; it only decides which faces are cut.
     """
     if depth is None:
-        depth = -camera_points(vertices, camera)[..., 2].detach()
+        depth = -to_camera_axes(vertices, camera)[..., 2].detach()
     front = depth.detach() >= camera.near
     if bool(front.all()):
         return None
     # Fractions need gradients, and those only of the vertices and the camera, whatever ``depth`` came from.
-    exact = -camera_points(vertices, camera)[..., 2]
+    exact = -to_camera_axes(vertices, camera)[..., 2]
     pieces = _pieces(front, faces)
     parents, fraction, cut = _cuts(pieces, exact, camera.near)
     frames, count = exact.shape
@@ -197,7 +197,7 @@ def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | N
     row = torch.where(cut >= 0, count + cut, pieces.vertex[..., 0]) + pieces.frame[:, None] * stride
     start = torch.searchsorted(pieces.frame, torch.arange(frames + 1, device=faces.device))
     flat = torch.where(cut >= 0, cut + pieces.frame[:, None] * parents.shape[1], -1)
-    return Split(
+    return NearCut(
         parents, fraction, row.to(torch.int32), pieces.face.to(torch.int32), start.to(torch.int32), pieces.hidden,
         pieces.local, flat,
     )  # fmt: skip

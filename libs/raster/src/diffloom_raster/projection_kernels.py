@@ -6,7 +6,7 @@ from diffloom_kernels import device, dot3, launch, ld3, matvec33, st3, sub3, tma
 
 
 @device
-def camera_of(frame, cameras):
+def load_camera(frame, cameras):
     """Rotation and eye of a frame; a camera that does not move has one row."""
     rotation = cameras.rotation
     r = frame if rotation.shape[0] > 1 else 0
@@ -23,7 +23,7 @@ def camera_of(frame, cameras):
 def project_point(i, viewport, cameras, points, screen):
     """screen[i] = x, y [px] from the middle of the image and depth [m] of point i of frames * count."""
     R = points.dtype.type
-    turn, place = camera_of(i // viewport.points, cameras)
+    turn, place = load_camera(i // viewport.points, cameras)
     c = matvec33(turn, sub3(ld3(points, i), place))
     depth = -c[2]
     ahead = depth >= R(0.5) * viewport.near
@@ -38,7 +38,7 @@ def project_point(i, viewport, cameras, points, screen):
 def project_point_adjoint(i, viewport, cameras, points, adj_screen, adj_points, adj_c):
     """adj_points[i] += R^T adj_c[i], with adj_c the cotangent of the camera coordinates, kept for the camera's own."""
     R = points.dtype.type
-    turn, place = camera_of(i // viewport.points, cameras)
+    turn, place = load_camera(i // viewport.points, cameras)
     c = matvec33(turn, sub3(ld3(points, i), place))
     depth = -c[2]
     ahead = depth >= R(0.5) * viewport.near
@@ -58,7 +58,7 @@ def project_point_adjoint(i, viewport, cameras, points, adj_screen, adj_points, 
 def camera_adjoint(frame, viewport, cameras, points, adj_screen, adj_c, adj_camera):
     """adj_camera[frame] = cotangents of rotation (9), eye (3), focal (2) and centre (2): sums over a frame's points."""
     R = points.dtype.type
-    turn, place = camera_of(frame, cameras)
+    turn, place = load_camera(frame, cameras)
     zero = R(0.0)
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = zero, zero, zero, zero, zero, zero, zero, zero, zero
     fx, fy, cx, cy = zero, zero, zero, zero

@@ -14,9 +14,9 @@ from diffloom.validation import check_shape
 from diffloom_kernels import Arena, array_of
 
 from .binning_kernels import TILE
-from .layout import Layout, find_layout, find_topology
+from .layout import ImageLayout, find_layout, find_topology
 from .pipelines import program
-from .records import Bins, Cells, Coverage, Falloff, Mask, MaskAdjoint, PixelLists, TileLists, Triangles
+from .records import Bins, Coverage, EntryCells, Falloff, Mask, MaskAdjoint, PixelLists, TileLists, Triangles
 from .triangle_kernels import EDGES, SIDES
 
 
@@ -49,7 +49,7 @@ def rasterise(screen: Tensor, faces: Tensor, size: tuple[int, int], *, cull_back
     return Raster(torch.where(index >= 0, index % max(int(faces.shape[0]), 1), -1).long(), weights, depth)
 
 
-def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> Layout:
+def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> ImageLayout:
     """The layout of points on the screen, checked."""
     check_shape("screen", screen, ("frames", "points", 3))
     check_shape("faces", faces, ("faces", 3))
@@ -59,29 +59,29 @@ def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> Layou
     return find_layout(topology, int(screen.shape[0]), Arena.of(screen), (int(size[0]), int(size[1])))
 
 
-def new_triangles(layout: Layout, ready: bool = True) -> Triangles:
-    """Return arrays to set triangles up in; ready: with edges and sides, which ``kernels.set_up`` fills."""
+def allocate_triangles(layout: ImageLayout, ready: bool = True) -> Triangles:
+    """Return arrays to set triangles up in; ready: with edges and sides, which ``kernels.set_up_triangle`` fills."""
     arena, n = layout.arena, layout.triangles
     edges, sides = arena.floats(n if ready else 0, EDGES), arena.floats(n if ready else 0, SIDES)
     return Triangles(arena.ints(n, 4), arena.ints(n, 4), arena.floats(n, 9), edges, sides)
 
 
-def new_coverage(layout: Layout) -> Coverage:
+def allocate_coverage(layout: ImageLayout) -> Coverage:
     """Return arrays for the coverage of a layout's pixels."""
     arena = layout.arena
     return Coverage(arena.ints(*layout.padded), arena.flags(layout.triangles, fill=False), arena.flags(layout.tiles))
 
 
-def bin_screen(layout: Layout, points: Any, cull: bool, reach: float) -> tuple[Triangles, Bins, TileLists, int]:
+def bin_screen(layout: ImageLayout, points: Any, cull: bool, reach: float) -> tuple[Triangles, Bins, TileLists, int]:
     """Triangles set up, bins counted, and arrays for the tiles' lists; how many cells there are."""
-    triangles, bins = new_triangles(layout), layout.bins()
+    triangles, bins = allocate_triangles(layout), layout.bins()
     valid = layout.arena.flags(0)
     layout.run(program, "bin_triangles", layout.bound, int(cull), reach, points, valid, triangles, bins)
     lists, _, cells = layout.lists(bins)
     return triangles, bins, lists, cells
 
 
-def pixel_lists(layout: Layout, index: Tensor) -> PixelLists:
+def group_pixels(layout: ImageLayout, index: Tensor) -> PixelLists:
     """Return covered pixels by triangle. index: (frames, height, width) triangles, numbered through all frames."""
     flat = index.reshape(-1)
     covered = (flat >= 0).nonzero()[:, 0]
@@ -95,16 +95,16 @@ class _Rasterise(torch.autograd.Function):
     """(layout, cull, screen) -> triangles int32, weights, depth."""
 
     @staticmethod
-    def forward(ctx: Any, layout: Layout, cull: bool, screen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(ctx: Any, layout: ImageLayout, cull: bool, screen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         arena, points = layout.arena, array_of(screen).reshape(-1, 3)
         triangles, bins, lists, _ = bin_screen(layout, points, cull, 0.0)
-        coverage, size = new_coverage(layout), (layout.frames, layout.height, layout.width)
+        coverage, size = allocate_coverage(layout), (layout.frames, layout.height, layout.width)
         weights, depth = arena.floats(*size, 3), arena.floats(*size)
         layout.run(
             program, "rasterise_pixels", layout.bound, points, triangles, bins.counts, lists,
             arena.floats(*layout.padded), arena.floats(*layout.padded), coverage, weights, depth,
         )  # fmt: skip
-        index = layout.cropped(coverage.face_index)
+        index = layout.crop(coverage.face_index)
         ctx.layout = layout
         ctx.mark_non_differentiable(index)
         ctx.save_for_backward(screen, index, arena.tensor(weights))
@@ -113,12 +113,12 @@ class _Rasterise(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, _: Any, adj_weights: Tensor, adj_depth: Tensor) -> tuple[Any, ...]:
-        layout: Layout = ctx.layout
+        layout: ImageLayout = ctx.layout
         screen, index, weights = ctx.saved_tensors
         arena, points = layout.arena, array_of(screen).reshape(-1, 3)
         adj_screen = arena.floats(*points.shape)
         layout.run(
-            program, "rasterise_pixels_adjoint", layout.bound, layout.corners, points, pixel_lists(layout, index),
+            program, "rasterise_pixels_adjoint", layout.bound, layout.corners, points, group_pixels(layout, index),
             array_of(weights).reshape(-1, 3), array_of(adj_weights).reshape(-1, 3), array_of(adj_depth).reshape(-1),
             arena.floats(layout.triangles, 3, 3), adj_screen,
         )  # fmt: skip
@@ -150,7 +150,7 @@ class _Interpolate(torch.autograd.Function):
     """(layout, triangles, weights, values) -> values at pixels."""
 
     @staticmethod
-    def forward(ctx: Any, layout: Layout, index: Tensor, weights: Tensor, values: Tensor) -> Tensor:
+    def forward(ctx: Any, layout: ImageLayout, index: Tensor, weights: Tensor, values: Tensor) -> Tensor:
         arena, n = layout.arena, int(values.shape[2])
         triangle = array_of(index.to(torch.int32)).reshape(-1)
         mixed = arena.floats(len(triangle), n)
@@ -163,13 +163,13 @@ class _Interpolate(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, adj_mixed: Tensor) -> tuple[Any, ...]:
-        layout: Layout = ctx.layout
+        layout: ImageLayout = ctx.layout
         index, weights, values = ctx.saved_tensors
         arena, n = layout.arena, int(values.shape[2])
         triangle, rows = array_of(index.to(torch.int32)).reshape(-1), array_of(values).reshape(-1, n)
         adj_weights, adj_rows = arena.floats(len(triangle), 3), arena.floats(*rows.shape)
         layout.run(
-            program, "interpolate_pixels_adjoint", layout.mesh, layout.corners, triangle, pixel_lists(layout, index),
+            program, "interpolate_pixels_adjoint", layout.mesh, layout.corners, triangle, group_pixels(layout, index),
             array_of(weights).reshape(-1, 3), rows, array_of(adj_mixed).reshape(-1, n), adj_weights, adj_rows,
         )  # fmt: skip
         tensor = arena.tensor
@@ -180,7 +180,7 @@ class _Interpolate(torch.autograd.Function):
 NO_LIMIT = 2**24
 
 
-def soft_mask(
+def draw_soft_mask(
     screen: Tensor, faces: Tensor, face_index: Tensor, *, sharpness: float, reach: float, most: int | None = None
 ) -> Tensor:
     """Return the soft mask (frames, height, width) in 0..1.
@@ -205,7 +205,7 @@ def soft_mask(
     return mask
 
 
-def new_mask(layout: Layout, entries: int) -> Mask:
+def allocate_mask(layout: ImageLayout, entries: int) -> Mask:
     """Return arrays of a soft mask; entries: of the tiles' lists."""
     arena = layout.arena
     return Mask(arena.floats(*layout.padded), arena.floats(*layout.padded), arena.ints(entries * layout.stripes))
@@ -215,24 +215,24 @@ class _SoftMask(torch.autograd.Function):
     """(layout, falloff, covered, screen) -> mask."""
 
     @staticmethod
-    def forward(ctx: Any, layout: Layout, falloff: Falloff, covered: Tensor, screen: Tensor) -> Tensor:
+    def forward(ctx: Any, layout: ImageLayout, falloff: Falloff, covered: Tensor, screen: Tensor) -> Tensor:
         arena, points = layout.arena, array_of(screen).reshape(-1, 3)
         triangles, bins, lists, cells = bin_screen(layout, points, False, falloff.reach)
         entries = int(lists.triangle.shape[0])
-        mask, open_tile = new_mask(layout, entries), arena.flags(layout.tiles, fill=True)
-        which = layout.padded_image(covered.to(screen.dtype) - 1.0)
+        mask, open_tile = allocate_mask(layout, entries), arena.flags(layout.tiles, fill=True)
+        which = layout.pad_image(covered.to(screen.dtype) - 1.0)
         layout.run(
             program, "mask_pixels", layout.bound, falloff, triangles, bins.counts, lists, open_tile, which,
             arena.floats(entries, TILE), mask,
         )  # fmt: skip
         ctx.layout, ctx.falloff, ctx.shape = layout, falloff, screen.shape
         ctx.saved = triangles, lists, open_tile, mask, bins.first_cell, cells
-        return 1.0 - layout.cropped(mask.miss)
+        return 1.0 - layout.crop(mask.miss)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, adj_mask: Tensor) -> tuple[Any, ...]:
-        layout: Layout = ctx.layout
+        layout: ImageLayout = ctx.layout
         triangles, lists, open_tile, mask, first_cell, cells = ctx.saved
         arena, entries = layout.arena, int(lists.triangle.shape[0])
         found = MaskAdjoint(
@@ -241,7 +241,7 @@ class _SoftMask(torch.autograd.Function):
         )  # fmt: skip
         layout.run(
             program, "mask_pixels_adjoint", layout.stripes, layout.bound, ctx.falloff, layout.corners, triangles, lists,
-            open_tile, mask, layout.padded_image(adj_mask).reshape(layout.frames, -1),
-            Cells(first_cell, arena.ints(cells, fill=0)), arena.flags(layout.triangles, fill=False), found,
+            open_tile, mask, layout.pad_image(adj_mask).reshape(layout.frames, -1),
+            EntryCells(first_cell, arena.ints(cells, fill=0)), arena.flags(layout.triangles, fill=False), found,
         )  # fmt: skip
         return None, None, None, arena.tensor(found.screen).reshape(ctx.shape)

@@ -10,8 +10,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 __all__ = [
-    "Bins", "Cameras", "Cells", "Corners", "Coverage", "Falloff", "Frames", "Grid", "Lights", "Mask", "MaskAdjoint",
-    "Mesh", "PixelLists", "Texels", "TileLists", "Triangles", "Viewport",
+    "Bins",
+    "Cameras",
+    "Corners",
+    "Coverage",
+    "EntryCells",
+    "Falloff",
+    "FrameSetup",
+    "Lights",
+    "Mask",
+    "MaskAdjoint",
+    "PixelLists",
+    "Texels",
+    "TileGrid",
+    "TileLists",
+    "TriangleMesh",
+    "Triangles",
+    "Viewport",
 ]  # fmt: skip
 
 
@@ -33,7 +48,7 @@ class Viewport(NamedTuple):
     width: int
 
 
-class Grid(NamedTuple):
+class TileGrid(NamedTuple):
     """across, down: tiles of an image. height, width [px]. columns, rows: x and y of pixel centres, padded."""
 
     across: int
@@ -44,7 +59,7 @@ class Grid(NamedTuple):
     rows: Any
 
 
-class Mesh(NamedTuple):
+class TriangleMesh(NamedTuple):
     """points: after how many faces repeat. faces: (faces, 3). frame_start: (frames + 1,), first triangle of a frame.
 
     sibling: (triangles,) the other half of a face cut at the near plane or -1; empty where nothing was cut. The edge
@@ -57,12 +72,12 @@ class Mesh(NamedTuple):
     sibling: Any
 
 
-class Frames(NamedTuple):
+class FrameSetup(NamedTuple):
     """All that is known before the first point is. bands: parts of a frame whose tiles are sorted at the same time."""
 
     viewport: Viewport
-    grid: Grid
-    mesh: Mesh
+    grid: TileGrid
+    mesh: TriangleMesh
     bands: int
 
 
@@ -99,7 +114,7 @@ class TileLists(NamedTuple):
     active: Any
 
 
-class Cells(NamedTuple):
+class EntryCells(NamedTuple):
     """first: (triangles,) first cell of a triangle. entry: (cells,) the entry of a cell, counted from 1; 0 for none."""
 
     first: Any
@@ -151,7 +166,7 @@ class MaskAdjoint(NamedTuple):
     """pull: (frames, rows, columns) cotangent of miss times miss. slots: (entries x stripes, 6). corners: (triangles,
     3, 3). screen: (points, 3)."""
 
-    pull: Any
+    adj_log_miss: Any
     slots: Any
     corners: Any
     screen: Any

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from diffloom_kernels import anyl, device, launch, launch_runs, maximum, minimum, notl, where
 
-from .binning_kernels import TILE, cells_of, fill_tiles, misses, note_entry, stripe_of, tile_corner
+from .binning_kernels import TILE, count_cells, fill_tiles, is_outside_box, locate_stripe, locate_tile, record_entry
 from .coverage_kernels import gather_point
-from .lane_kernels import alll, expv, first_of, is_single, total, width_of
-from .triangle_kernels import sides_of, triangle_distance, triangle_distance_adjoint
+from .lane_kernels import alll, expv, first_index, is_single, run_width, total
+from .triangle_kernels import load_sides, triangle_distance, triangle_distance_adjoint
 
 #: Farther than anything: does not count.
 NOWHERE = 1e30
@@ -30,7 +30,7 @@ def counted_distance(x, y, n, three, sides, sibling):
     R = sides.dtype.type
     d2 = triangle_distance(y, three)
     if sibling.shape[0] > 0 and sibling[n] >= 0:
-        other = triangle_distance(y, sides_of(x, sibling[n], sides))
+        other = triangle_distance(y, load_sides(x, sibling[n], sides))
         farther = other < d2
         if sibling[n] < n:
             farther = other <= d2
@@ -59,10 +59,10 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
     """The mask of a stripe e of columns of a tile, miss 0 where covered; limit is -1 where too many were counted."""
     miss, limit, sharpness = mask.miss, mask.limit, falloff.sharpness
     R = sides.dtype.type
-    s = first_of(e)
-    tile, width = s // TILE, width_of(e)
-    frame, top, here = stripe_of(e, tile, grid)
-    column = first_of(here)
+    s = first_index(e)
+    tile, width = s // TILE, run_width(e)
+    frame, top, here = locate_stripe(e, tile, grid)
+    column = first_index(here)
     zero, one, reach2 = R(0.0), R(1.0), falloff.reach * falloff.reach
     x = grid.columns[here]
     open_rows = 0
@@ -80,7 +80,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
         n = lists.triangle[k]
         bits = 0
         if column + width > box[n, 0] and column <= box[n, 2]:
-            three = sides_of(x, n, sides)
+            three = load_sides(x, n, sides)
             for row in range(maximum(top, box[n, 1]), minimum(top + TILE, box[n, 3] + 1)):
                 if open_rows >> (row - top) & 1:
                     d2 = counted_distance(x, grid.rows[row], n, three, sides, sibling)
@@ -103,12 +103,12 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
     """
     miss, limit, sharpness = mask.miss, mask.limit, falloff.sharpness
     R = sides.dtype.type
-    s = first_of(e)
+    s = first_index(e)
     tile = s // TILE
     if not open_tile[tile]:
         return
-    frame, top, here = stripe_of(e, tile, grid)
-    column, own = first_of(here), e + (s % TILE - s)
+    frame, top, here = locate_stripe(e, tile, grid)
+    column, own = first_index(here), e + (s % TILE - s)
     x = grid.columns[here]
     for row in range(top, top + TILE):
         crowded = limit[frame, row, here] < R(0.0)
@@ -117,8 +117,8 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
             for k in range(lists.start[tile], lists.start[tile + 1]):
                 n = lists.triangle[k]
                 d2 = x * R(0.0) + R(NOWHERE)
-                if not misses(n, row, column, column + width_of(e) - 1, box):
-                    d2 = counted_distance(x, y, n, sides_of(x, n, sides), sides, sibling)
+                if not is_outside_box(n, row, column, column + run_width(e) - 1, box):
+                    d2 = counted_distance(x, y, n, load_sides(x, n, sides), sides, sibling)
                 near[k, own] = d2
             last = bisect(own, crowded, lists.start[tile], lists.start[tile + 1], falloff, near)
             last = equal_to(last, sides)
@@ -154,42 +154,42 @@ def bisect(own, crowded, begin, end, falloff, near):
 
 
 @device
-def miss_adjoint(tile, grid, open_tile, miss, adj_planes, pull):
+def miss_adjoint(tile, grid, open_tile, miss, adj_planes, adj_log_miss):
     """pull = adj_miss miss in a tile with uncovered pixels; adj_miss = -adj_mask, the last channel of the planes
     (frames, pixels x channels)."""
     if not open_tile[tile]:
         return
-    frame, top, left = tile_corner(tile, grid)
+    frame, top, left = locate_tile(tile, grid)
     width = miss.shape[2]
     stride = adj_planes.shape[1] // (miss.shape[1] * width)
     for i in range(top, top + TILE):
         for j in range(left, left + TILE):
-            pull[frame, i, j] = -adj_planes[frame, (i * width + j) * stride + stride - 1] * miss[frame, i, j]
+            adj_log_miss[frame, i, j] = -adj_planes[frame, (i * width + j) * stride + stride - 1] * miss[frame, i, j]
 
 
 @device
-def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, pull, slots):
+def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, adj_log_miss, slots):
     """Cotangents of the corners of one entry's triangle from a stripe e of columns of its tile, if it touches that.
 
     pull: cotangent of miss times miss; d miss / d d^2 = miss sharpness p / (1 - p), and 0 where 1 - p is at its least.
     """
     R = sides.dtype.type
-    s = first_of(e)
-    i = s // width_of(e)
+    s = first_index(e)
+    i = s // run_width(e)
     n, tile, sharpness = lists.triangle[s // TILE], lists.tile[s // TILE], falloff.sharpness
     if not open_tile[tile] or mask.touched[i] == 0:
         return
-    frame, top, here = stripe_of(e, tile, grid)
+    frame, top, here = locate_stripe(e, tile, grid)
     x = grid.columns[here]
     zero = R(0.0)
     none = x * zero
     ax, ay, bx, by, cx, cy = none, none, none, none, none, none
-    three = sides_of(x, n, sides)
+    three = load_sides(x, n, sides)
     for k in range(TILE):
         if mask.touched[i] >> k & 1 == 0:
             continue
         row = top + k
-        w = pull[frame, row, here]
+        w = adj_log_miss[frame, row, here]
         if anyl(w != zero):
             d2, g = triangle_distance_adjoint(grid.rows[row], three)
             if sibling.shape[0] > 0:
@@ -206,7 +206,7 @@ def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, pul
 
 
 @device
-def note_touching(entry, stripes, lists, open_tile, touched, box, grid, cells, near_open):
+def record_touching(entry, stripes, lists, open_tile, touched, box, grid, cells, near_open):
     """Tell a triangle's cell of this entry (note_entry), and the triangle (near_open), if it counts in the mask.
 
     touched: see records.Mask; where it is empty, every entry of an open tile counts.
@@ -217,17 +217,17 @@ def note_touching(entry, stripes, lists, open_tile, touched, box, grid, cells, n
     for i in range(entry * stripes, (entry + 1) * stripes):
         counts = counts or touched[i] != 0
     if counts:
-        note_entry(entry, lists, box, grid, cells)
+        record_entry(entry, lists, box, grid, cells)
         near_open[lists.triangle[entry]] = True
 
 
 @device
-def mask_sums(n, stripes, box, cells, near_open, touched, slots):
+def sum_mask_slots(n, stripes, box, cells, near_open, touched, slots):
     """Sums (6) of what the entries of triangle n pass to x and y of its corners."""
     o = slots.dtype.type(0)
     ax, ay, bx, by, cx, cy = o, o, o, o, o, o
     if near_open[n]:
-        for cell in range(cells.first[n], cells.first[n] + cells_of(n, box)):
+        for cell in range(cells.first[n], cells.first[n] + count_cells(n, box)):
             entry = cells.entry[cell] - 1
             for i in range(entry * stripes, (entry + 1) * stripes if entry >= 0 else entry * stripes):
                 if touched.shape[0] == 0 or touched[i] != 0:
@@ -239,7 +239,7 @@ def mask_sums(n, stripes, box, cells, near_open, touched, slots):
 @device
 def gather_mask(n, stripes, box, cells, near_open, touched, slots, adj_corners):
     """adj_corners[n, corner]: x, y and 0."""
-    g = mask_sums(n, stripes, box, cells, near_open, touched, slots)
+    g = sum_mask_slots(n, stripes, box, cells, near_open, touched, slots)
     for c in range(3):
         adj_corners[n, c, 0], adj_corners[n, c, 1] = g[2 * c], g[2 * c + 1]
         adj_corners[n, c, 2] = adj_corners.dtype.type(0)
@@ -258,11 +258,11 @@ def mask_pixels_adjoint(
 ):
     """Pipeline: the cotangent of the points on the screen. cotangents: see records.MaskAdjoint."""
     grid, mesh = frames.grid, frames.mesh
-    launch(open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_mask, cotangents.pull)
-    launch(lists.triangle.shape[0], note_touching, stripes, lists, open_tile, mask.touched, triangles.box, grid, cells,
-           near_open)
+    launch(open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_mask, cotangents.adj_log_miss)
+    launch(lists.triangle.shape[0], record_touching, stripes, lists, open_tile, mask.touched, triangles.box, grid,
+           cells, near_open)
     launch_runs(lists.triangle.shape[0] * TILE, soften_adjoint, grid, lists, open_tile, triangles.sides, mesh.sibling,
-                falloff, mask, cotangents.pull, cotangents.slots)
+                falloff, mask, cotangents.adj_log_miss, cotangents.slots)
     launch(near_open.shape[0], gather_mask, stripes, triangles.box, cells, near_open, mask.touched, cotangents.slots,
            cotangents.corners)
     launch(cotangents.screen.shape[0], gather_point, mesh, corners, cotangents.corners, cotangents.screen)

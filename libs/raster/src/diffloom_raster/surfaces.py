@@ -15,10 +15,10 @@ from diffloom.interfaces import FaceMaterials, Surface, Texture
 from diffloom.validation import check_shape
 from diffloom_kernels import Arena, array_of
 
-from .layout import Layout, Topology, find_topology
-from .lighting import normals_of, vertex_normals
+from .layout import ImageLayout, Topology, find_topology
+from .lighting import compute_vertex_normals, normals_of
 from .pipelines import program
-from .projection import Split
+from .projection import NearCut
 from .records import Corners, Texels
 
 #: Colour of a surface that has none.
@@ -26,7 +26,7 @@ GREY = 0.5
 
 
 @dataclass(frozen=True)
-class Appearance:
+class SurfaceAppearance:
     """values: (rows, 3) colours or (rows, 2) texture coordinates; corners: rows used by the corners of faces.
 
     stride: rows from a frame's values to the next frame's, 0 where they serve all frames; ``corners`` names the first
@@ -42,7 +42,7 @@ class Appearance:
     mode: tuple[int, int, int, int]
 
 
-def read_appearance(surface: Surface, split: Split | None, layout: Layout | None = None) -> Appearance:
+def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout | None = None) -> SurfaceAppearance:
     """Return the colours of a surface as rows.
 
     Args:
@@ -72,9 +72,9 @@ def read_appearance(surface: Surface, split: Split | None, layout: Layout | None
     values = values if values.dim() == 2 else values.reshape(-1, width)  # autograd writes every view down
     if texture is None:
         image = no_image(surface.vertices.dtype, surface.vertices.device)
-        return Appearance(values, corners, stride, image, False, (1, 1, 1, 0))
+        return SurfaceAppearance(values, corners, stride, image, False, (1, 1, 1, 0))
     image = texture.image if texture.image.dim() == 3 else texture.image.flatten(0, 1)
-    return Appearance(values, corners, stride, image, True, texture_mode(texture))
+    return SurfaceAppearance(values, corners, stride, image, True, texture_mode(texture))
 
 
 @functools.lru_cache(maxsize=8)
@@ -112,7 +112,7 @@ def _counted(triangles: int, device: str) -> Topology:
     return find_topology(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)
 
 
-def face_materials(surface: Surface, split: Split | None) -> Tensor:
+def face_materials(surface: Surface, split: NearCut | None) -> Tensor:
     """(faces,) int32: the number of each face's material, of the triangles where faces were cut; empty where a surface
     has one."""
     if not isinstance(surface.material, FaceMaterials):
@@ -126,10 +126,10 @@ def _no_numbers(device: str) -> Tensor:
     return torch.zeros(0, dtype=torch.int32, device=device)
 
 
-def point_normals(surface: Surface, split: Split | None, layout: Layout) -> Tensor:
+def point_normals(surface: Surface, split: NearCut | None, layout: ImageLayout) -> Tensor:
     """Normals of every point of a layout's frames, those that cutting made included."""
     if split is not None:
-        return split.extend(vertex_normals(surface.vertices, surface.faces))
+        return split.extend(compute_vertex_normals(surface.vertices, surface.faces))
     normals = normals_of(surface.vertices, layout.corners)
     return normals if normals.shape[0] == layout.frames else normals.expand(layout.frames, -1, -1)
 
@@ -196,7 +196,7 @@ def count_texture_copies(image: Any, stripes: int = 1) -> int:
 
     Args:
         image: (rows, width, 3), the rows of all frames.
-        stripes: Copies that are filled at a time, see ``Layout.stripes``.
+        stripes: Copies that are filled at a time, see ``ImageLayout.stripes``.
     """
     memory = 8 * int(image.shape[0]) * int(image.shape[1]) * 3 * stripes
     return max(1, min(COPIES, COPIES_MEMORY // memory))

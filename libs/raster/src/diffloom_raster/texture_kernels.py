@@ -19,7 +19,7 @@ from diffloom_kernels import (
     where,
 )
 
-from .lane_kernels import index_of
+from .lane_kernels import to_index
 
 
 @device
@@ -57,7 +57,7 @@ def sample(u, v, first, texels):
     x, slope_x = texel_place(u, width, corners, image)
     y, slope_y = texel_place(R(1.0) - v, height, corners, image)
     left, top = lower_texel(x, width, bilinear, image), lower_texel(y, height, bilinear, image)
-    j, i = index_of(left), index_of(top) + first
+    j, i = to_index(left), to_index(top) + first
     c00 = texel(i, j, image)
     if not bilinear:
         none = mul3(c00, R(0.0))

@@ -12,7 +12,7 @@ The squared distance of a pixel p outside of a triangle is
     d^2 = min over the three sides of |a + t (b - a) - p|^2 with t in [0, 1].
 The nearest point is optimal or clamped, so t is a constant to the derivative:
     d d^2 / d a = 2 (1 - t) (nearest - p),    d d^2 / d b = 2 t (nearest - p).
-Pixels come as columns x, whose part of the work (``sides_of``) is done once, and then row by row.
+Pixels come as columns x, whose part of the work (``load_sides``) is done once, and then row by row.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def inverse_square(dx, dy):
 
 
 @device
-def set_up(n, grid, mesh, point, valid, cull, reach, triangles):
+def set_up_triangle(n, grid, mesh, point, valid, cull, reach, triangles):
     """All about triangle n. valid: (triangles,) which to draw, or empty for all. cull: leave out those turned away."""
     box, inner, planes = triangles.box, triangles.inner, triangles.planes
     edges, sides = triangles.edges, triangles.sides
@@ -148,7 +148,7 @@ def side_of(x, n, a, b, k, sides):
 
 
 @device
-def sides_of(x, n, sides):
+def load_sides(x, n, sides):
     """The three sides of triangle n to the columns x."""
     return side_of(x, n, 0, 1, 0, sides), side_of(x, n, 1, 2, 1, sides), side_of(x, n, 2, 0, 2, sides)
 

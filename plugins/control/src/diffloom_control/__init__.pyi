@@ -1,17 +1,17 @@
 from diffloom_control.goals import (
     Goal as Goal,
-    goal_target as goal_target,
-    pose_goal as pose_goal,
-    track_target as track_target,
+    make_goal_target as make_goal_target,
+    make_pose_goal as make_pose_goal,
+    make_track_target as make_track_target,
 )
 from diffloom_control.networks import (
     Network as Network,
     load_policy as load_policy,
-    network_policy as network_policy,
+    make_network_policy as make_network_policy,
     save_policy as save_policy,
 )
 from diffloom_control.observations import (
-    SeesImage as SeesImage,
-    SeesState as SeesState,
-    Splines as Splines,
+    ImageObservation as ImageObservation,
+    SplineFeatures as SplineFeatures,
+    StateObservation as StateObservation,
 )

@@ -37,7 +37,7 @@ class Goal:
         real("goal.at [s]", self.at, least=0.0)
 
 
-def goal_target(goals: Sequence[Goal], scene: Scene) -> Target:
+def make_goal_target(goals: Sequence[Goal], scene: Scene) -> Target:
     """The target that these goals make for ``scene``, in the order of their times."""
     if not goals:
         raise InputError("goals: got none; expected at least one, such as Goal(3.0, image='goal.png')")
@@ -56,7 +56,7 @@ def goal_target(goals: Sequence[Goal], scene: Scene) -> Target:
     )
 
 
-def pose_goal(scene: Scene, values: Mapping[str, Tensor], at: float) -> Goal:
+def make_pose_goal(scene: Scene, values: Mapping[str, Tensor], at: float) -> Goal:
     """The goal to be at ``at`` [s] as the scene would start with these ``values`` of parameters, such as another
     position; seen by the scene's camera (the first one where there are several)."""
     still = replace(scene, policy=None)
@@ -99,7 +99,7 @@ IMAGE, SPACE = ("time", "column", "row"), ("time", "x", "y", "z")
 WANTED = f"rows of {', '.join(IMAGE)} [s, px, px], or of {', '.join(SPACE)} [s, m, m, m]"
 
 
-def track_target(track: str | Path | Sequence[Sequence[float]], scene: Scene) -> Target:
+def make_track_target(track: str | Path | Sequence[Sequence[float]], scene: Scene) -> Target:
     """The target to go along a track, one row for each time: ``time, column, row`` [s, px] of the scene's image, whose
     first pixel's centre is at 0.5, for the loss ``track``; or ``time, x, y, z`` [s, m] of the middle of the nodes, for
     the loss ``centre``. track: such rows, or the path of a CSV file with a line of these names."""

@@ -14,13 +14,13 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Control, InputError, NoGradient, Params, SimulationError, State, Trajectory
 from diffloom.validation import check_choice
-from diffloom_control.networks import Rows, control_rows, driven_numbers
-from diffloom_control.observations import SeesImage, SeesState
+from diffloom_control.networks import ControlRows, find_control_rows, list_driven_numbers
+from diffloom_control.observations import ImageObservation, StateObservation
 from diffloom_fitting import ControlCosts, Experiment, Loss, PixelError
 from diffloom_fitting.scene import Observation, Policy, Sampling, Scene, View, driven_shape, remembered, sample_times
 from diffloom_fitting.targets import AnyTarget, Target
 
-__all__ = ["SceneEnv", "Task", "task_of"]
+__all__ = ["ControlTask", "SceneEnv", "make_task"]
 
 try:
     import gymnasium
@@ -29,7 +29,7 @@ except ImportError as error:
 
 
 @dataclass(frozen=True)
-class Task:
+class ControlTask:
     """What an environment is made of. The return of an episode is minus the loss between what the scene's cameras see
     and ``target``, minus the costs of the controls: what a fit of the same scene minimises."""
 
@@ -39,14 +39,14 @@ class Task:
     costs: ControlCosts = field(default_factory=ControlCosts)
 
 
-def task_of(experiment: Experiment) -> Task:
+def make_task(experiment: Experiment) -> ControlTask:
     """The task of an experiment, judged by the loss of its last stage."""
     loss = experiment.stages[-1].loss or experiment.loss
-    return Task(experiment.scene, experiment.target, loss, experiment.costs or ControlCosts())
+    return ControlTask(experiment.scene, experiment.target, loss, experiment.costs or ControlCosts())
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FrameTarget:
     """One frame of the target: who sees it, between which steps it lies, and its share in the loss."""
 
     scene: Scene
@@ -55,14 +55,14 @@ class Wanted:
     share: float
 
 
-class Rewards:
+class StepRewards:
     """The rewards of one episode; their sum is minus the objective of the controls that were given.
 
     Every frame of the target is paid for in the step that passes it, effort and smoothness in every step. A loss must
     be a mean over frames, as ours are.
     """
 
-    def __init__(self, task: Task, params: Params, values: Mapping[str, Tensor]) -> None:
+    def __init__(self, task: ControlTask, params: Params, values: Mapping[str, Tensor]) -> None:
         self.task, self.params, self.values = task, params, values
         self.frames = _frames(task, values)
         self.needed = sorted({step for frame in self.frames for step in frame.sampling.save})
@@ -86,7 +86,7 @@ class Rewards:
         self.states = {step: state for step, state in self.states.items() if step >= keep}
         return -total
 
-    def _loss(self, frame: Wanted) -> float:
+    def _loss(self, frame: FrameTarget) -> float:
         states = [self.states[step] for step in frame.sampling.save]
         path = Trajectory(
             {name: torch.stack([state.sets[name][0] for state in states]) for name in states[0].names},
@@ -117,7 +117,7 @@ class Rewards:
         return total
 
 
-def _frames(task: Task, values: Mapping[str, Tensor]) -> list[Wanted]:
+def _frames(task: ControlTask, values: Mapping[str, Tensor]) -> list[FrameTarget]:
     views, found = task.target.by_view(), []
     for label, target in views.items():
         scene = task.scene.seen_from(label)
@@ -125,7 +125,7 @@ def _frames(task: Task, values: Mapping[str, Tensor]) -> list[Wanted]:
             one = target.select([k])
             times = scene.exposed(one.times + scene.viewpoint.time_offset, values)
             sampling = sample_times(times, scene.dt, scene.steps)
-            found.append(Wanted(scene, one, sampling, 1.0 / (len(views) * len(target))))
+            found.append(FrameTarget(scene, one, sampling, 1.0 / (len(views) * len(target))))
     return found
 
 
@@ -136,33 +136,38 @@ MODES = ("rgb_array",)
 class SceneEnv(gymnasium.Env[Array, Array]):
     """A task as a Gymnasium environment; an episode is one simulation of the scene, which ends with ``terminated``.
 
-    task: a ``Task``, or a function seed -> Task, called anew at every reset with the seed that was given there, or else
-    with one that is drawn. observe: "state" (float32), "image" (uint8, RGB), or any ``Observation``; what the scene's
-    policy sees unless given. every: physics steps of one action. drives: the control that is the action. limit: largest
-    action, in the control's unit. only: which numbers of the control's row are actions, or names of regions, each of
-    which is one action; the others stay 0. What is not given is that of the scene's policy. failure: taken from the
-    reward when the simulation breaks down, which ends the
-    episode.
-
     ``reset(options={"values": {"position": [0, 1, 0]}})`` starts an episode with other parameters.
+
+    Args:
+        task: Task, or a function from a seed to a task. The function is called at every reset with the seed that
+            ``reset`` was given, else with a seed drawn from the environment's own generator.
+        observe: "state" (float32), "image" (uint8, RGB) or an ``Observation``; default the one of the scene's policy.
+        every: Physics steps of one action; default that of the scene's policy.
+        drives: Name of the control that is the action; default that of the scene's policy.
+        limit: Largest action, in the control's unit; default that of the scene's policy.
+        only: Numbers of the control's row that are actions, or names of regions, each of which is one action; all
+            other numbers stay 0.
+        failure: Amount subtracted from the reward when the simulation breaks down, which ends the episode.
+        render_mode: None, or "rgb_array".
     """
 
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 30}  # noqa: RUF012
     _state: State
-    _rewards: Rewards
+    _rewards: StepRewards
     _step: int
     _past: tuple[Tensor, ...]
 
     def __init__(
-        self, task: Task | Callable[[int], Task], *, observe: Literal["state", "image"] | Observation | None = None,
-        every: int | None = None, drives: str | None = None, limit: float | None = None,
-        only: Sequence[int | str] | None = None, failure: float = 1.0, render_mode: str | None = None,
+        self, task: ControlTask | Callable[[int], ControlTask], *,
+        observe: Literal["state", "image"] | Observation | None = None, every: int | None = None,
+        drives: str | None = None, limit: float | None = None, only: Sequence[int | str] | None = None,
+        failure: float = 1.0, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         if render_mode is not None:
             check_choice("render_mode", render_mode, MODES)
         self.render_mode, self.failure = render_mode, float(failure)
-        self._make = None if isinstance(task, Task) else task
-        self.task = task if isinstance(task, Task) else task(0)
+        self._make = None if isinstance(task, ControlTask) else task
+        self.task = task if isinstance(task, ControlTask) else task(0)
         scene = self.task.scene
         self.observe = _observation(observe, scene.policy)
         self.every = _every(every, scene)
@@ -171,7 +176,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         network = _rows(scene.policy)
         self.limit = _limit(limit, network, scene, self.drives)
         chosen = only if only is not None or network is None else network.only
-        self.only = driven_numbers("gym: only", scene.model, self.drives, chosen)
+        self.only = list_driven_numbers("gym: only", scene.model, self.drives, chosen)
         size = self._shape if self.only is None else (len(self.only),)
         self.action_space = gymnasium.spaces.Box(-self.limit, self.limit, size, np.float32)
         self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / (self.every * scene.dt)))}
@@ -209,7 +214,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     def render(self) -> Array | None:
         """What the scene's camera sees now, (height, width, 3) of bytes."""
-        return _bytes(self._seen(SeesImage())) if self.render_mode == "rgb_array" else None
+        return _bytes(self._seen(ImageObservation())) if self.render_mode == "rgb_array" else None
 
     @property
     def state(self) -> State:
@@ -222,7 +227,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
             self._params, self._values = scene.params_with(values), values
             self._given = scene.given_control(values)
             self._state = scene.model.initial_state(self._params)
-        self._rewards = Rewards(self.task, self._params, values)
+        self._rewards = StepRewards(self.task, self._params, values)
         self._past = ()
         self._step = 0
 
@@ -230,7 +235,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         """The controls of some steps, with the action among them."""
         scene = self.task.scene
         given = torch.as_tensor(np.clip(action, -self.limit, self.limit), dtype=scene.dtype).reshape(1, -1)
-        row = control_rows(given, self._shape, self.only)[0]
+        row = find_control_rows(given, self._shape, self.only)[0]
         control = {name: value[first:last] for name, value in self._given.items()}
         return {**control, self.drives: row.expand(last - first, *self._shape)}
 
@@ -253,7 +258,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     def _observed(self) -> Array:
         shown, self._past = remembered(self._past, self._seen(self.observe), self.observe.count)
-        if isinstance(self.observe, SeesImage):
+        if isinstance(self.observe, ImageObservation):
             return _bytes(shown)
         return np.asarray(shown[0].to(torch.float32).numpy())
 
@@ -278,7 +283,7 @@ def _observation(given: object, policy: Policy | None) -> Observation:
     if given is None and policy is not None and policy.observe is not None:
         return policy.observe
     named = check_choice("gym: observe", "state" if given is None else str(given), ("state", "image"))
-    return SeesState() if named == "state" else SeesImage()
+    return StateObservation() if named == "state" else ImageObservation()
 
 
 def _every(given: int | None, scene: Scene) -> int:
@@ -300,13 +305,13 @@ def _drives(given: str | None, scene: Scene) -> str:
     return controls[0]
 
 
-def _rows(policy: Policy | None) -> Rows | None:
-    """The last layer of a network that a file or ``network_policy`` made."""
+def _rows(policy: Policy | None) -> ControlRows | None:
+    """The last layer of a network that a file or ``make_network_policy`` made."""
     layers = [] if policy is None else list(policy.module.children())
-    return layers[-1] if layers and isinstance(layers[-1], Rows) else None
+    return layers[-1] if layers and isinstance(layers[-1], ControlRows) else None
 
 
-def _limit(given: float | None, network: Rows | None, scene: Scene, drives: str) -> float:
+def _limit(given: float | None, network: ControlRows | None, scene: Scene, drives: str) -> float:
     limit = given if given is not None else None if network is None else network.scale
     if limit is None:
         unit = scene.model.spec(drives).unit or "1"

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from diffloom.interfaces import InputError, Model, Params
 from diffloom.validation import nearest
-from diffloom_control.observations import SeesImage, SeesState, Splines
+from diffloom_control.observations import ImageObservation, SplineFeatures, StateObservation
 from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import POLICY_PREFIX, Policy, Sinusoids, driven_shape
 
@@ -23,7 +23,7 @@ Groups = tuple[tuple[int, ...], ...]
 """Numbers of a control's row that are driven together, as one."""
 
 
-class Rows(nn.Module):
+class ControlRows(nn.Module):
     """``scale`` tanh(x), each row in the shape of a control's row; with ``only``, x is of these groups of a row's
     numbers and the others are 0."""
 
@@ -33,10 +33,10 @@ class Rows(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(rows, numbers) -> (rows, *shape)."""
-        return control_rows(self.scale * torch.tanh(x), self.shape, self.only)
+        return find_control_rows(self.scale * torch.tanh(x), self.shape, self.only)
 
 
-def control_rows(driven: Tensor, shape: tuple[int, ...], only: Groups | None) -> Tensor:
+def find_control_rows(driven: Tensor, shape: tuple[int, ...], only: Groups | None) -> Tensor:
     """(rows, *shape) of what is driven, (rows, numbers): each group takes its number, and the others are 0."""
     if only is not None:
         whole = driven.new_zeros(len(driven), int(torch.Size(shape).numel()))
@@ -100,10 +100,10 @@ class Network:
     only: Sequence[int | str] | None = None
 
 
-def network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
+def make_network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
     """The policy. span: of the simulation [s]. seed: of its first weights."""
     shape = driven_shape(model, network.drives)
-    only = driven_numbers("policy.only", model, network.drives, network.only)
+    only = list_driven_numbers("policy.only", model, network.drives, network.only)
     numbers = int(torch.Size(shape).numel()) if only is None else len(only)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -114,19 +114,21 @@ def network_policy(model: Model, params: Params, network: Network, span: float, 
             layers = _convolutions(network, numbers)
         else:
             layers = _dense([_told(network, model, params), *network.hidden, numbers], network.bias)
-    module = nn.Sequential(*layers, Rows(shape, network.scale, only))
+    module = nn.Sequential(*layers, ControlRows(shape, network.scale, only))
     with torch.no_grad():
         for weight in module.parameters():
             weight.mul_(network.gain)
     if network.sees == "time":
         return Policy(network.drives, module, Sinusoids(network.phases, network.frequency))
     if network.sees == "spline":
-        return Policy(network.drives, module, Splines(network.knots, span))
-    seen = SeesState() if network.sees == "state" else SeesImage(network.image_size, frames=network.frames)
+        return Policy(network.drives, module, SplineFeatures(network.knots, span))
+    seen = (
+        StateObservation() if network.sees == "state" else ImageObservation(network.image_size, frames=network.frames)
+    )
     return Policy(network.drives, module, observe=seen, every=network.every)
 
 
-def driven_numbers(
+def list_driven_numbers(
     what: str, model: Model, drives: str, only: Sequence[int | str | Sequence[int]] | None
 ) -> Groups | None:
     """``only`` as groups of numbers of a control's row: numbers, or names of regions whose numbers go together."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Splines:
+class SplineFeatures:
     """``knots`` cubic B-splines, evenly over ``span`` [s]: a linear layer without bias makes a smooth curve of them,
     whose weights are the curve's control points. Each matters for about four knots' time and nowhere else."""
 
@@ -27,7 +27,7 @@ class Splines:
     def __post_init__(self) -> None:
         if self.knots < 4 or not self.span > 0.0:
             raise InputError(
-                f"Splines: got {self.knots} knots over {self.span:g} s; expected 4 or more, over more than 0"
+                f"SplineFeatures: got {self.knots} knots over {self.span:g} s; expected 4 or more, over more than 0"
             )
 
     def __call__(self, times: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class Splines:
 
 
 @dataclass(frozen=True)
-class SeesState(Observation):
+class StateObservation(Observation):
     """All coordinates and velocities in one row, (1, numbers); of ``nodes`` alone where they are given."""
 
     nodes: tuple[int, ...] | None = None
@@ -53,7 +53,7 @@ class SeesState(Observation):
 
 
 @dataclass(frozen=True)
-class SeesImage(Observation):
+class ImageObservation(Observation):
     """The image of the scene's camera (the first one where there are several), (1, 4, height, width).
 
     size: height and width [px] instead of the camera's own, for an ``Orbit``. camera: another one for the policy.
@@ -67,7 +67,7 @@ class SeesImage(Observation):
 
     def __post_init__(self) -> None:
         if self.frames < 1:
-            raise InputError(f"SeesImage: got frames={self.frames}; expected 1 or more")
+            raise InputError(f"ImageObservation: got frames={self.frames}; expected 1 or more")
 
     @property
     def count(self) -> int:
@@ -89,8 +89,8 @@ class SeesImage(Observation):
         if self.size is not None:
             if not isinstance(camera, Orbit):
                 raise InputError(
-                    f"SeesImage: got size={self.size} for a camera of kind {type(camera).__name__}; give camera= at "
-                    "the size that the policy is to see"
+                    f"ImageObservation: got size={self.size} for a camera of kind {type(camera).__name__}; give "
+                    "camera= at the size that the policy is to see"
                 )
             camera = replace(camera, size=self.size)
         from diffloom_video.images import resize

@@ -24,7 +24,7 @@ from diffloom.interfaces import (
 )
 from diffloom.plugins import get_integrator, get_renderer, renderers
 from diffloom.validation import nearest
-from diffloom_control import Network, network_policy
+from diffloom_control import Network, make_network_policy
 from diffloom_experiments.load import Loaded, MissingDataError, data_path
 from diffloom_experiments.make import known_value, make, make_registered
 from diffloom_experiments.models import bare_model, with_terms
@@ -102,7 +102,7 @@ def _scene(loaded: Loaded) -> Scene:
 def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, span: float) -> Policy:
     """The policy of a file, with the weights of a file where it names one."""
     network = Network(**table.model_dump(exclude={"weights"}))
-    made = network_policy(model, params, network, span, loaded.content.seed)
+    made = make_network_policy(model, params, network, span, loaded.content.seed)
     if table.weights is None:
         return made
     from diffloom_control import load_policy

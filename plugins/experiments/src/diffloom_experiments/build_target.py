@@ -14,7 +14,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, nearest
-from diffloom_control import Goal, goal_target, pose_goal, track_target
+from diffloom_control import Goal, make_goal_target, make_pose_goal, make_track_target
 from diffloom_experiments.build import build_renderer, build_scene, common, video_reader
 from diffloom_experiments.changes import override
 from diffloom_experiments.keys import explain
@@ -65,7 +65,7 @@ def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: T
     for place, goal in listed:
         made = _goal(loaded, drawn, goal, place)
         goals += [replace(made, at=at) for at in _times(goal, table, scene, place)]
-    return replace(goal_target(goals, scene), truth=truth)
+    return replace(make_goal_target(goals, scene), truth=truth)
 
 
 def _track(loaded: Loaded, scene: Scene, table: TargetTable) -> Target:
@@ -77,7 +77,7 @@ def _track(loaded: Loaded, scene: Scene, table: TargetTable) -> Target:
     given = table.track
     assert given is not None
     try:
-        return track_target(data_path(loaded.folder, given) if isinstance(given, str) else given, scene)
+        return make_track_target(data_path(loaded.folder, given) if isinstance(given, str) else given, scene)
     except InputError as error:
         raise InputError(f"target.track: {error}") from error
 
@@ -86,7 +86,7 @@ def _goal(loaded: Loaded, scene: Scene, table: GoalTable, place: str) -> Goal:
     """One goal, at time 0."""
     given = [kind for kind in KINDS if getattr(table, kind) is not None]
     if table.pose is not None and len(given) == 1:
-        return pose_goal(scene, _pose(scene, table.pose, f"{place}.pose"), 0.0)
+        return make_pose_goal(scene, _pose(scene, table.pose, f"{place}.pose"), 0.0)
     if table.centre is not None and len(given) == 1:
         return Goal(0.0, q=torch.tensor([table.centre], dtype=scene.dtype), source="a place")
     if given and set(given) <= {"image", "mask"}:

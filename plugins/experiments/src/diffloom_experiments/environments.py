@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from diffloom_control.gym import SceneEnv, Task, task_of
+from diffloom_control.gym import ControlTask, SceneEnv, make_task
 from diffloom_experiments.experiments import build_experiment
 from diffloom_experiments.load import load_file
 from diffloom_fitting import Experiment
@@ -24,24 +24,26 @@ __all__ = ["make_env"]
 
 
 def make_env(
-    source: str | Path | Experiment | Task, *, quick: bool = False, changes: Mapping[str, Any] | None = None,
+    source: str | Path | Experiment | ControlTask, *, quick: bool = False, changes: Mapping[str, Any] | None = None,
     fresh: bool = False, **settings: Any,
 ) -> SceneEnv:  # fmt: skip
-    """The environment of an experiment file, an ``Experiment`` or a ``Task``; further settings are ``SceneEnv``'s.
+    """Return the environment of an experiment file, an ``Experiment`` or a ``ControlTask``.
+
+    Further settings are those of ``SceneEnv``.
 
     quick, changes: of a file, as ``diffloom run --quick --set key=value`` has them. fresh: draw what the file leaves to
     chance (its goal, the start) anew at every reset, by the reset's seed; else it is that of the file's seed.
     """
-    if isinstance(source, Task):
+    if isinstance(source, ControlTask):
         return SceneEnv(source, **settings)
     if isinstance(source, Experiment):
-        return SceneEnv(task_of(source), **settings)
+        return SceneEnv(make_task(source), **settings)
     path, given = Path(source), dict(changes or {})
     if not fresh:
-        return SceneEnv(task_of(build_experiment(load_file(path, changes=given, quick=quick))), **settings)
+        return SceneEnv(make_task(build_experiment(load_file(path, changes=given, quick=quick))), **settings)
 
-    def drawn(seed: int) -> Task:
-        return task_of(build_experiment(load_file(path, changes={**given, "seed": seed}, quick=quick)))
+    def drawn(seed: int) -> ControlTask:
+        return make_task(build_experiment(load_file(path, changes={**given, "seed": seed}, quick=quick)))
 
     return SceneEnv(drawn, **settings)
 

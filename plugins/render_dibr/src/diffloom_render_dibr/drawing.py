@@ -9,13 +9,27 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from diffloom_kernels import Arena, Bound, array_of, kept_numbers
-from diffloom_raster import BehindNearError, Layout, count_texture_copies, light_columns, new_coverage, new_triangles
+from diffloom_raster import (
+    BehindNearError,
+    ImageLayout,
+    allocate_coverage,
+    allocate_triangles,
+    count_light_columns,
+    count_texture_copies,
+)
 from diffloom_raster.kernels import TILE
-from diffloom_raster.records import Cells, Corners, Coverage, Falloff, Mask, TileLists, Triangles
+from diffloom_raster.records import Corners, Coverage, EntryCells, Falloff, Mask, TileLists, Triangles
 
 from .pipeline_kernels import PROGRAMS
 from .records import (
-    Cotangents,
+    DibrCotangents,
+    DibrRules,
+    DibrScratch,
+    DibrSetup,
+    DibrSlots,
+    DibrSource,
+    DibrSurfacing,
+    DibrWants,
     Drawn,
     Features,
     Guard,
@@ -24,15 +38,8 @@ from .records import (
     PixelsAdjoint,
     Planes,
     PlanesAdjoint,
-    Rules,
-    Scratch,
-    Setup,
     Shaded,
-    Slots,
-    Source,
-    Surfacing,
     Values,
-    Wants,
 )
 
 #: Pixels of a triangle that one work item interpolates and passes back, at most: on a CPU, on CUDA.
@@ -58,10 +65,10 @@ class Settings(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class DibrPlan:
     """setup: what kernels are told besides arrays that depend on the scene."""
 
-    layout: Layout
+    layout: ImageLayout
     settings: Settings
     setup: Bound
 
@@ -75,17 +82,19 @@ class Plan:
         self.layout.run(PROGRAMS[self.settings.kaolin], pipeline, *args)
 
 
-def find_plan(layout: Layout, settings: Settings) -> Plan:
+def find_plan(layout: ImageLayout, settings: Settings) -> DibrPlan:
     """Return the plan of a layout; kept for layouts that are kept."""
     return _make_plan(layout, settings) if layout.cut else _kept_plan(layout, settings)
 
 
-def _make_plan(layout: Layout, settings: Settings) -> Plan:
+def _make_plan(layout: ImageLayout, settings: Settings) -> DibrPlan:
     falloff = Falloff(settings.sharpness, settings.reach if settings.soft else 0.0, settings.most)
-    rules = Rules(settings.kaolin, Guard(settings.multiplier, settings.eps))
+    rules = DibrRules(settings.kaolin, Guard(settings.multiplier, settings.eps))
     length = CHUNK["cuda" if layout.on_cuda else "cpu"]
-    return Plan(
-        layout, settings, Bound(Setup(rules, layout.bound.record, falloff, int(settings.cull), length, layout.lanes))
+    return DibrPlan(
+        layout,
+        settings,
+        Bound(DibrSetup(rules, layout.bound.record, falloff, int(settings.cull), length, layout.lanes)),
     )
 
 
@@ -105,26 +114,26 @@ class Rasterised(NamedTuple):
     cells: int
 
 
-def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
+def rasterise(plan: DibrPlan, source: DibrSource, covered: Any = None) -> Rasterised:
     """Find what pixels show and the soft mask; raises BehindNearError.
 
     covered: (frames, padded height, padded width) flags where something is known to be shown, then only the mask is
     found.
     """
     arena, layout, kaolin, n = plan.arena, plan.layout, plan.settings.kaolin, plan.layout.triangles
-    triangles, bins, frame = new_triangles(layout, ready=not kaolin), layout.bins(), arena.ints(n)
+    triangles, bins, frame = allocate_triangles(layout, ready=not kaolin), layout.bins(), arena.ints(n)
     plan.run("prepare", plan.setup, source, triangles, frame, bins)
     if source.projects and not (kaolin or layout.cut) and bool(source.screen[:, 2].min() < layout.near):
         raise BehindNearError
     lists, _, cells = layout.lists(bins)
     entries, soft = int(lists.triangle.shape[0]), int(plan.settings.soft)
-    coverage = new_coverage(layout)
+    coverage = allocate_coverage(layout)
     none, full = (0, 0, 0), layout.padded
     mask = Mask(
         arena.floats(*(full if soft else none)), arena.floats(*(none if kaolin or not soft else full)),
         arena.ints(0 if kaolin or not soft else entries * layout.stripes),
     )  # fmt: skip
-    scratch = Scratch(
+    scratch = DibrScratch(
         arena.floats(*full), arena.floats(*full), arena.floats(entries, TILE),
         arena.ints(*(full if kaolin and soft else none)),
     )  # fmt: skip
@@ -143,7 +152,7 @@ def rasterise(plan: Plan, source: Source, covered: Any = None) -> Rasterised:
 
 
 def shade(
-    plan: Plan, source: Source, drawn: Rasterised, features: Features, surfacing: Surfacing,
+    plan: DibrPlan, source: DibrSource, drawn: Rasterised, features: Features, surfacing: DibrSurfacing,
     background: tuple[float, ...], far: float | None, by_frame: bool = False,
 ) -> tuple[Shaded, Planes]:  # fmt: skip
     """Planes of channels and mask, background where nothing is shown; depths, unless far is None.
@@ -180,7 +189,7 @@ def features_of(by_point: Any, own: Any, corners: Corners, stride: int = 0) -> F
     return Features(by_point, own.reshape(-1), rows, width, corners.faces, stride)
 
 
-def cropped(plan: Plan, planes: Any) -> Tensor:
+def crop(plan: DibrPlan, planes: Any) -> Tensor:
     """(frames, padded pixels x channels) -> (frames, height, width, channels), sharing memory."""
     _, height, width = plan.layout.padded
     frames, size = planes.shape
@@ -188,7 +197,7 @@ def cropped(plan: Plan, planes: Any) -> Tensor:
     return tensor if plan.layout.whole else tensor[:, : plan.layout.height, : plan.layout.width]
 
 
-def padded(plan: Plan, planes: Tensor | None) -> Any:
+def padded(plan: DibrPlan, planes: Tensor | None) -> Any:
     """(frames, height, width, channels) -> (frames, pixels padded with 0 x channels), as an array; None stays."""
     if planes is None:
         return None
@@ -212,14 +221,14 @@ class Extras(NamedTuple):
 class Found(NamedTuple):
     """cotangents; and, if wanted: lights (columns,), eye (frames, 3), image."""
 
-    cotangents: Cotangents
+    cotangents: DibrCotangents
     lights: Any = None
     eye: Any = None
     image: Any = None
 
 
 def draw_adjoint(
-    plan: Plan, source: Source, drawn: Rasterised, shaded: Shaded, own_corners: Corners, extras: Extras,
+    plan: DibrPlan, source: DibrSource, drawn: Rasterised, shaded: Shaded, own_corners: Corners, extras: Extras,
     adj_planes: Any, adj_depths: Any, soft: bool,
 ) -> Found:  # fmt: skip
     """Cotangents from those of the planes (frames, pixels x channels) and of the depths; either may be None.
@@ -233,7 +242,7 @@ def draw_adjoint(
     active, width = coloured or adj_depths is not None, int(features.by_point.shape[1]) + features.width
     covered, chunks = (int(a.shape[0]) if active else 0 for a in (shaded.pixels.x, shaded.pixels.owner))
     channels, stripes = 3 if surfacing.shades else width, (1 if plan.settings.kaolin else layout.stripes) * int(soft)
-    wants = Wants(
+    wants = DibrWants(
         int(active), int(active and coloured) * surfacing.shades, channels if coloured else 0,
         int(adj_depths is not None), stripes, int(extras.texture), int(extras.eye), int(extras.lights),
     )  # fmt: skip
@@ -243,21 +252,21 @@ def draw_adjoint(
         rgb, arena.floats(width, covered, fill=fill) if surfacing.shades else rgb,
         arena.floats(1, covered if wants.deep else 0), arena.floats(3, covered if extras.texture else 0),
         arena.floats(3, covered if extras.eye else 0),
-        arena.floats(covered // layout.lanes if extras.lights else 0, light_columns(surfacing.lights), fill=0.0),
+        arena.floats(covered // layout.lanes if extras.lights else 0, count_light_columns(surfacing.lights), fill=0.0),
     )  # fmt: skip
     entries = int(drawn.lists.triangle.shape[0]) if soft else 0
-    slots = Slots(
+    slots = DibrSlots(
         arena.floats(entries * stripes, 6), arena.floats(chunks, 3, 3),
         arena.floats(chunks, 3, features.by_point.shape[1]), arena.floats(3 * chunks * features.width),
         arena.floats(*(layout.padded if soft else (0, 0, 0))),
     )  # fmt: skip
     places, world = int(source.screen.shape[0]), int(source.world.shape[0])
-    found = Cotangents(
+    found = DibrCotangents(
         arena.floats(layout.triangles, 3, 3), arena.floats(places, 3), arena.floats(*features.by_point.shape),
         arena.floats(features.rows * features.width), arena.floats(world, 3, fill=0.0), arena.floats(world, 3),
         arena.floats(layout.frames if extras.camera else 0, 16),
     )  # fmt: skip
-    cells = Cells(drawn.first_cell, arena.ints(drawn.cells if soft else 0, fill=0))
+    cells = EntryCells(drawn.first_cell, arena.ints(drawn.cells if soft else 0, fill=0))
     near_open = arena.flags(layout.triangles if soft else 0, fill=False)
     none = arena.floats(0, 0)
     plan.run(
@@ -272,7 +281,7 @@ def draw_adjoint(
     return Found(found, **_totals(plan, shaded, extras, adjoint) if active else {})
 
 
-def _totals(plan: Plan, shaded: Shaded, extras: Extras, adjoint: PixelsAdjoint) -> dict[str, Any]:
+def _totals(plan: DibrPlan, shaded: Shaded, extras: Extras, adjoint: PixelsAdjoint) -> dict[str, Any]:
     """Cotangents of lights, eye and image, as far as wanted, from the sums over runs and pixels."""
     arena, frames, found = plan.arena, plan.layout.frames, {}
     if extras.lights or extras.eye:

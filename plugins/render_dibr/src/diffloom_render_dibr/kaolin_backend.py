@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, InputError, Light, Surface
-from diffloom_raster import GREY, camera_points, project, sample_texture, shade, vertex_normals
+from diffloom_raster import GREY, compute_vertex_normals, project, sample_texture, shade, to_camera_axes
 
 if TYPE_CHECKING:
     from .renderer import DibrRenderer
@@ -95,7 +95,7 @@ def _facing(
         (ax, ay, _), (bx, by, _), (cx, cy, _) = (corners[:, :, k].unbind(-1) for k in range(3))
         facing = (by - ay) * (cx - ax) - (bx - ax) * (cy - ay)
         if settings.compat is not None:
-            a, b, c = camera_points(vertices, camera)[:, faces].unbind(2)
+            a, b, c = to_camera_axes(vertices, camera)[:, faces].unbind(2)
             facing = torch.linalg.cross(b - a, c - a)[..., 2]
         if not settings.culls:
             facing = torch.ones_like(facing)
@@ -115,7 +115,7 @@ def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -
         at_corners = own[..., faces, :] if per_vertex else own.expand(*own.shape[:-2], faces.shape[0], 3)[..., None, :]
         parts.append(at_corners.expand(frames, -1, 3, -1))
     if colour and surface.materials[0].shading != "unlit":
-        parts += [vertex_normals(vertices, faces)[:, faces], vertices[:, faces]]
+        parts += [compute_vertex_normals(vertices, faces)[:, faces], vertices[:, faces]]
     return torch.cat(parts, dim=-1)
 
 

@@ -21,7 +21,7 @@ mask = 1 - miss, miss = prod (1 - p). All triangles count, shown or not.
 from __future__ import annotations
 
 from diffloom_kernels import constant, device, exp, maximum, minimum, where
-from diffloom_raster.kernels import TILE, load_corner, load_depth, set_box, tile_corner
+from diffloom_raster.kernels import TILE, load_corner, load_depth, locate_tile, set_box
 
 
 @device
@@ -137,7 +137,7 @@ def kaolin_set_up(n, grid, near, point, mesh, reach, triangles):
 def kaolin_cover(tile, grid, mesh, lists, inner, point, valid, guard, nearest, coverage):
     """face_index of the pixels of a tile: the triangle with the largest affine z, -1 for none."""
     face_index, multiplier = coverage.face_index, guard.multiplier
-    frame, top, left = tile_corner(tile, grid)
+    frame, top, left = locate_tile(tile, grid)
     bottom, right = minimum(top + TILE, grid.height), minimum(left + TILE, grid.width)
     zero = constant(guard.eps, 0)
     for i in range(top, bottom):
@@ -272,7 +272,7 @@ def grown_box(v, reach, multiplier):
 @device
 def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplier, miss, last):
     """miss of the pixels of a tile, 0 where covered; last: index of the last triangle that counted, -1 for none."""
-    frame, top, left = tile_corner(tile, grid)
+    frame, top, left = locate_tile(tile, grid)
     sharpness, reach, most = falloff.sharpness, falloff.reach, falloff.most
     zero, one = constant(reach, 0), constant(reach, 1)
     square = multiplier * multiplier
@@ -297,7 +297,7 @@ def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplie
 
 
 @device
-def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, multiplier, last, pull, slots):
+def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, multiplier, last, adj_log_miss, slots):
     """Cotangents of the corners of one entry's triangle from the pixels of its tile.
 
     pull: cotangent of miss times miss; d miss / d p = -miss / (1 - p + 1e-7); the distance is scaled, the corner is
@@ -306,7 +306,7 @@ def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, m
     n, tile, sharpness, reach = lists.triangle[entry], lists.tile[entry], falloff.sharpness, falloff.reach
     if not open_tile[tile]:
         return
-    frame, top, left = tile_corner(tile, grid)
+    frame, top, left = locate_tile(tile, grid)
     zero, one, tiny = constant(reach, 0), constant(reach, 1), constant(reach, 1e-7)
     square = multiplier * multiplier
     v = load_corner(point, mesh, n)
@@ -314,12 +314,12 @@ def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, m
     g0, g1, g2, g3, g4, g5 = zero, zero, zero, zero, zero, zero
     for i in range(top, minimum(top + TILE, grid.height)):
         for j in range(left, minimum(left + TILE, grid.width)):
-            if pull[frame, i, j] != zero and n <= last[frame, i, j]:
+            if adj_log_miss[frame, i, j] != zero and n <= last[frame, i, j]:
                 x, y = grid.columns[j] * multiplier, grid.rows[i] * multiplier
                 if holds(b, x, y):
                     d2, kind, g = kaolin_distance_adjoint(x, y, u, constant(reach, 4) * square)
                     p = exp(-sharpness * d2 / square)
-                    g = scaled(g, sharpness * pull[frame, i, j] / (one - p + tiny) * p / multiplier)
+                    g = scaled(g, sharpness * adj_log_miss[frame, i, j] / (one - p + tiny) * p / multiplier)
                     g0, g1, g2, g3, g4, g5 = g0 + g[0], g1 + g[1], g2 + g[2], g3 + g[3], g4 + g[4], g5 + g[5]
     slots[entry, 0], slots[entry, 1], slots[entry, 2] = g0, g1, g2
     slots[entry, 3], slots[entry, 4], slots[entry, 5] = g3, g4, g5

@@ -14,24 +14,24 @@ from diffloom.interfaces import Camera, Image, Light, Surface
 from diffloom_kernels import array_of
 from diffloom_raster import (
     NO_LIMIT,
-    Layout,
+    ImageLayout,
+    NearCut,
     SceneStyle,
     SceneTensors,
-    Split,
-    camera_cotangents,
-    camera_points,
     draw_in_front,
     find_faces,
-    light_cotangents,
     read_scene,
+    split_camera_cotangents,
+    split_light_cotangents,
+    to_camera_axes,
 )
 
 from .drawing import (
+    DibrPlan,
     Extras,
     Found,
-    Plan,
     Settings,
-    cropped,
+    crop,
     draw_adjoint,
     features_of,
     find_plan,
@@ -39,7 +39,7 @@ from .drawing import (
     rasterise,
     shade,
 )
-from .records import Features, Source, Surfacing
+from .records import DibrSource, DibrSurfacing, Features
 
 if TYPE_CHECKING:
     from .renderer import DibrRenderer
@@ -53,7 +53,7 @@ def render(
     colour, far = "rgba" in outputs, camera.far if "depth" in outputs else None
     settings = settings_for(renderer, camera, colour or "silhouette" in outputs)
 
-    def draw(layout: Layout, points: Tensor, split: Split | None) -> Image:
+    def draw(layout: ImageLayout, points: Tensor, split: NearCut | None) -> Image:
         """The outputs asked for."""
         plan, valid, shown = find_plan(layout, settings), layout.arena.flags(0), "face_index" in outputs
         scene, tensors = read_scene(surface, camera, lights, layout, points, split, colour=colour)
@@ -61,7 +61,7 @@ def render(
             tensors = tensors._replace(values=tensors.values[:, :0])
         if settings.kaolin and renderer.culls:
             valid = array_of(_turned_to(points, surface.faces, camera))
-        style = Style(scene, colour, renderer.background, far, shown, valid)
+        style = DibrStyle(scene, colour, renderer.background, far, shown, valid)
         planes, depth, index = Draw.apply(plan, style, *tensors)  # type: ignore[no-untyped-call]
         return Image(
             planes if colour else None, planes[..., -1] if "silhouette" in outputs else None, depth,
@@ -84,12 +84,12 @@ def settings_for(renderer: DibrRenderer, camera: Camera, soft: bool) -> Settings
 def _turned_to(vertices: Tensor, faces: Tensor, camera: Camera) -> Tensor:
     """Kaolin's culling: whether a face's normal has no negative z in the camera's axes, (frames * faces,)."""
     with torch.no_grad():
-        a, b, c = camera_points(vertices, camera)[:, faces].unbind(2)
+        a, b, c = to_camera_axes(vertices, camera)[:, faces].unbind(2)
         z: Tensor = torch.linalg.cross(b - a, c - a)[..., 2]
         return (z >= 0.0).reshape(-1)
 
 
-class Style(NamedTuple):
+class DibrStyle(NamedTuple):
     """Properties of a draw that carry no gradients.
 
     colour: whether colours are wanted; else only mask and depth are. background: rgb. far: depth where nothing is shown
@@ -114,7 +114,9 @@ class Draw(torch.autograd.Function):
     depth (frames, height, width) and triangles (frames, height, width) int32, -1 for none, or None where not wanted."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    def forward(
+        ctx: Any, plan: DibrPlan, style: DibrStyle, *tensors: Tensor
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         source, features, surfacing = _read_tensors(plan, style, SceneTensors(*tensors))
         drawn = rasterise(plan, source)
         background = style.background if style.colour else ()
@@ -124,12 +126,12 @@ class Draw(torch.autograd.Function):
         ctx.plan, ctx.style, ctx.source, ctx.drawn, ctx.shaded = plan, style, source, drawn, shaded
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        depth = None if style.far is None else cropped(plan, planes.depth)[..., 0]
+        depth = None if style.far is None else crop(plan, planes.depth)[..., 0]
         index = None
         if style.shown:
-            index = plan.layout.cropped(drawn.coverage.face_index)
+            index = plan.layout.crop(drawn.coverage.face_index)
             ctx.mark_non_differentiable(index)
-        return cropped(plan, planes.colour), depth, index
+        return crop(plan, planes.colour), depth, index
 
     @staticmethod
     @once_differentiable
@@ -149,14 +151,14 @@ class Draw(torch.autograd.Function):
         return None, None, *(named.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
-def _read_tensors(plan: Plan, style: Style, given: SceneTensors) -> tuple[Source, Features, Surfacing]:
+def _read_tensors(plan: DibrPlan, style: DibrStyle, given: SceneTensors) -> tuple[DibrSource, Features, DibrSurfacing]:
     """The tensors as kernels take them."""
     arena, scene, made = plan.arena, style.scene, style.scene.appearance
     world, cameras, none = array_of(given.points).reshape(-1, 3), given.cameras(), arena.ints(0)
-    source = Source(1, cameras, world, arena.floats(*world.shape), style.valid)
+    source = DibrSource(1, cameras, world, arena.floats(*world.shape), style.valid)
     normals = array_of(given.normals).reshape(-1, 3)
     by_point = _joined(normals, world) if scene.shading else arena.floats(world.shape[0], 0)
-    surfacing = Surfacing(
+    surfacing = DibrSurfacing(
         int(scene.shading > 0 or style.textured), scene.shading, int(style.textured), given.texels(made), cameras.eye,
         none, scene.material, none, given.lights(scene.kinds),
     )  # fmt: skip
@@ -168,7 +170,7 @@ def _joined(a: Any, b: Any) -> Any:
     return np.concatenate((a, b), axis=1) if isinstance(a, np.ndarray) else torch.cat((a, b), dim=1)
 
 
-def _extras(style: Style, needed: SceneTensors) -> Extras:
+def _extras(style: DibrStyle, needed: SceneTensors) -> Extras:
     return Extras(
         camera=any(needed.camera),
         eye=needed.eye and style.scene.shading == 2,
@@ -177,7 +179,7 @@ def _extras(style: Style, needed: SceneTensors) -> Extras:
     )
 
 
-def _by_name(plan: Plan, style: Style, given: SceneTensors, found: Found) -> dict[str, Any]:
+def _by_name(plan: DibrPlan, style: DibrStyle, given: SceneTensors, found: Found) -> dict[str, Any]:
     """Cotangents by the names of SceneTensors, in their shapes."""
     tensor, made = plan.arena.tensor, found.cotangents
     world = made.world
@@ -190,10 +192,10 @@ def _by_name(plan: Plan, style: Style, given: SceneTensors, found: Found) -> dic
         rows = tensor(made.camera)
         if found.eye is not None:
             rows[:, 9:12] += tensor(found.eye)
-        cotangents = camera_cotangents(rows, given.rotation, given.eye)
+        cotangents = split_camera_cotangents(rows, given.rotation, given.eye)
         named.update(zip(("rotation", "eye", "focal", "centre"), cotangents, strict=True))
     if found.image is not None:
         named["image"] = tensor(found.image)
     if found.lights is not None:
-        named.update(light_cotangents(tensor(found.lights), given.table))
+        named.update(split_light_cotangents(tensor(found.lights), given.table))
     return named

@@ -19,11 +19,11 @@ from torch.autograd.function import once_differentiable
 from diffloom.interfaces import InputError
 from diffloom.validation import check_shape
 from diffloom_kernels import Arena, array_of
-from diffloom_raster import Layout
+from diffloom_raster import ImageLayout
 from diffloom_raster.records import Cameras, Corners, Lights, Texels
 
-from .drawing import Extras, Plan, Settings, cropped, draw_adjoint, features_of, find_plan, padded, rasterise, shade
-from .records import Pixels, Shaded, Source, Surfacing, Values
+from .drawing import DibrPlan, Extras, Settings, crop, draw_adjoint, features_of, find_plan, padded, rasterise, shade
+from .records import DibrSource, DibrSurfacing, Pixels, Shaded, Values
 
 Compat = Literal["kaolin"] | None
 
@@ -124,13 +124,13 @@ def _settings(
     )  # fmt: skip
 
 
-def _plan(height: int, width: int, image: Tensor, settings: Settings) -> Plan:
+def _plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPlan:
     """Triangles that share no points, those of all frames as one topology."""
     check_shape("face_vertices_image", image, ("batch", "faces", 3, 2))
     batch, faces = int(image.shape[0]), int(image.shape[1])
     arena = Arena.of(image)
     start = torch.arange(batch + 1, dtype=torch.int32, device=image.device) * faces
-    layout = Layout(
+    layout = ImageLayout(
         arena, separate_corners(batch * faces, str(image.device)), batch, 3 * faces, True, array_of(start),
         arena.ints(0), height, width, unit_plane=settings.kaolin,
     )  # fmt: skip
@@ -169,18 +169,18 @@ def separate_corners(triangles: int, device: str) -> Corners:
     return Corners(count[:-1].reshape(-1, 3), count, count[:-1])
 
 
-def given_points(points: Tensor, valid: Any, arena: Arena) -> Source:
+def given_points(points: Tensor, valid: Any, arena: Arena) -> DibrSource:
     """Points that are in place already."""
     none, two = arena.floats(0, 3), arena.floats(2)
-    return Source(0, Cameras(arena.floats(0, 3, 3), none, two, two), none, array_of(points), valid)
+    return DibrSource(0, Cameras(arena.floats(0, 3, 3), none, two, two), none, array_of(points), valid)
 
 
-def unshaded(arena: Arena) -> Surfacing:
+def unshaded(arena: Arena) -> DibrSurfacing:
     """Values stay what they are."""
     kinds = arena.ints(0)
     lights = Lights(arena.floats(1, 3), kinds, arena.floats(1, 0, 9), arena.floats(1, 0, 3), arena.floats(1, 1))
     texels = Texels(1, 1, 1, 0, arena.floats(1, 1, 3))
-    return Surfacing(0, 0, 0, texels, arena.floats(1, 3), kinds, kinds, kinds, lights)
+    return DibrSurfacing(0, 0, 0, texels, arena.floats(1, 3), kinds, kinds, kinds, lights)
 
 
 class Rasterise(torch.autograd.Function):
@@ -188,21 +188,21 @@ class Rasterise(torch.autograd.Function):
     where nothing is shown; triangles (frames, height, width) int32, -1 for none."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, valid: Any, points: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, plan: DibrPlan, valid: Any, points: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         source, arena = given_points(points, valid, plan.arena), plan.arena
         drawn = rasterise(plan, source)
         carried = features_of(arena.floats(int(points.shape[0]), 0), array_of(features), plan.layout.corners)
         shaded, planes = shade(plan, source, drawn, carried, unshaded(arena), (), None)
         ctx.plan, ctx.source, ctx.drawn, ctx.shaded = plan, source, drawn, shaded
         ctx.save_for_backward(points, features)
-        index = plan.layout.cropped(drawn.coverage.face_index)
+        index = plan.layout.crop(drawn.coverage.face_index)
         ctx.mark_non_differentiable(index)
-        return cropped(plan, planes.colour), index
+        return crop(plan, planes.colour), index
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, adj_planes: Tensor, _: Any) -> tuple[Any, ...]:
-        plan: Plan = ctx.plan
+        plan: DibrPlan = ctx.plan
         _, features = ctx.saved_tensors  # asking for them makes sure that nobody changed them meanwhile
         found = draw_adjoint(
             plan, ctx.source, ctx.drawn, ctx.shaded, plan.layout.corners, Extras(), padded(plan, adj_planes), None,
@@ -217,14 +217,14 @@ class SoftMask(torch.autograd.Function):
     """(plan, points (points, 3), covered (frames, height, width) bool) -> the soft mask (frames, height, width)."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, points: Tensor, covered: Tensor) -> Tensor:
+    def forward(ctx: Any, plan: DibrPlan, points: Tensor, covered: Tensor) -> Tensor:
         layout, arena = plan.layout, plan.arena
         flags = arena.flags(*layout.padded, fill=False)
         flags[:, : layout.height, : layout.width] = array_of(covered)
         ctx.plan, ctx.source = plan, given_points(points, arena.flags(0), arena)
         ctx.drawn = rasterise(plan, ctx.source, flags)
         ctx.save_for_backward(points)
-        return 1.0 - layout.cropped(ctx.drawn.mask.miss)
+        return 1.0 - layout.crop(ctx.drawn.mask.miss)
 
     @staticmethod
     @once_differentiable

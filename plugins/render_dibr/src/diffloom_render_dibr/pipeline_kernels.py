@@ -16,16 +16,16 @@ from diffloom_raster.kernels import (
     count_tiles,
     cover,
     fill_tiles,
-    mask_sums,
     miss_adjoint,
-    name_faces,
-    note_touching,
     project_point,
     project_point_adjoint,
+    record_touching,
     sample_image_adjoint,
-    set_up,
+    set_up_triangle,
     soften,
     soften_adjoint,
+    sum_mask_slots,
+    write_face_index,
 )
 
 from .kaolin_kernels import (
@@ -61,7 +61,7 @@ def gather_triangle(n, wants, box, cells, near_open, touched, chunk, slots, adj_
         bx, by, bz = bx + place[c, 1, 0], by + place[c, 1, 1], bz + place[c, 1, 2]
         cx, cy, cz = cx + place[c, 2, 0], cy + place[c, 2, 1], cz + place[c, 2, 2]
     if wants.stripes > 0:
-        g = mask_sums(n, wants.stripes, box, cells, near_open, touched, slots.mask)
+        g = sum_mask_slots(n, wants.stripes, box, cells, near_open, touched, slots.mask)
         ax, ay, bx, by, cx, cy = ax + g[0], ay + g[1], bx + g[2], by + g[3], cx + g[4], cy + g[5]
     adj_corner[n, 0, 0], adj_corner[n, 0, 1], adj_corner[n, 0, 2] = ax, ay, az
     adj_corner[n, 1, 0], adj_corner[n, 1, 1], adj_corner[n, 1, 2] = bx, by, bz
@@ -115,7 +115,7 @@ def prepare(setup, source, triangles, frame, bins):
         if static(setup.rules.kaolin):
             launch(n, kaolin_set_up, grid, viewport.near, screen, mesh, reach, triangles)
         else:
-            launch(n, set_up, grid, mesh, screen, source.valid, setup.cull, reach, triangles)
+            launch(n, set_up_triangle, grid, mesh, screen, source.valid, setup.cull, reach, triangles)
         launch(mesh.frame_start.shape[0] - 1, name_frames, mesh.frame_start, frame)
     count_tiles(frames, triangles.box, triangles.planes, bins)
 
@@ -134,7 +134,7 @@ def rasterise(fresh, soft, setup, screen, valid, triangles, tally, lists, scratc
             launch(n, count_pixels, setup.length, grid, inner, edges, coverage, counts)
     else:
         launch_runs(fresh * tiles * TILE, cover, grid, lists, inner, edges, scratch.nearest, scratch.which)
-        launch(fresh * tiles, name_faces, grid, lists, scratch.which, coverage)
+        launch(fresh * tiles, write_face_index, grid, lists, scratch.which, coverage)
         with together:
             launch_runs(soft * tiles * TILE, soften, grid, lists, coverage.open, triangles.box, triangles.sides,
                         mesh.sibling, scratch.which, falloff, mask)
@@ -180,15 +180,15 @@ def mask_adjoint(setup, wants, screen, drawn, adj_planes, slots):
     open_tile = drawn.open
     with together:
         launch(min(wants.stripes, 1) * open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_planes.colour,
-               slots.pull)
-        launch(slots.mask.shape[0] // max(wants.stripes, 1), note_touching, wants.stripes, lists, open_tile,
+               slots.adj_log_miss)
+        launch(slots.mask.shape[0] // max(wants.stripes, 1), record_touching, wants.stripes, lists, open_tile,
                mask.touched, drawn.box, grid, drawn.cells, drawn.near_open)
     if static(setup.rules.kaolin):
         launch(slots.mask.shape[0], kaolin_soften_adjoint, grid, mesh, lists, open_tile, screen, falloff,
-               setup.rules.guard.multiplier, drawn.last, slots.pull, slots.mask)
+               setup.rules.guard.multiplier, drawn.last, slots.adj_log_miss, slots.mask)
     else:
         launch_runs(slots.mask.shape[0] * setup.lanes, soften_adjoint, grid, lists, open_tile, drawn.sides,
-                    mesh.sibling, falloff, mask, slots.pull, slots.mask)
+                    mesh.sibling, falloff, mask, slots.adj_log_miss, slots.mask)
 
 
 def draw_adjoint(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, corners, own_corners, found):

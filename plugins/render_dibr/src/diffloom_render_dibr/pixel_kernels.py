@@ -19,13 +19,13 @@ from __future__ import annotations
 from diffloom_kernels import constant, device, generic, maximum, minimum, static
 from diffloom_raster.kernels import (
     corner_rows,
-    first_of,
+    first_index,
     load_corner,
     load_depth,
     perspective_weights,
     perspective_weights_adjoint,
+    run_width,
     total,
-    width_of,
 )
 
 from .kaolin_kernels import affine_weights, affine_weights_adjoint
@@ -189,14 +189,14 @@ def interpolate(e, rules, length, mesh, pixels, point, features, values):
     """Weights, values and depth of the pixels of a chunk."""
     xs, ys, weight, value = pixels.x, pixels.y, values.weight, values.value
     by_point, own, own_width = features.by_point, features.own, features.width
-    width = width_of(e)
-    n, begin, end = chunk_pixels(first_of(e) // width, length, pixels)
+    width = run_width(e)
+    n, begin, end = chunk_pixels(first_index(e) // width, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
     r, s, t = corner_rows(n, features.stride, features.own_index)
     r, s, t = r * own_width, s * own_width, t * own_width
     channels = by_point.shape[1]
-    here = e + (begin - first_of(e))
+    here = e + (begin - first_index(e))
     for k in range(begin, end, width):
         if static(rules.kaolin):
             q = affine_weights(xs[here], ys[here], v, rules.guard)
@@ -219,7 +219,7 @@ def feature_sums(here, runs, d, weight, adj_value, zero):
     for k in range(runs):
         h = adj_value[d, here]
         s0, s1, s2 = s0 + weight[0, here] * h, s1 + weight[1, here] * h, s2 + weight[2, here] * h
-        here = here + width_of(here)
+        here = here + run_width(here)
     return total(s0), total(s1), total(s2)
 
 
@@ -228,8 +228,8 @@ def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight,
     """Cotangents of the corners of a chunk's triangle: x, y, z in the slots, and of the features there."""
     xs, ys, by_point, own, own_width = pixels.x, pixels.y, features.by_point, features.own, features.width
     adj_value, adj_depth, slot_place = adjoint.value, adjoint.depth, slots.place
-    width = width_of(e)
-    item = first_of(e) // width
+    width = run_width(e)
+    item = first_index(e) // width
     n, begin, end = chunk_pixels(item, length, pixels)
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
@@ -237,7 +237,7 @@ def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight,
     r, s, t = r * own_width, s * own_width, t * own_width
     channels = by_point.shape[1]
     zero = constant(rules.guard.eps, 0)
-    here = e + (begin - first_of(e))
+    here = e + (begin - first_index(e))
     for d in range(channels):
         f = feature_sums(here, (end - begin) // width, d, weight, adj_value, zero)
         slots.point[item, 0, d], slots.point[item, 1, d], slots.point[item, 2, d] = f[0], f[1], f[2]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Literal
 
 from diffloom_kernels import Noted, recording
-from diffloom_raster import sample_scene
+from diffloom_raster import make_sample_scene
 
 from .pipeline_kernels import PROGRAMS
 from .renderer import DibrRenderer
@@ -19,7 +19,7 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
 
 def recorded_arguments(dtype: Any, compat: Literal["kaolin"] | None = None) -> Noted:
     """Return the arguments by pipeline, in float32 or float64, by our rules or Kaolin's."""
-    surface, camera, lights = sample_scene(dtype)
+    surface, camera, lights = make_sample_scene(dtype)
     renderer = DibrRenderer(compat=compat, target="cuda")
     with recording(PROGRAMS[compat is not None], _answer) as noted:
         made = renderer.render(surface, camera, lights, ("rgba", "depth"))

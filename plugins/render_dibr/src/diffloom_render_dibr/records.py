@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom_raster.records import Cameras, Cells, Falloff, Frames, Lights, Mask, Texels, TileLists
+from diffloom_raster.records import Cameras, EntryCells, Falloff, FrameSetup, Lights, Mask, Texels, TileLists
 
 
 class Guard(NamedTuple):
@@ -14,26 +14,26 @@ class Guard(NamedTuple):
     eps: float
 
 
-class Rules(NamedTuple):
+class DibrRules(NamedTuple):
     """kaolin: whether to follow Kaolin, settled before compiling."""
 
     kaolin: bool
     guard: Guard
 
 
-class Setup(NamedTuple):
+class DibrSetup(NamedTuple):
     """What is the same in every draw of a plan. cull: leave out triangles turned away. length: pixels of a chunk.
     lanes: elements of a run."""
 
-    rules: Rules
-    frames: Frames
+    rules: DibrRules
+    frames: FrameSetup
     falloff: Falloff
     cull: int
     length: int
     lanes: int
 
 
-class Source(NamedTuple):
+class DibrSource(NamedTuple):
     """Where points come from: the world through cameras (projects 1), or given in place.
 
     world: (points, 3) [m]. screen: (points, 3) x, y, depth, filled by drawing if it projects. valid: (triangles,)
@@ -90,7 +90,7 @@ class Values(NamedTuple):
     depth: Any
 
 
-class Surfacing(NamedTuple):
+class DibrSurfacing(NamedTuple):
     """How values become colours. shades: 0 if they are colours already. shading: 0 unlit, 1 lambert, 2 phong.
 
     eye: (frames or 1, 3). frame: (pixels,) the frame of each pixel, empty where nothing asks for it. face_material:
@@ -108,7 +108,7 @@ class Surfacing(NamedTuple):
     lights: Lights
 
 
-class Scratch(NamedTuple):
+class DibrScratch(NamedTuple):
     """nearest, which: (frames, rows, columns), see cover in diffloom_raster.kernels. near: (entries, TILE). last:
     (frames, rows, columns) the last triangle that counted in Kaolin's mask."""
 
@@ -127,7 +127,7 @@ class Drawn(NamedTuple):
     open: Any
     mask: Mask
     last: Any
-    cells: Cells
+    cells: EntryCells
     near_open: Any
 
 
@@ -137,7 +137,7 @@ class Shaded(NamedTuple):
     pixels: Pixels
     features: Features
     values: Values
-    surfacing: Surfacing
+    surfacing: DibrSurfacing
 
 
 class PlanesAdjoint(NamedTuple):
@@ -162,7 +162,7 @@ class Planes(NamedTuple):
     depth: Any
 
 
-class Wants(NamedTuple):
+class DibrWants(NamedTuple):
     """What passes cotangents: features (pixels do), shades, channels of colours, deep (depths), and the camera's
     frames; what costs extra: of the texture, of the eye through highlights, of the lights. stripes: of an entry's
     tile, 0 if the mask passes nothing."""
@@ -189,7 +189,7 @@ class PixelsAdjoint(NamedTuple):
     table: Any
 
 
-class Slots(NamedTuple):
+class DibrSlots(NamedTuple):
     """What chunks and entries pass. mask: (entries x stripes, 6). place: (chunks, 3, 3). point: (chunks, 3, channels);
     own: the same, flat. pull: (frames, rows, columns)."""
 
@@ -197,10 +197,10 @@ class Slots(NamedTuple):
     place: Any
     point: Any
     own: Any
-    pull: Any
+    adj_log_miss: Any
 
 
-class Cotangents(NamedTuple):
+class DibrCotangents(NamedTuple):
     """corners: (triangles, 3, 3). screen, seen: (points, 3). by_point, own: as given. world: (points, 3). camera:
     (frames, 16)."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from diffloom_kernels import device, dot3, had3, sub3
 from diffloom_raster.kernels import (
-    first_of,
+    first_index,
     light_table_adjoint,
     lit_colour,
     lit_colour_adjoint,
+    run_width,
     sample,
     unit3,
-    width_of,
 )
 
 
@@ -34,7 +34,7 @@ def set_row3(value, d, e, v):
 def texel_row(e, surfacing):
     """The texture's first row in the frame of a run, all of whose pixels show one triangle."""
     if surfacing.texels.stride > 0:
-        return surfacing.frame[first_of(e)] * surfacing.texels.stride
+        return surfacing.frame[first_index(e)] * surfacing.texels.stride
     return 0
 
 
@@ -63,7 +63,7 @@ def eye_of(e, surfacing):
 def material_of(e, surfacing):
     """The number of the material of a run, all of whose pixels show one triangle."""
     if surfacing.material.shape[0] > 0:
-        return surfacing.material[first_of(e)]
+        return surfacing.material[first_index(e)]
     return 0
 
 
@@ -104,7 +104,7 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
         if wants.eye:
             set_row3(adjoint.eye, 0, e, adj_eye)
         if wants.table:
-            i = first_of(e) // width_of(e)
+            i = first_index(e) // run_width(e)
             light_table_adjoint(
                 m, i, n[0], view[0], position, surfacing.lights, highlights, had3(adj, colour), adj, adjoint.table
             )

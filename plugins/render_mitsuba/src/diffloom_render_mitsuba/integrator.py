@@ -18,7 +18,7 @@ mi, dr = load()
 
 
 @dataclass
-class Shading:
+class MeshShading:
     """What the colour of a hit is made of, as Dr.Jit arrays.
 
     corners: (3 faces,) rows of ``rows``; rows: (6 vertices,) place and normal in the world. colour_corners and values:
@@ -50,7 +50,7 @@ def blended(si: Any, corners: Any, values: Any, first: int, count: int, width: i
 class MatchedIntegrator(mi.ad.integrators.direct_projective.DirectProjectiveIntegrator):  # type: ignore[misc,name-defined,unused-ignore]
     """Colour of the nearest surface, black where there is none."""
 
-    shading = Shading()
+    shading = MeshShading()
 
     def colour(self, si: Any) -> Any:
         """Of a hit."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Surface
-from diffloom_raster import camera_points, read_appearance, vertex_normals
+from diffloom_raster import compute_vertex_normals, read_appearance, to_camera_axes
 
 from .library import load, use_threads
 from .shading import reader, shader
@@ -66,7 +66,7 @@ def screen_points(vertices: Tensor, camera: Camera) -> Tensor:
 
     So gradients by the camera come by way of the points, and a moving camera needs no other derivative.
     """
-    x, y, z = camera_points(vertices, camera).unbind(-1)
+    x, y, z = to_camera_axes(vertices, camera).unbind(-1)
     half = 0.5 * camera.width
     shift = camera.centre - camera.centre.new_tensor([half, 0.5 * camera.height])
     across, up = camera.focal[0] * x - shift[0] * z, camera.focal[1] * y + shift[1] * z
@@ -74,7 +74,7 @@ def screen_points(vertices: Tensor, camera: Camera) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Job:
+class RenderJob:
     """One frame to draw: everything but what may have gradients. colour: whether colours are wanted, else coverage."""
 
     scene: Any
@@ -92,12 +92,12 @@ class Job:
     def integrator(self, rows: Any, values: Any, image: Any) -> Any:
         """For the colours or the coverage of this frame."""
         mi, _ = load()
-        from .integrator import MatchedIntegrator, Shading
+        from .integrator import MatchedIntegrator, MeshShading
 
         made = MatchedIntegrator(mi.Properties())
         made.sppi, made.guiding = 0, "none"
         if self.colour:
-            made.shading = Shading(
+            made.shading = MeshShading(
                 self.corners, rows, self.colour_corners, values, self.width, image, self.texture, self.lit
             )
         return made
@@ -113,11 +113,11 @@ def _flat(tensor: Tensor) -> Any:
     return mi.Float(np.ascontiguousarray(tensor.detach().numpy(), np.float32).reshape(-1))
 
 
-class _Frame(torch.autograd.Function):
+class _RenderFrame(torch.autograd.Function):
     """(job, points, rows, values, image) -> (height, width, 3)."""
 
     @staticmethod
-    def forward(ctx: Any, job: Job, *inputs: Tensor) -> Tensor:
+    def forward(ctx: Any, job: RenderJob, *inputs: Tensor) -> Tensor:
         points, *rest = (_flat(each) for each in inputs)
         job.place(points)
         found = job.integrator(*rest).render(job.scene, 0, job.seed, job.samples)
@@ -129,7 +129,7 @@ class _Frame(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj: Tensor) -> tuple[Any, ...]:
         mi, dr = load()
-        job: Job = ctx.job
+        job: RenderJob = ctx.job
         leaves = [_flat(each) for each in ctx.saved_tensors]
         wanted = ctx.needs_input_grad[1:]
         for leaf, needed in zip(leaves, wanted, strict=True):
@@ -153,7 +153,7 @@ class _Frame(torch.autograd.Function):
         return None, *found
 
 
-def _pull(job: Job, integrator: Any, adj_image: Any) -> None:
+def _pull(job: RenderJob, integrator: Any, adj_image: Any) -> None:
     """Take the cotangent of an image back to the arrays it was made of."""
     integrator.render_backward(job.scene, None, adj_image, 0, job.seed + GRADIENT_SEED, job.gradient_samples)
 
@@ -174,7 +174,7 @@ def render(
     use_threads(renderer.threads)
     points = screen_points(surface.vertices, camera).expand(frames, -1, -1)
     world = surface.vertices.expand(frames, -1, -1)
-    lit_rows = torch.cat([world, vertex_normals(world.contiguous(), surface.faces)], dim=-1)
+    lit_rows = torch.cat([world, compute_vertex_normals(world.contiguous(), surface.faces)], dim=-1)
     index = np.ascontiguousarray(surface.faces.numpy().astype(np.uint32))
     scene, params = _scene(index.tobytes(), int(points.shape[1]), (camera.height, camera.width), camera.near)
     values, corners = colour_rows(surface)
@@ -185,7 +185,7 @@ def render(
     eyes = camera.eye.expand(frames, 3)
     drawn, covered = [], []
     for k in range(frames):
-        job = Job(
+        job = RenderJob(
             scene, params, mi.UInt32(index.reshape(-1)), mi.UInt32(corners.numpy().astype(np.uint32).reshape(-1)),
             int(values.shape[-1]), None if texture is None else reader(texture),
             shader(surface.materials[0], lights, eyes[k]), True, renderer.samples, renderer.gradient_samples,
@@ -193,10 +193,10 @@ def render(
         )  # fmt: skip
         given = points[k], lit_rows[k], values[k], image[k]
         if "rgba" in outputs:
-            drawn.append(_Frame.apply(job, *given))  # type: ignore[no-untyped-call]
+            drawn.append(_RenderFrame.apply(job, *given))  # type: ignore[no-untyped-call]
         # The same samples: where a pixel is covered in part, colour and coverage have the same part.
-        job = Job(**{**vars(job), "colour": False})
-        covered.append(_Frame.apply(job, *given)[..., 0])  # type: ignore[no-untyped-call]
+        job = RenderJob(**{**vars(job), "colour": False})
+        covered.append(_RenderFrame.apply(job, *given)[..., 0])  # type: ignore[no-untyped-call]
     alpha = torch.stack(covered).clamp(0.0, 1.0)
     rgba = None
     if "rgba" in outputs:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, DirectionalLight, Image, InputError, Light, PointLight, Surface
-from diffloom_raster import DEFAULT_LIGHTS, as_rgb, as_vector, vertex_normals
+from diffloom_raster import DEFAULT_LIGHTS, as_rgb, as_vector, compute_vertex_normals
 
 from . import matched
 from .library import load, use_threads
@@ -100,7 +100,7 @@ def _mesh(surface: Surface, vertices: Tensor, values: Tensor, corners: Tensor, b
     points = vertices[faces]
     flat = torch.linalg.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
     flat = (flat / flat.norm(dim=-1, keepdim=True).clamp_min(1e-20))[:, None].expand(-1, 3, -1)
-    smooth = vertex_normals(vertices[None].contiguous(), faces)[0][faces]
+    smooth = compute_vertex_normals(vertices[None].contiguous(), faces)[0][faces]
     normals = torch.where((flat * smooth).sum(-1, keepdim=True) > SMOOTH, smooth, flat)
     textured = surface.texture is not None
     props = mi.Properties()

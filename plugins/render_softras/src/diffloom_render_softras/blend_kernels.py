@@ -16,15 +16,15 @@ from diffloom_kernels import add3, anyl, device, had3, maximum, minimum, mul3, w
 from diffloom_raster.kernels import (
     TILE,
     expv,
-    first_of,
+    extract_lane,
+    first_index,
     interleave,
-    lane_of,
-    misses,
-    pixels_of,
+    is_outside_box,
+    locate_pixels,
+    locate_stripe,
+    run_width,
     sample_texels_adjoint,
-    stripe_of,
     total,
-    width_of,
 )
 
 from .coverage_kernels import within
@@ -66,9 +66,9 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
     triangles, lists, planes = fragments.triangles, fragments.lists, images.planes
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type
-    tile, frame, row, here = pixels_of(e, lists, grid)
+    tile, frame, row, here = locate_pixels(e, lists, grid)
     x, y = grid.columns[here], grid.rows[row]
-    column, last = first_of(here), first_of(here) + width_of(e) - 1
+    column, last = first_index(here), first_index(here) + run_width(e) - 1
     one, zero = R(1.0), R(0.0)
     least = coverage.nearest[frame, row, here]
     start = reference_depth(least, fade, outline)
@@ -77,7 +77,7 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
     far, mass = heavy * fade.far, heavy
     for k in range(lists.start[tile], lists.start[tile + 1]):
         t = lists.triangle[k]
-        if misses(t, row, column, last, box) or not anyl((start - outline[t, NEAREST]) * fade.sharp > fade.cut):
+        if is_outside_box(t, row, column, last, box) or not anyl((start - outline[t, NEAREST]) * fade.sharp > fade.cut):
             continue
         p, q, z, seen = fragment(t, frame, row, here, x, y, wants.limited, mesh, outline, blur, fragments.limit)
         behind = (start - z) * fade.sharp
@@ -181,13 +181,13 @@ def blend_adjoint(
     triangles, lists, limit = fragments.triangles, fragments.lists, fragments.limit
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type
-    s = first_of(e)
+    s = first_index(e)
     n = interleave(s // TILE, lists.triangle.shape[0])
     if n >= lists.triangle.shape[0]:
         return
-    i = (n * TILE + s % TILE) // width_of(e)
+    i = (n * TILE + s % TILE) // run_width(e)
     t = lists.triangle[n]
-    frame, top, here = stripe_of(e, lists.tile[n], grid)
+    frame, top, here = locate_stripe(e, lists.tile[n], grid)
     x = grid.columns[here]
     zero, one, two = R(0.0), R(1.0), R(2.0)
     o = x * zero
@@ -247,10 +247,10 @@ def blend_adjoint(
 @device
 def scatter_run(e, weighs, uv, first, adj, texels, copy, adj_image):
     """Add a run of pixels one by one."""
-    for k in range(width_of(e)):
-        if lane_of(weighs, k):
-            c = lane_of(adj[0], k), lane_of(adj[1], k), lane_of(adj[2], k)
-            sample_texels_adjoint(lane_of(uv[0], k), lane_of(uv[1], k), first, texels, c, copy, adj_image)
+    for k in range(run_width(e)):
+        if extract_lane(weighs, k):
+            c = extract_lane(adj[0], k), extract_lane(adj[1], k), extract_lane(adj[2], k)
+            sample_texels_adjoint(extract_lane(uv[0], k), extract_lane(uv[1], k), first, texels, c, copy, adj_image)
 
 
 @device
@@ -261,12 +261,12 @@ def texture_adjoint(
     triangles, lists = fragments.triangles, fragments.lists
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type
-    s = first_of(e)
-    chunk, copy = s // TILE, s // width_of(e)
+    s = first_index(e)
+    chunk, copy = s // TILE, s // run_width(e)
     entries = lists.triangle.shape[0]
     for n in range(chunk * entries // chunks, (chunk + 1) * entries // chunks):
         t = lists.triangle[n]
-        frame, top, here = stripe_of(e, lists.tile[n], grid)
+        frame, top, here = locate_stripe(e, lists.tile[n], grid)
         x = grid.columns[here]
         value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
         for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):

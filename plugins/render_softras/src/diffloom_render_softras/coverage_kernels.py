@@ -16,14 +16,14 @@ from diffloom_raster.kernels import (
     TILE,
     alll,
     expv,
-    first_of,
+    first_index,
     interleave,
+    is_outside_box,
     is_single,
-    misses,
-    pixels_of,
-    stripe_of,
+    locate_pixels,
+    locate_stripe,
+    run_width,
     total,
-    width_of,
 )
 
 from .fragment_kernels import distance_adjoint, edges, edges_in_reach, is_inside, weights
@@ -50,11 +50,11 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
     outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
     most = blur.most
     R = outline.dtype.type
-    tile, frame, row, here = pixels_of(e, lists, grid)
+    tile, frame, row, here = locate_pixels(e, lists, grid)
     if limited and not anyl(limit.depth[frame, row, here] < R(NOTHING)):
         return
     x, y = grid.columns[here], grid.rows[row]
-    column, last = first_of(here), first_of(here) + width_of(e) - 1
+    column, last = first_index(here), first_index(here) + run_width(e) - 1
     one, zero = R(1.0), R(0.0)
     none = x * zero
     product, many, least, first = none + one, none, none + R(NOTHING), none - one
@@ -62,7 +62,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
     may_stop = not depths and (most == 0 or end - begin <= most)
     for k in range(begin, end):
         t = lists.triangle[k]
-        if misses(t, row, column, last, box):
+        if is_outside_box(t, row, column, last, box):
             continue
         a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
         if anyl(near):
@@ -92,12 +92,12 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
     """
     outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
     R = outline.dtype.type
-    s = first_of(e)
+    s = first_index(e)
     n = interleave(s // TILE, lists.triangle.shape[0])
     if n >= lists.triangle.shape[0]:
         return
     t = lists.triangle[n]
-    frame, top, here = stripe_of(e, lists.tile[n], grid)
+    frame, top, here = locate_stripe(e, lists.tile[n], grid)
     x = grid.columns[here]
     zero, one, two = R(0.0), R(1.0), R(2.0)
     none = x * zero
@@ -114,7 +114,7 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
                 force = where(near, two * p * weight * blur.sharpness, zero)
                 g = distance_adjoint(a, b, c, second, third, where(inside, -force, force))
                 ax, ay, bx, by, cx, cy = ax + g[0], ay + g[1], bx + g[2], by + g[3], cx + g[4], cy + g[5]
-    i = (n * TILE + s % TILE) // width_of(e)
+    i = (n * TILE + s % TILE) // run_width(e)
     slots[i, 0, 0], slots[i, 0, 1], slots[i, 0, 2] = total(ax), total(ay), zero
     slots[i, 0, 3], slots[i, 0, 4], slots[i, 0, 5] = total(bx), total(by), zero
     slots[i, 0, 6], slots[i, 0, 7], slots[i, 0, 8] = total(cx), total(cy), zero
@@ -129,7 +129,7 @@ def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, b
     for k in range(begin, end):
         t = lists.triangle[k]
         z = x * R(0.0) + R(NOTHING)
-        if not misses(t, row, column, column + width_of(own) - 1, box):
+        if not is_outside_box(t, row, column, column + run_width(own) - 1, box):
             a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
             q, scale, depth = weights(outline, t, a, b, c)
             z = where(near, depth, z)
@@ -173,15 +173,17 @@ def limit_depths(e, grid, fragments, blur, hits, depths):
     outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
     most = blur.most
     R = depths.dtype.type
-    s = first_of(e)
+    s = first_index(e)
     tile = lists.active[s // TILE]
-    frame, top, here = stripe_of(e, tile, grid)
+    frame, top, here = locate_stripe(e, tile, grid)
     own = e + (s % TILE - s)
     begin, end = lists.start[tile], lists.start[tile + 1]
     for row in range(top, top + TILE):
         crowded = hits[frame, row, here] > R(most)
         if anyl(crowded):
-            deepest = note_depths(row, first_of(here), own, here, begin, end, grid, outline, box, lists, blur, depths)
+            deepest = note_depths(
+                row, first_index(here), own, here, begin, end, grid, outline, box, lists, blur, depths
+            )
             depth = equal_to(bisect(own, begin, end, most, deepest, depths), depths)
             limit.depth[frame, row, here] = where(crowded, depth, R(NOTHING))
 
@@ -191,13 +193,13 @@ def hard_index(e, grid, mesh, triangles, lists, index):
     """index[frame, row, column]: the nearest triangle of the frame whose inside covers the centre, -1 for none."""
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type
-    tile, frame, row, here = pixels_of(e, lists, grid)
+    tile, frame, row, here = locate_pixels(e, lists, grid)
     x, y = grid.columns[here], grid.rows[row]
-    column, last = first_of(here), first_of(here) + width_of(e) - 1
+    column, last = first_index(here), first_index(here) + run_width(e) - 1
     least, face = x * R(0.0) + R(NOTHING), x * R(0.0) - R(1.0)
     for k in range(lists.start[tile], lists.start[tile + 1]):
         t = lists.triangle[k]
-        if misses(t, row, column, last, box):
+        if is_outside_box(t, row, column, last, box):
             continue
         a, b, c = edges(outline, t, x, y)
         inside = is_inside(a, b, c, outline)

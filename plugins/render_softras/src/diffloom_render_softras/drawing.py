@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from diffloom_kernels import Bound, array_of, num_threads
-from diffloom_raster import BehindNearError, Layout, camera_cotangents
+from diffloom_raster import BehindNearError, ImageLayout, split_camera_cotangents
 from diffloom_raster.kernels import TILE
-from diffloom_raster.records import Bins, Cameras, Cells, TileLists
+from diffloom_raster.records import Bins, Cameras, EntryCells, TileLists
 
 from .coverage_kernels import NOTHING
 from .fragment_kernels import OUTLINE
@@ -24,12 +24,12 @@ from .records import (
     Fragments,
     Limit,
     PointsAdjoint,
-    Rules,
-    Setup,
-    Slots,
     SoftCoverage,
+    SoftRules,
+    SoftSetup,
+    SoftSlots,
+    SoftSource,
     SoftTriangles,
-    Source,
 )
 
 #: Twice the area under which a triangle is left out, where the image's short side spans 2.
@@ -52,10 +52,10 @@ class Softness(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SoftPlan:
     """setup: what kernels are told besides arrays that depend on the scene. most: faces that count, 0 for all."""
 
-    layout: Layout
+    layout: ImageLayout
     setup: Bound
     far: float
     most: int
@@ -69,21 +69,21 @@ class Plan:
         program.run(pipeline, *args, target="serial" if small and target == "parallel" else target)
 
 
-def find_plan(layout: Layout, soft: Softness, far: float) -> Plan:
+def find_plan(layout: ImageLayout, soft: Softness, far: float) -> SoftPlan:
     """Return the plan of a layout; kept for layouts that are kept."""
     return _make_plan(layout, soft, far) if layout.cut else _kept_plan(layout, soft, far)
 
 
-def _make_plan(layout: Layout, soft: Softness, far: float) -> Plan:
+def _make_plan(layout: ImageLayout, soft: Softness, far: float) -> SoftPlan:
     epsilon, span = float(torch.finfo(layout.arena.dtype).eps), far - layout.near
     least_area = SMALLEST_AREA * (0.5 * min(layout.height, layout.width)) ** 2
-    rules = Rules(int(soft.cull), int(soft.perspective), soft.reach, least_area)
+    rules = SoftRules(int(soft.cull), int(soft.perspective), soft.reach, least_area)
     # A face is passed over when its weight is less than an eighth of a last bit of the nearest face's, whose
     # probability is at least that at the edge of its reach.
     cut = math.log(epsilon / 8.0) + min(-soft.sharpness * soft.reach**2, 0.0) - math.log(2.0)
     blur = Blur(soft.sharpness, soft.reach**2, soft.most, 4.0 / epsilon)
     fade = Fade(1.0 / (soft.gamma * span), cut, far, span, soft.gamma)
-    return Plan(layout, Bound(Setup(layout.bound.record, rules, blur, fade)), far, soft.most)
+    return SoftPlan(layout, Bound(SoftSetup(layout.bound.record, rules, blur, fade)), far, soft.most)
 
 
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
@@ -94,11 +94,11 @@ MANY_TRIANGLES = 5000
 
 
 @dataclass
-class Drawing:
+class SoftDrawing:
     """Triangles projected, set up and binned; made by ``prepare``."""
 
-    plan: Plan
-    source: Source
+    plan: SoftPlan
+    source: SoftSource
     triangles: SoftTriangles
     bins: Bins
     lists: TileLists
@@ -141,13 +141,13 @@ class Drawing:
         index = layout.arena.floats(*layout.padded, fill=-1.0)
         plan.run("fill", plan.setup, self.triangles, self.bins.counts, self.lists)
         plan.run("index_pixels", self.pixels, plan.setup, self.triangles, self.lists, index)
-        return layout.cropped(index).long()
+        return layout.crop(index).long()
 
-    def slots(self, parts: int) -> Slots:
+    def slots(self, parts: int) -> SoftSlots:
         """Arrays that entries leave their cotangents in."""
         layout, arena = self.plan.layout, self.plan.layout.arena
-        return Slots(
-            layout.stripes, layout.corners, Cells(self.bins.first_cell, arena.ints(self.cells, fill=0)),
+        return SoftSlots(
+            layout.stripes, layout.corners, EntryCells(self.bins.first_cell, arena.ints(self.cells, fill=0)),
             arena.floats(self.entries * layout.stripes, parts, 9), arena.floats(layout.triangles, 3, 3),
         )  # fmt: skip
 
@@ -160,17 +160,17 @@ class Drawing:
         """Cotangents of rotation, eye, focal and centre; camera: the first two."""
         rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
         self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)
-        return camera_cotangents(self.plan.layout.arena.tensor(rows), *camera)
+        return split_camera_cotangents(self.plan.layout.arena.tensor(rows), *camera)
 
 
-def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
+def prepare(plan: SoftPlan, points: Tensor, camera: tuple[Tensor, ...]) -> SoftDrawing:
     """Project, set up and count; raises BehindNearError."""
     layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
-    source = Source(Cameras(*map(array_of, camera)), array_of(points).reshape(-1, 3))
+    source = SoftSource(Cameras(*map(array_of, camera)), array_of(points).reshape(-1, 3))
     screen: Any = arena.floats(*source.points.shape)
     triangles = SoftTriangles(arena.floats(n, OUTLINE), arena.ints(n, 4), arena.floats(n, 9), arena.flags(n))
     bins = layout.bins()
     plan.run("prepare", plan.setup, source, screen, triangles, bins, small=n < MANY_TRIANGLES)
     if not layout.cut and bool(screen[:, 2].min() < layout.near):
         raise BehindNearError
-    return Drawing(plan, source, triangles, bins, *layout.lists(bins))
+    return SoftDrawing(plan, source, triangles, bins, *layout.lists(bins))

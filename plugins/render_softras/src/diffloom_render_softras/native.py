@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from diffloom.interfaces import Camera, Image, Light, Surface
-from diffloom_raster import Layout, Split, camera_tensors, draw_in_front, find_faces, read_scene
+from diffloom_raster import ImageLayout, NearCut, draw_in_front, find_faces, read_camera, read_scene
 
 from .drawing import Softness, find_plan, prepare
-from .shading import Blend, Silhouette, Style
+from .shading import Blend, Silhouette, SoftStyle
 
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
@@ -26,16 +26,16 @@ def render(
     """Draw ``frames`` images; everything was checked."""
     soft = softness(settings, camera)
 
-    def draw(layout: Layout, points: Tensor, split: Split | None) -> Image:
+    def draw(layout: ImageLayout, points: Tensor, split: NearCut | None) -> Image:
         """The outputs asked for, with as few passes as they need."""
-        plan, view, faces = find_plan(layout, soft, camera.far), camera_tensors(camera), int(surface.faces.shape[0])
+        plan, view, faces = find_plan(layout, soft, camera.far), read_camera(camera), int(surface.faces.shape[0])
         rgba = silhouette = depth = index = None
         if "rgba" in outputs or "depth" in outputs:
             colour = "rgba" in outputs
             scene, tensors = read_scene(surface, camera, lights, layout, points, split, colour=colour)
             if scene.appearance.textured:  # as wide as colours, to share their code
                 tensors = tensors._replace(values=pad(tensors.values, (0, 1)))
-            planes, deep = Blend.apply(plan, Style(scene, colour, settings.background), *tensors)  # type: ignore[no-untyped-call]
+            planes, deep = Blend.apply(plan, SoftStyle(scene, colour, settings.background), *tensors)  # type: ignore[no-untyped-call]
             rgba = planes.permute(0, 2, 3, 1) if colour else None
             depth = deep if "depth" in outputs else None
             silhouette = planes[:, 3] if "silhouette" in outputs else None

@@ -11,15 +11,15 @@ from typing import Any
 from diffloom_kernels import Program, device, launch, launch_runs
 from diffloom_raster.kernels import (
     TILE,
-    cells_of,
+    count_cells,
     count_tiles,
     fill_tiles,
     gather_point,
     interleave_count,
-    note_entry,
     project_cameras_adjoint,
     project_points,
     project_points_adjoint,
+    record_entry,
 )
 
 from .blend_kernels import blend, blend_adjoint, texture_adjoint
@@ -33,7 +33,7 @@ def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
     R = slots.dtype.type
     o = R(0.0)
     ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
-    for cell in range(cells.first[t], cells.first[t] + cells_of(t, box)):
+    for cell in range(cells.first[t], cells.first[t] + count_cells(t, box)):
         entry = cells.entry[cell] - 1
         if entry >= 0:
             for i in range(entry * stripes, (entry + 1) * stripes):
@@ -122,7 +122,7 @@ def to_world(setup, source, triangles, slots, adjoint):
 
 def note_entries(setup, triangles, lists, cells):
     """Tell cells their entries."""
-    launch(lists.triangle.shape[0], note_entry, lists, triangles.box, setup.frames.grid, cells)
+    launch(lists.triangle.shape[0], record_entry, lists, triangles.box, setup.frames.grid, cells)
 
 
 def cover_pixels_adjoint(limited, setup, source, fragments, clear, adj_alpha, slots, adjoint):

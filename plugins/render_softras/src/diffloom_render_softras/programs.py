@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from diffloom_kernels import Noted, recording
-from diffloom_raster import sample_scene
+from diffloom_raster import make_sample_scene
 
 from .pipeline_kernels import program
 from .renderer import SoftRasRenderer
@@ -22,7 +22,7 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
 
 def recorded_arguments(dtype: Any) -> Noted:
     """Return the arguments by pipeline, in float32 or float64."""
-    surface, camera, lights = sample_scene(dtype)
+    surface, camera, lights = make_sample_scene(dtype)
     renderer = SoftRasRenderer(faces_per_pixel=1, target="cuda")
     with recording(program, _answer) as noted:
         for outputs in (("silhouette",), ("rgba", "depth"), ("face_index",)):

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, InputError, Light, Surface
-from diffloom_raster import GREY, sample_texture, shade, vertex_normals
+from diffloom_raster import GREY, compute_vertex_normals, sample_texture, shade
 
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
@@ -176,7 +176,7 @@ class _Drawing:
         (material,) = surface.materials
         if material.shading != "unlit":
             rows = corners + frame[:, None] * self.vertices.shape[1]
-            normals = vertex_normals(self.vertices, surface.faces).reshape(-1, 3)
+            normals = compute_vertex_normals(self.vertices, surface.faces).reshape(-1, 3)
             position, normal = mixed(self.vertices.reshape(-1, 3), rows), mixed(normals, rows)
             colour = shade(colour, position, normal, self.eye[frame], material, lights)
         empty = torch.zeros((*hit.shape, 3), dtype=colour.dtype, device=colour.device)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom_raster.records import Cameras, Cells, Corners, Frames, Lights, Texels, TileLists
+from diffloom_raster.records import Cameras, Corners, EntryCells, FrameSetup, Lights, Texels, TileLists
 
 
-class Rules(NamedTuple):
+class SoftRules(NamedTuple):
     """How triangles are set up. cull: leave out faces turned away. perspective: weigh corners in space. reach: how far
     a face acts outside its outline [px]. least_area: twice the area [px^2] under which a triangle is left out."""
 
@@ -75,7 +75,7 @@ class Images(NamedTuple):
     weight: Any
 
 
-class Surfacing(NamedTuple):
+class SoftSurfacing(NamedTuple):
     """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or u, v and nothing
     where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
 
@@ -98,19 +98,19 @@ class Lighting(NamedTuple):
     lights: Lights
 
 
-class Shading(NamedTuple):
+class SoftShading(NamedTuple):
     """background: (3,) rgb."""
 
-    surfacing: Surfacing
+    surfacing: SoftSurfacing
     lighting: Lighting
     background: Any
 
 
-class Setup(NamedTuple):
+class SoftSetup(NamedTuple):
     """What is the same in every draw of a plan."""
 
-    frames: Frames
-    rules: Rules
+    frames: FrameSetup
+    rules: SoftRules
     blur: Blur
     fade: Fade
 
@@ -123,14 +123,14 @@ class Fragments(NamedTuple):
     limit: Limit
 
 
-class Source(NamedTuple):
+class SoftSource(NamedTuple):
     """Where points come from: the world (points, 3) [m] through cameras."""
 
     cameras: Cameras
     points: Any
 
 
-class Wants(NamedTuple):
+class SoftWants(NamedTuple):
     """colour: colours are made. limited: some pixel has more faces than count. table: what lights the scene has
     cotangents."""
 
@@ -147,13 +147,13 @@ class ImagesAdjoint(NamedTuple):
     table: Any
 
 
-class Slots(NamedTuple):
+class SoftSlots(NamedTuple):
     """sums: (entries x stripes, parts, 9) what entries pass to the corners of their triangles; adj_corners: (triangles,
     3, 3) sums of them; corners: which of these meet in a point."""
 
     stripes: int
     corners: Corners
-    cells: Cells
+    cells: EntryCells
     sums: Any
     adj_corners: Any
 

@@ -10,34 +10,34 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom_kernels import array_of, kept_numbers
-from diffloom_raster import SceneStyle, SceneTensors, count_texture_copies, light_columns, light_cotangents
+from diffloom_raster import SceneStyle, SceneTensors, count_light_columns, count_texture_copies, split_light_cotangents
 from diffloom_raster.kernels import EYE
 
-from .drawing import Drawing, Plan, prepare
-from .records import Images, ImagesAdjoint, Lighting, Shading, Surfacing, Wants
+from .drawing import SoftDrawing, SoftPlan, prepare
+from .records import Images, ImagesAdjoint, Lighting, SoftShading, SoftSurfacing, SoftWants
 
 
 class Silhouette(torch.autograd.Function):
     """(plan, points, rotation, eye, focal, centre) -> alpha (frames, height, width)."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, points: Tensor, *camera: Tensor) -> Tensor:
+    def forward(ctx: Any, plan: SoftPlan, points: Tensor, *camera: Tensor) -> Tensor:
         drawing = prepare(plan, points, camera)
         ctx.drawing, (ctx.fragments, coverage) = drawing, drawing.cover(depths=False)
         ctx.clear = coverage.clear
         ctx.save_for_backward(points, *camera)
-        return 1.0 - plan.layout.cropped(coverage.clear)
+        return 1.0 - plan.layout.crop(coverage.clear)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, adj_alpha: Tensor) -> tuple[Any, ...]:
-        drawing: Drawing = ctx.drawing
+        drawing: SoftDrawing = ctx.drawing
         plan, layout = drawing.plan, drawing.plan.layout
         points, *camera = ctx.saved_tensors
         adjoint = drawing.adjoint()
         plan.run(
             "cover_pixels_adjoint", drawing.limited, plan.setup, drawing.source, ctx.fragments, ctx.clear,
-            layout.padded_image(adj_alpha), drawing.slots(1), adjoint,
+            layout.pad_image(adj_alpha), drawing.slots(1), adjoint,
         )  # fmt: skip
         grads: list[Any] = [None] * 4
         if any(ctx.needs_input_grad[2:]):
@@ -45,7 +45,7 @@ class Silhouette(torch.autograd.Function):
         return None, layout.arena.tensor(adjoint.world).reshape(points.shape), *grads
 
 
-class Style(NamedTuple):
+class SoftStyle(NamedTuple):
     """Properties of a draw that carry no gradients. colour: whether colours are wanted at all. background: rgb."""
 
     scene: SceneStyle
@@ -63,15 +63,15 @@ class Blend(torch.autograd.Function):
     width)."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, plan: SoftPlan, style: SoftStyle, *tensors: Tensor) -> tuple[Tensor, Tensor]:
         given = SceneTensors(*tensors)
         drawing = prepare(plan, given.points, given.camera)
         fragments, coverage = drawing.cover(depths=True)
         shading, images = _shading(style, drawing, given), _background_images(plan, style)
-        wants = Wants(int(style.colour), drawing.limited, 0)
+        wants = SoftWants(int(style.colour), drawing.limited, 0)
         plan.run("blend_pixels", drawing.pixels, wants, plan.setup, fragments, shading, coverage, images)
         ctx.drawing, ctx.style, ctx.made = drawing, style, (fragments, shading, coverage, images)
-        planes, depth = plan.layout.cropped(images.planes), plan.layout.cropped(images.depth)
+        planes, depth = plan.layout.crop(images.planes), plan.layout.crop(images.depth)
         # saved only so that nobody changes them meanwhile: the arrays share their memory
         ctx.save_for_backward(*tensors, planes, depth)
         return planes, depth
@@ -85,17 +85,17 @@ class Blend(torch.autograd.Function):
         return None, None, *(found.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
-def _shading(style: Style, drawing: Drawing, given: SceneTensors) -> Shading:
+def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> SoftShading:
     """The tensors as kernels take them."""
     made, scene = style.scene.appearance, style.scene
     texels, values = given.texels(made), array_of(given.values)
-    surfacing = Surfacing(int(made.textured), texels, made.corners.faces, made.stride, values)
+    surfacing = SoftSurfacing(int(made.textured), texels, made.corners.faces, made.stride, values)
     points, eye, normals = drawing.source.points, drawing.source.cameras.eye, array_of(given.normals).reshape(-1, 3)
     lighting = Lighting(scene.shading, points, normals, eye, scene.material, given.lights(scene.kinds))
-    return Shading(surfacing, lighting, kept_numbers(drawing.plan.layout.arena, style.background))
+    return SoftShading(surfacing, lighting, kept_numbers(drawing.plan.layout.arena, style.background))
 
 
-def _background_images(plan: Plan, style: Style) -> Images:
+def _background_images(plan: SoftPlan, style: SoftStyle) -> Images:
     """Planes of background, depth of far, weight of one: what tiles without faces show."""
     arena, (frames, height, width) = plan.layout.arena, plan.layout.padded
     planes = arena.floats(frames, 4, height, width)
@@ -110,9 +110,9 @@ class _Adjoint:
     """One backward pass: runs the main adjoint, then what else was asked for."""
 
     def __init__(self, ctx: Any, given: SceneTensors) -> None:
-        self.drawing: Drawing = ctx.drawing
-        self.style: Style = ctx.style
-        self.plan: Plan = ctx.drawing.plan
+        self.drawing: SoftDrawing = ctx.drawing
+        self.style: SoftStyle = ctx.style
+        self.plan: SoftPlan = ctx.drawing.plan
         self.made, self.given = ctx.made, given
         self.slots = self.drawing.slots(4 if self.style.lit else 2)
 
@@ -122,9 +122,9 @@ class _Adjoint:
         fragments, shading, coverage, images = self.made
         tabled = style.lit and any((*needed.lighting, needed.eye))
         entries = drawing.entries * plan.layout.stripes if tabled else 1
-        table = arena.floats(entries, light_columns(shading.lighting.lights), fill=0.0)
-        wants = Wants(int(style.colour), drawing.limited, int(tabled))
-        images_adjoint = ImagesAdjoint(plan.layout.padded_image(adj_planes), plan.layout.padded_image(adj_depth), table)
+        table = arena.floats(entries, count_light_columns(shading.lighting.lights), fill=0.0)
+        wants = SoftWants(int(style.colour), drawing.limited, int(tabled))
+        images_adjoint = ImagesAdjoint(plan.layout.pad_image(adj_planes), plan.layout.pad_image(adj_depth), table)
         adjoint = drawing.adjoint()
         plan.run(
             "blend_pixels_adjoint", wants, plan.setup, drawing.source, fragments, shading, coverage, images,
@@ -162,7 +162,7 @@ class _Adjoint:
         self.plan.run("values_adjoint", repeats, stride, corners, self.drawing.triangles, self.slots, rows)
         return layout.arena.tensor(rows)
 
-    def _image(self, wants: Wants, adj_planes: Any) -> Tensor:
+    def _image(self, wants: SoftWants, adj_planes: Any) -> Tensor:
         plan, image, stripes = self.plan, self.given.image, self.plan.layout.stripes
         fragments, shading, coverage, images = self.made
         chunks = max(1, min(count_texture_copies(image, stripes), self.drawing.entries))
@@ -176,7 +176,7 @@ class _Adjoint:
         depends on its threads."""
         layout, eye = self.plan.layout, self.given.eye
         sums = layout.arena.tensor(rows.sum(0))
-        found.update(light_cotangents(sums, self.given.table))
+        found.update(split_light_cotangents(sums, self.given.table))
         if self.style.scene.shading < 2:
             return
         part = sums[None, EYE : EYE + 3]

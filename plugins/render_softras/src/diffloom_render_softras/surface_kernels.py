@@ -5,14 +5,14 @@ from __future__ import annotations
 from diffloom_kernels import add3, device, dot3, had3, ld3, sub3
 from diffloom_raster.kernels import (
     EYE,
-    add_total3,
+    add_lane_sums3,
     corner_rows,
-    light_sum,
     light_table_adjoint,
     lit_colour,
     lit_colour_adjoint,
     load_ambient,
     sample,
+    sum_light,
     unit3,
 )
 
@@ -133,7 +133,7 @@ def shaded_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, t
     """Add the cotangents of eye and lights to row i of a table. What ``shaded_adjoint`` found is found again: kept for
     the few draws that ask for this, it took registers from all others."""
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    add_total3(table, i, EYE, adj_eye)
+    add_lane_sums3(table, i, EYE, adj_eye)
     m = material_of(t, lighting)
     light_table_adjoint(
         m, i, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj, table
@@ -149,5 +149,5 @@ def lit_factor(t, q, rows, frame, lighting):
         return one, one, one
     position, n, view = place_and_normal(q, rows, frame, lighting)
     m = material_of(t, lighting)
-    diffuse, specular = light_sum(m, n[0], view[0], position, lighting.lights, False)
+    diffuse, specular = sum_light(m, n[0], view[0], position, lighting.lights, False)
     return add3(diffuse, load_ambient(m, lighting.lights))

@@ -1,7 +1,7 @@
 from diffloom_scale.distributed import (
-    Sent as Sent,
-    grid_on as grid_on,
-    starts_on as starts_on,
+    SentExperiment as SentExperiment,
+    evaluate_grid_on as evaluate_grid_on,
+    fit_starts_on as fit_starts_on,
 )
 from diffloom_scale.kinds import (
     LOGGERS as LOGGERS,

@@ -70,7 +70,7 @@ _DRAWN_LATE = ("seed", "truth", "unknowns")
 
 
 @dataclass(frozen=True)
-class Video:
+class SimulatedVideo:
     """frames: (frames, height, width, 3). values: the true values by name. model: the file's table, draws put in.
     failed: why there is no video of these values, or None."""
 
@@ -82,12 +82,12 @@ class Video:
     failed: str | None = None
 
 
-def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[Video]:
+def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[SimulatedVideo]:
     """The videos of some indices, in their order. files: each with the file as drawn for it."""
     groups: dict[str, list[tuple[int, Loaded]]] = {}
     for index, loaded in files:
         groups.setdefault(_kind(loaded), []).append((index, loaded))
-    found: list[Video] = []
+    found: list[SimulatedVideo] = []
     with torch.no_grad():
         for members in groups.values():
             scene = _scene(members[0][1])
@@ -112,7 +112,7 @@ def _scene(loaded: Loaded) -> Scene:
     return scene if renderer is None else scene.with_renderer(build_renderer(loaded, renderer))
 
 
-def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[Video]:
+def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[SimulatedVideo]:
     values = [build_truth(loaded, scene) for _, loaded in members]
     table = members[0][1].content.target
     rate = 1.0 / scene.dt if table is None or table.rate is None else float(table.rate)
@@ -130,7 +130,7 @@ def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[Video
             except SimulationError as error:
                 failed[k] = str(error)
     return [
-        Video(
+        SimulatedVideo(
             index, pixels[k], times.tolist(), {name: value.tolist() for name, value in values[k].items()},
             dict(loaded.raw.get("model", {})), failed[k],
         )
@@ -201,7 +201,7 @@ def _loaded(task: ShardTask, index: int, raw: dict[str, Any]) -> Loaded:
     return load_data(raw, place.parent, place.name, settings=task.settings, changes=changes, quick=task.quick)
 
 
-def _members(video: Video, task: ShardTask) -> list[tuple[str, bytes]]:
+def _members(video: SimulatedVideo, task: ShardTask) -> list[tuple[str, bytes]]:
     key = f"{video.index:08d}"
     told = {
         "index": video.index, "seed": task.seed + video.index, "values": video.values, "times": video.times,
@@ -240,7 +240,7 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def samples_of(content: bytes) -> list[dict[str, Any]]:
+def read_samples(content: bytes) -> list[dict[str, Any]]:
     """What the JSON files of a shard say."""
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         found = [(tar.extractfile(m), m.name) for m in tar.getmembers() if m.name.endswith(".json")]
@@ -284,7 +284,7 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
     for k, made in engine.run(make_shard, tasks):
         number = missing[k]
         write_bytes(folder / _name(number), made)
-        told = {"of": content, "sha256": checksum(made), "bytes": len(made), "samples": samples_of(made)}
+        told = {"of": content, "sha256": checksum(made), "bytes": len(made), "samples": read_samples(made)}
         write_text(folder / f"{_name(number)}.json", json.dumps(told) + "\n")
         done += _size(recipe, number)
         watch(done, _size(recipe, number))

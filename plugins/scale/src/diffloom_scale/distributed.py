@@ -20,7 +20,7 @@ from diffloom_scale.engines import Engine
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentExperiment:
     """An experiment as plain data, which workers build anew; files that it names are needed there too."""
 
     text: str
@@ -28,20 +28,20 @@ class Sent:
     name: str
 
     @staticmethod
-    def of(loaded: LoadedFile) -> Sent:
+    def of(loaded: LoadedFile) -> SentExperiment:
         """From a checked file."""
-        return Sent(json.dumps(loaded.raw), str(loaded.folder.resolve()), loaded.name)
+        return SentExperiment(json.dumps(loaded.raw), str(loaded.folder.resolve()), loaded.name)
 
 
 @lru_cache(maxsize=1)
-def _built(sent: Sent) -> AbstractExperiment:
+def _built(sent: SentExperiment) -> AbstractExperiment:
     # Tasks fill the cores: each keeps to one.
     torch.set_num_threads(1)
     raw = json.loads(sent.text)
     return build_any(recognise(raw, sent.name).load(raw, Path(sent.folder), sent.name))  # type: ignore[no-any-return]
 
 
-def follow_start(task: tuple[Sent, int]) -> tuple[FitState, list[Record]]:
+def follow_start(task: tuple[SentExperiment, int]) -> tuple[FitState, list[Record]]:
     """What a worker does: follow one start, or probe it, as if there were none before it."""
     sent, number = task
     experiment = _built(sent)
@@ -50,7 +50,9 @@ def follow_start(task: tuple[Sent, int]) -> tuple[FitState, list[Record]]:
     return told[-1][0], [record for _, record in told]
 
 
-def starts_on(engine: Engine, sent: Sent, experiment: AbstractExperiment) -> Iterator[tuple[FitState, Record]]:
+def fit_starts_on(
+    engine: Engine, sent: SentExperiment, experiment: AbstractExperiment
+) -> Iterator[tuple[FitState, Record]]:
     """States and records of all starts, or of all probes, told one start after the other. Starts after one that is
     enough are not told. The state goes along with the last record of a start; before that it is that of its begin."""
     experiment.check_before()
@@ -70,14 +72,18 @@ def starts_on(engine: Engine, sent: Sent, experiment: AbstractExperiment) -> Ite
             return
 
 
-def grid_losses(task: tuple[Sent, tuple[Axis, ...], list[tuple[int, ...]]]) -> list[float]:
+def grid_losses(task: tuple[SentExperiment, tuple[Axis, ...], list[tuple[int, ...]]]) -> list[float]:
     """What a worker does: the losses at some points of a grid."""
     sent, axes, points = task
     return losses_at(_built(sent), axes, points)
 
 
-def grid_on(
-    engine: Engine, sent: Sent, experiment: AbstractExperiment, axes: Sequence[Axis], watch: Callable[[int, int], None]
+def evaluate_grid_on(
+    engine: Engine,
+    sent: SentExperiment,
+    experiment: AbstractExperiment,
+    axes: Sequence[Axis],
+    watch: Callable[[int, int], None],
 ) -> Grid:
     """`evaluate_grid` on an engine. watch: told how many points there are of how many."""
     check_axes(experiment, axes)

@@ -14,7 +14,7 @@ from typing import Any
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice
 
-__all__ = ["ENGINES", "Engine", "LocalPool", "RayCluster", "TaskError", "engine_of"]
+__all__ = ["ENGINES", "Engine", "LocalPool", "RayCluster", "TaskError", "make_engine"]
 
 ENGINES = ("local", "ray")
 #: How often a task is given to another worker after one died at it.
@@ -37,7 +37,7 @@ class Engine(ABC):
         """(number of the task, what came of it), as tasks finish."""
 
 
-def engine_of(name: str, jobs: int = 1, address: str | None = None) -> Engine:
+def make_engine(name: str, jobs: int = 1, address: str | None = None) -> Engine:
     """The engine called ``name``: "local", with so many processes, or "ray", at an address or on this machine."""
     if check_choice("engine", name, ENGINES) == "local":
         if address is not None:

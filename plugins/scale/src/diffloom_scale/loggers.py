@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from diffloom_fitting import Result
     from diffloom_fitting.loop import Record
 
-__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "figures", "logged"]
+__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "figures", "open_loggers"]
 
 
 class Logger(ABC):
@@ -55,7 +55,7 @@ class _All:
 
 
 @contextmanager
-def logged(names: Sequence[str], folder: Path, title: str, config: Mapping[str, Any]) -> Iterator[_All]:
+def open_loggers(names: Sequence[str], folder: Path, title: str, config: Mapping[str, Any]) -> Iterator[_All]:
     """The registered loggers of these names, begun, and closed when the block ends."""
     from diffloom_scale import get_logger
 

@@ -19,7 +19,7 @@ from diffloom_scale.engines import Engine, LocalPool
 if TYPE_CHECKING:
     from diffloom_experiments import Loaded
 
-__all__ = ["BASELINES", "Case", "outcomes_of", "place_of", "run_case", "sweep_data", "sweep_table"]
+__all__ = ["BASELINES", "Case", "collect_outcomes", "format_sweep_table", "locate_case", "make_sweep_data", "run_case"]
 
 
 BASELINES = {
@@ -29,7 +29,7 @@ BASELINES = {
 }
 
 
-def as_baseline(experiment: Experiment, name: str, budget: int | None = None) -> Experiment:
+def make_baseline(experiment: Experiment, name: str, budget: int | None = None) -> Experiment:
     """The experiment changed into one of ``BASELINES``.
 
     state: the same engine and search, shown true states instead of images. cma: a search without gradients for the
@@ -88,7 +88,7 @@ class Case:
         return found
 
 
-def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
+def locate_case(case: Case, store: str) -> tuple[Path, Loaded]:
     """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
     from diffloom_experiments.kinds import load_any
     from diffloom_experiments.run_folder import versions
@@ -100,7 +100,7 @@ def place_of(case: Case, store: str) -> tuple[Path, Loaded]:
 
 
 @dataclass(frozen=True)
-class Task:
+class FitTask:
     """A case with the text of its file, for a worker that may not have it. threads: of PyTorch; None leaves them."""
 
     case: Case
@@ -110,12 +110,12 @@ class Task:
 
 def run_case(case: Case, store: str) -> dict[str, Any]:
     """Fit one case, unless its outcome is kept in ``store``; the outcome as data."""
-    kept, loaded = place_of(case, store)
+    kept, loaded = locate_case(case, store)
     found = read_outcome(kept)
-    return found if found is not None else keep_outcome(kept, fit_loaded(case, loaded))
+    return found if found is not None else write_outcome(kept, fit_experiment(case, loaded))
 
 
-def fit_task(task: Task) -> dict[str, Any]:
+def fit_task(task: FitTask) -> dict[str, Any]:
     """What a worker does, on whatever machine: fit a case, and hand back its outcome."""
     import torch
 
@@ -129,10 +129,10 @@ def fit_task(task: Task) -> dict[str, Any]:
             case = replace(case, file=str(Path(folder) / Path(case.file).name))
             Path(case.file).write_text(task.text, encoding="utf-8")
         loaded = load_any(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
-        return fit_loaded(case, loaded)
+        return fit_experiment(case, loaded)
 
 
-def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
+def fit_experiment(case: Case, loaded: Loaded) -> dict[str, Any]:
     """The outcome of a case as data."""
     import time
 
@@ -143,7 +143,7 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
 
     experiment = build_any(loaded)
     if case.baseline is not None:
-        experiment = as_baseline(experiment, case.baseline, case.budget)
+        experiment = make_baseline(experiment, case.baseline, case.budget)
     unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.truth]
     if unjudged:
         raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")
@@ -161,7 +161,7 @@ def fit_loaded(case: Case, loaded: Loaded) -> dict[str, Any]:
     return data
 
 
-def keep_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
+def write_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
     """Write an outcome to its place; the outcome as it is read from there."""
     from diffloom_fitting.files import explained, write_text
 
@@ -190,10 +190,10 @@ def _checksum(data: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def outcomes_of(cases: Sequence[Case], store: str, engine: Engine) -> Iterator[tuple[int, dict[str, Any]]]:
+def collect_outcomes(cases: Sequence[Case], store: str, engine: Engine) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number of the case, its outcome), as they finish. Outcomes are kept here, not where a case ran: whatever is
     stopped goes on from what had come back."""
-    places = [place_of(case, store)[0] for case in cases]
+    places = [locate_case(case, store)[0] for case in cases]
     missing = []
     for number, kept in enumerate(places):
         found = read_outcome(kept)
@@ -202,9 +202,9 @@ def outcomes_of(cases: Sequence[Case], store: str, engine: Engine) -> Iterator[t
         else:
             yield number, found
     alone = isinstance(engine, LocalPool) and engine.jobs <= 1
-    tasks = [Task(cases[n], _text(cases[n].file), None if alone else 1) for n in missing]
+    tasks = [FitTask(cases[n], _text(cases[n].file), None if alone else 1) for n in missing]
     for k, found in engine.run(fit_task, tasks):
-        yield missing[k], keep_outcome(places[missing[k]], found)
+        yield missing[k], write_outcome(places[missing[k]], found)
 
 
 def _text(file: str) -> str:
@@ -214,7 +214,7 @@ def _text(file: str) -> str:
 Outcome = dict[str, Any]
 
 
-def sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note: str = "") -> str:
+def format_sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note: str = "") -> str:
     """A document: a summary with one row per pair of renderers, then every seed.
 
     pairs: (label, outcomes). Errors are relative: mean |found - truth| / mean |truth|.
@@ -259,8 +259,8 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
                     f"{max(o['peak_memory_bytes'] for o in outcomes) / 2**20:.0f} MB",
                 ]
             figures = [
-                statistics.mean(average_errors(outcomes, name)), statistics.mean(starts), statistics.mean(errors),
-                statistics.pstdev(errors), statistics.median(errors), max(errors),
+                statistics.mean(compute_average_errors(outcomes, name)), statistics.mean(starts),
+                statistics.mean(errors), statistics.pstdev(errors), statistics.median(errors), max(errors),
             ]  # fmt: skip
             begin = [label, str(len(outcomes))] if number == 0 else ["", ""]
             rows.append(_row([*begin, name, *(short(f) for f in figures), *cost]))
@@ -282,7 +282,7 @@ def _share(outcome: Outcome, part: str) -> float:
     return spent.get(part, 0.0) / (sum(spent.values()) or 1.0)
 
 
-def average_errors(outcomes: Sequence[Outcome], name: str) -> list[float]:
+def compute_average_errors(outcomes: Sequence[Outcome], name: str) -> list[float]:
     """For each fit, the error of guessing the mean of all fits' starts instead: the middle of what was thought
     possible."""
     starts = [_flat(_estimate(o, name)["start"]) for o in outcomes]
@@ -296,14 +296,14 @@ def average_errors(outcomes: Sequence[Outcome], name: str) -> list[float]:
     return errors
 
 
-def sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
+def make_sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
     """The figures of every fit, one plain record each; values only of unknowns that are one number."""
     return [record for label, outcomes in pairs for record in _records(label, outcomes)]
 
 
 def _records(label: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
     names = [e["name"] for e in outcomes[0]["estimates"]]
-    guessed = {name: average_errors(outcomes, name) for name in names}
+    guessed = {name: compute_average_errors(outcomes, name) for name in names}
     return [_record(label, o, {name: guessed[name][k] for name in names}) for k, o in enumerate(outcomes)]
 
 
@@ -331,7 +331,7 @@ def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
             _row(
                 [
                     str(o["seed"]),
-                    brief_truth(truth),
+                    format_truth(truth),
                     *(short(_estimate(o, n)["error"]) for n in names),
                     short(o["loss"]),
                     str(o["iterations"]),
@@ -342,7 +342,7 @@ def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
     return rows
 
 
-def brief_truth(truth: Any) -> str:
+def format_truth(truth: Any) -> str:
     """A true value, or the mean of many."""
     flat = _flat(truth)
     return f"{flat[0]:.4g}" if len(flat) == 1 else f"mean {sum(flat) / len(flat):.4g}"

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-__all__ = ["Options", "Workers", "by_kind", "engine_options", "experiment_options", "find_action"]
+__all__ = [
+    "EngineOptions",
+    "ExperimentOptions",
+    "add_engine_options",
+    "add_experiment_options",
+    "dispatch_by_kind",
+    "find_action",
+]
 
 if TYPE_CHECKING:
     from diffloom_scale.engines import Engine
 
 
-def by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let the kind of an experiment file carry out a command, or refuse it or one of its options by name.
 
     Decorates the function of a click command, below ``click.command`` and above its options.
@@ -74,7 +81,7 @@ def _given_options(context: click.Context) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Options:
+class ExperimentOptions:
     """What the command line changes in an experiment file."""
 
     settings: tuple[str, ...] = ()
@@ -94,7 +101,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Workers:
+class EngineOptions:
     """Where the command line lets tasks run."""
 
     engine: str = "local"
@@ -108,17 +115,17 @@ class Workers:
 
     def start(self) -> Engine:
         """The engine."""
-        from diffloom_scale.engines import engine_of
+        from diffloom_scale.engines import make_engine
 
-        return engine_of(self.engine, self.jobs, self.address)
+        return make_engine(self.engine, self.jobs, self.address)
 
 
-def engine_options(command: Callable[..., None]) -> Callable[..., None]:
+def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that say where tasks run; the command gets them as ``workers``."""
 
     @functools.wraps(command)
     def collected(**given: Any) -> None:
-        found = Workers(**{part.name: given.pop(part.name) for part in fields(Workers)})
+        found = EngineOptions(**{part.name: given.pop(part.name) for part in fields(EngineOptions)})
         command(workers=found, **given)
 
     for option in (
@@ -136,12 +143,12 @@ def engine_options(command: Callable[..., None]) -> Callable[..., None]:
     return collected
 
 
-def experiment_options(command: Callable[..., None]) -> Callable[..., None]:
+def add_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that change what an experiment file says; the command gets them as ``options``."""
 
     @functools.wraps(command)
     def collected(**given: Any) -> None:
-        found = Options(**{part.name: given.pop(part.name) for part in fields(Options)})
+        found = ExperimentOptions(**{part.name: given.pop(part.name) for part in fields(ExperimentOptions)})
         command(options=found, **given)
 
     for option in (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_fitting.files import explained, new_file, write_bytes, write_text
-from diffloom_studio.playback import Body, Playback
+from diffloom_studio.playback import Playback, PlaybackBody
 from diffloom_studio.report.media import frame_rate, write_video
 from diffloom_studio.report.panels import enlarged
 
@@ -25,36 +25,36 @@ __all__ = ["FORMATS", "export"]
 ARRAY, FLOAT = 34962, 5126  # numbers that glTF gives to a vertex buffer and to 32-bit floats
 
 
-def mesh_of(body: Body, frame: int) -> Any:
+def make_mesh(body: PlaybackBody, frame: int) -> Any:
     """One frame as a trimesh, its vertices in their order."""
     return trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=body.colours, process=False)
 
 
-def write_ply(path: Path, body: Body) -> Path:
+def write_ply(path: Path, body: PlaybackBody) -> Path:
     """A folder of frame_0000.ply and so on, and times.csv."""
     return _sequence(path, body, "ply")
 
 
-def write_obj(path: Path, body: Body) -> Path:
+def write_obj(path: Path, body: PlaybackBody) -> Path:
     """A folder of frame_0000.obj and so on, and times.csv."""
     return _sequence(path, body, "obj")
 
 
-def _sequence(path: Path, body: Body, kind: str) -> Path:
+def _sequence(path: Path, body: PlaybackBody, kind: str) -> Path:
     folder = path.with_suffix("") if path.suffix == f".{kind}" else path
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for frame in range(len(body.times)):
-        content = mesh_of(body, frame).export(file_type=kind)
+        content = make_mesh(body, frame).export(file_type=kind)
         write_bytes(folder / f"frame_{frame:04d}.{kind}", content.encode() if isinstance(content, str) else content)
     rows = [f"{frame},{time:.9g}" for frame, time in enumerate(body.times)]
     write_bytes(folder / "times.csv", ("frame,time [s]\n" + "\n".join(rows) + "\n").encode())
     return folder
 
 
-def write_glb(path: Path, body: Body) -> Path:
+def write_glb(path: Path, body: PlaybackBody) -> Path:
     """One file that plays by itself: the first frame is the mesh, every other one a morph target shown in its turn."""
-    parts = _Glb(trimesh.Scene(mesh_of(body, 0)).export(file_type="glb"))
+    parts = _Glb(trimesh.Scene(make_mesh(body, 0)).export(file_type="glb"))
     (mesh,) = parts.tree["meshes"]
     (primitive,) = mesh["primitives"]
     moved = (body.vertices[1:] - body.vertices[0]).astype("<f4")
@@ -110,7 +110,7 @@ def _number(value: int) -> bytes:
     return value.to_bytes(4, "little")
 
 
-def columns_of(body: Body) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+def list_columns(body: PlaybackBody) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
     """time [s], node, q0.. (coordinates) and u0.. (velocities), in the units of the model."""
     q, u = body.trajectory.q.cpu().double().numpy(), body.trajectory.u.cpu().double().numpy()
     frames, nodes = q.shape[:2]
@@ -122,9 +122,9 @@ def columns_of(body: Body) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]
     return found | {f"u{k}": u[..., k].reshape(-1) for k in range(u.shape[2])}
 
 
-def write_csv(path: Path, body: Body) -> Path:
+def write_csv(path: Path, body: PlaybackBody) -> Path:
     """A text that every program reads."""
-    columns = columns_of(body)
+    columns = list_columns(body)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -133,7 +133,7 @@ def write_csv(path: Path, body: Body) -> Path:
     return path
 
 
-def write_parquet(path: Path, body: Body) -> Path:
+def write_parquet(path: Path, body: PlaybackBody) -> Path:
     """The same for large trajectories; needs pyarrow."""
     try:
         import pyarrow
@@ -141,14 +141,14 @@ def write_parquet(path: Path, body: Body) -> Path:
     except ImportError as error:
         raise InputError('export: parquet needs pyarrow; pip install "diffloom-studio[parquet]"') from error
     with new_file(path) as beside:
-        pyarrow.parquet.write_table(pyarrow.table(columns_of(body)), beside)
+        pyarrow.parquet.write_table(pyarrow.table(list_columns(body)), beside)
     return path
 
 
 RATE = 1000.0  # time codes a second, so that any frame lies near a whole one
 
 
-def write_usd(path: Path, body: Body) -> Path:
+def write_usd(path: Path, body: PlaybackBody) -> Path:
     """A stage with one mesh, y up, in metres."""
     try:
         from pxr import Usd, UsdGeom, Vt
@@ -195,7 +195,7 @@ def write_view(path: Path, playback: Playback, body: str, frames: int, view: str
 
 
 #: By format: what writes it, and what it is.
-WRITERS: dict[str, tuple[Callable[[Path, Body], Path], str]] = {
+WRITERS: dict[str, tuple[Callable[[Path, PlaybackBody], Path], str]] = {
     "glb": (write_glb, "one file, every frame a morph target, animated"),
     "ply": (write_ply, "a folder, one file a frame, with colours"),
     "obj": (write_obj, "a folder, one file a frame"),

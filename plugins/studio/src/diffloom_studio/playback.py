@@ -20,26 +20,26 @@ from diffloom_mechanics import Mechanics, NodeTerm
 
 __all__ = [
     "Arrows",
-    "Body",
-    "Field",
     "Playback",
-    "camera_at",
-    "common_scale",
+    "PlaybackBody",
+    "ShadedField",
+    "compute_field",
+    "compute_strain_field",
+    "compute_stress_field",
     "contact_forces",
-    "field_of",
+    "find_common_scale",
+    "format_scale",
     "load_playback",
+    "make_playback",
+    "place_camera_at",
     "play",
-    "playback_of",
     "scale_colours",
-    "scale_text",
     "strain",
-    "strain_field",
-    "stress_field",
 ]
 
 
 @dataclass(frozen=True)
-class Body:
+class PlaybackBody:
     """What moved under one set of values.
 
     times: (frames,) [s]. vertices: (frames, vertices, 3) [m]. faces: (faces, 3). colours: (vertices, 3) bytes, or None
@@ -57,19 +57,19 @@ class Body:
     control: Control = field(default_factory=Control)
 
 
-def play(name: str, scene: Scene, values: Mapping[str, Tensor], times: Tensor) -> Body:
+def play(name: str, scene: Scene, values: Mapping[str, Tensor], times: Tensor) -> PlaybackBody:
     """Simulate ``scene`` with ``values`` and keep its surface at ``times`` [s]."""
     sampling = sample_times(times, scene.dt, scene.steps)
     with torch.no_grad():
         made = scene.rollout(values, sampling.save, NoGradient())
         surface = scene.model.surface(made.trajectory, made.params)
-        colours = surface_colours(scene, values, surface)
-    return body_of(name, times, sampling, made, surface, colours)
+        colours = read_surface_colours(scene, values, surface)
+    return make_body(name, times, sampling, made, surface, colours)
 
 
-def body_of(
+def make_body(
     name: str, times: Tensor, sampling: Sampling, made: Rollout, surface: Surface, colours: NDArray[np.uint8] | None
-) -> Body:
+) -> PlaybackBody:
     """The body of a simulation whose states were saved as ``sampling`` says."""
     saved = made.trajectory
     q, u = ({name: sampling.between(pair[k]).cpu() for name, pair in saved.sets.items()} for k in (0, 1))
@@ -77,7 +77,9 @@ def body_of(
     vertices = sampling.between(surface.vertices) if len(surface.vertices) > 1 else surface.vertices
     moved = vertices.detach().cpu().to(torch.float32).expand(len(times), -1, -1)
     faces, params = surface.faces.cpu().numpy(), Params({k: v.cpu() for k, v in made.params.items()}, made.params.dtype)
-    return Body(name, times.numpy(), moved.numpy(), faces, colours, kept, params, _control(made.control, sampling))
+    return PlaybackBody(
+        name, times.numpy(), moved.numpy(), faces, colours, kept, params, _control(made.control, sampling)
+    )
 
 
 def _control(control: Control, sampling: Sampling) -> Control:
@@ -86,7 +88,7 @@ def _control(control: Control, sampling: Sampling) -> Control:
     return Control({name: rows[step.clamp(max=len(rows) - 1)].cpu() for name, rows in control.items() if len(rows)})
 
 
-def surface_colours(scene: Scene, values: Mapping[str, Tensor], surface: Surface) -> NDArray[np.uint8] | None:
+def read_surface_colours(scene: Scene, values: Mapping[str, Tensor], surface: Surface) -> NDArray[np.uint8] | None:
     """(vertices, 3) bytes: the colours that the scene gives a surface at first, where each vertex has one."""
     shown = scene.appearance.apply(surface, surface.vertices[0], values.get("appearance.colour"))
     colours = shown.colours
@@ -97,7 +99,7 @@ def surface_colours(scene: Scene, values: Mapping[str, Tensor], surface: Surface
     return found.expand(surface.vertices.shape[1], 3).numpy()
 
 
-def camera_at(scene: Scene, label: str, values: Mapping[str, Tensor], times: Tensor) -> Camera:
+def place_camera_at(scene: Scene, label: str, values: Mapping[str, Tensor], times: Tensor) -> Camera:
     """The camera called ``label`` at ``times`` [s] of its video, with what ``values`` say of its place."""
     prefix = camera_prefix(label)
     places = {k.removeprefix(prefix): v.detach() for k, v in values.items() if k.startswith(prefix)}
@@ -119,7 +121,7 @@ class Arrows:
 NOTHING = Arrows(np.zeros((0, 3)), np.zeros((0, 3)))
 
 
-def contact_forces(scene: Scene, body: Body) -> list[Arrows]:
+def contact_forces(scene: Scene, body: PlaybackBody) -> list[Arrows]:
     """The contact forces on the nodes of ``body`` at each of its times; none on nodes that are no points or bodies.
 
     The model's own contact terms are evaluated without its other terms, so these are the very forces that acted. In a
@@ -205,7 +207,7 @@ STIFF = 1e-3  # strain below which a body counts as rigid: small triangles far f
 
 
 @dataclass(frozen=True)
-class Field:
+class ShadedField:
     """values: (frames, vertices), NaN where a vertex has none. unit: "" for a fraction."""
 
     name: str
@@ -220,33 +222,33 @@ class Field:
         return float(np.quantile(known, 1.0 - PEAKS)) if known.size else 0.0
 
 
-def strain_field(body: Body) -> Field:
+def compute_strain_field(body: PlaybackBody) -> ShadedField:
     """The strain of a surface since the first of its times."""
-    return Field("strain", "", strain(body.vertices[0], body.vertices, body.faces))
+    return ShadedField("strain", "", strain(body.vertices[0], body.vertices, body.faces))
 
 
-def stress_field(scene: Scene, body: Body) -> Field | None:
+def compute_stress_field(scene: Scene, body: PlaybackBody) -> ShadedField | None:
     """The stress that the scene's model tells; None where it has none."""
     with torch.no_grad():
         found = scene.model.stress(body.trajectory, body.params, body.control)
     if found is None:
         return None
-    return Field("stress", found.unit, found.values.double().expand(len(body.times), -1).cpu().numpy())
+    return ShadedField("stress", found.unit, found.values.double().expand(len(body.times), -1).cpu().numpy())
 
 
-def field_of(name: str, scene: Scene, body: Body) -> Field | None:
+def compute_field(name: str, scene: Scene, body: PlaybackBody) -> ShadedField | None:
     """The field called "strain" or "stress"; None where the body has none."""
-    return strain_field(body) if name == "strain" else stress_field(scene, body)
+    return compute_strain_field(body) if name == "strain" else compute_stress_field(scene, body)
 
 
-def common_scale(fields: Mapping[str, Field]) -> float:
+def find_common_scale(fields: Mapping[str, ShadedField]) -> float:
     """The value at the upper end of one scale for all bodies, by name, so that their colours can be compared: that of
     the fit where it has one, which a wild first guess does not darken."""
     known = {name: field.most for name, field in fields.items()}
     return known.get("fit", 0.0) or max(known.values(), default=0.0)
 
 
-def scale_text(most: float, unit: str) -> str:
+def format_scale(most: float, unit: str) -> str:
     """What the colours mean, such as "from 0 to 3.2 kPa and above"."""
     if unit == "":
         return f"from 0 to {100.0 * most:.2g} % and above"
@@ -272,7 +274,7 @@ class Playback:
         scene = self.experiment.scene
         return torch.linspace(0.0, scene.steps * scene.dt, frames, dtype=torch.float64)
 
-    def body(self, name: str, times: Tensor | None = None) -> Body:
+    def body(self, name: str, times: Tensor | None = None) -> PlaybackBody:
         """What moved under the values called ``name``."""
         if name not in self.values:
             raise InputError(f"playback: there is no {name!r}; there are: {', '.join(self.values)}")
@@ -290,12 +292,12 @@ def load_playback(place: str | Path) -> Playback:
     return Playback(experiment, _values(experiment, None))
 
 
-def playback_of(experiment: Experiment, z: Tensor | None = None) -> Playback:
+def make_playback(experiment: Experiment, z: Tensor | None = None) -> Playback:
     """Return the playback of an experiment in memory; z: the vector found."""
     return Playback(experiment, _values(experiment, z))
 
 
-def true_values(experiment: Experiment) -> dict[str, Tensor] | None:
+def read_true_values(experiment: Experiment) -> dict[str, Tensor] | None:
     """The unknowns' true values, or None unless all of them are known."""
     layout, truth = experiment.layout, experiment.target.truth
     if not all(slot.name in truth and slot.only is None for slot in layout.slots):
@@ -305,7 +307,7 @@ def true_values(experiment: Experiment) -> dict[str, Tensor] | None:
 
 
 def _values(experiment: Experiment, z: Tensor | None) -> dict[str, Mapping[str, Tensor]]:
-    layout, truth = experiment.layout, true_values(experiment)
+    layout, truth = experiment.layout, read_true_values(experiment)
     with torch.no_grad():
         found: dict[str, Mapping[str, Tensor]] = {"start": layout.decode(experiment.start(0))}
         if z is not None:

@@ -1,2 +1,2 @@
 from diffloom_viewer.recording import record as record
-from diffloom_viewer.window import Live as Live, Window as Window
+from diffloom_viewer.window import LiveView as LiveView, ViewerWindow as ViewerWindow

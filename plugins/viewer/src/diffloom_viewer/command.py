@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from diffloom_studio.dispatch import by_kind
+from diffloom_studio.dispatch import dispatch_by_kind
 
 
 @click.command()
-@by_kind("place")
+@dispatch_by_kind("place")
 @click.argument("place", type=click.Path(exists=True))
 @click.option("--port", default=8080, show_default=True, help="Of the page; another one when it is taken.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Who may look: this machine alone, unless told.")
@@ -28,8 +28,8 @@ def view(place: str, port: int, host: str, frames: int, rerun: str | None) -> No
 
         click.echo(f"wrote {record(playback, rerun, frames)}")
         return
-    from diffloom_viewer.window import Window
+    from diffloom_viewer.window import ViewerWindow
 
-    window = Window(playback, host=host, port=port, frames=frames)
+    window = ViewerWindow(playback, host=host, port=port, frames=frames)
     click.echo(f"look at {window.address}; Ctrl-C ends it")
     window.wait()

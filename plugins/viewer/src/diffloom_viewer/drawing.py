@@ -15,16 +15,16 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target
 from diffloom_studio.playback import (
     Arrows,
-    Body,
-    Field,
     Playback,
-    camera_at,
-    common_scale,
+    PlaybackBody,
+    ShadedField,
+    compute_strain_field,
+    compute_stress_field,
     contact_forces,
+    find_common_scale,
+    format_scale,
+    place_camera_at,
     scale_colours,
-    scale_text,
-    strain_field,
-    stress_field,
 )
 
 
@@ -57,7 +57,7 @@ def recorders(playback: Playback) -> list[Recorder]:
 
 
 def _recorder(scene: Scene, label: str, values: Mapping[str, Tensor], target: Target) -> Recorder:
-    camera = camera_at(scene, label, values, target.times)
+    camera = place_camera_at(scene, label, values, target.times)
     rows = camera.rotation.double().reshape(-1, 3, 3)
     # From right, up, back to right, down, forward.
     axes = (rows * torch.tensor([[1.0], [-1.0], [-1.0]], dtype=torch.float64)).transpose(1, 2)
@@ -79,19 +79,19 @@ GHOST = 0.45  # opacity of what is laid over the fit
 REACH = 0.35  # of the scene's size, for the largest force
 
 
-class Drawing:
+class SceneDrawing:
     """What is on a viser server. Everything is redrawn by name, so nothing is left behind."""
 
     def __init__(self, server: Any, playback: Playback, cameras: Sequence[Recorder]) -> None:
         self._server, self._playback, self._cameras = server, playback, cameras
         self._handles: dict[str, Any] = {}
-        self._fields: dict[tuple[str, str], Field | None] = {}
+        self._fields: dict[tuple[str, str], ShadedField | None] = {}
         self._arrows: dict[str, list[Arrows]] = {}
         self._shifts: dict[str, float] = {}
         server.scene.set_up_direction("+y")
         server.scene.add_grid("/ground", 20.0, 20.0, plane="xz", cell_size=0.5)
 
-    def stand(self, bodies: Mapping[str, Body]) -> None:
+    def stand(self, bodies: Mapping[str, PlaybackBody]) -> None:
         """Put the eye beside the first camera, at a distance from which all bodies are in view."""
         low = np.min([body.vertices.min(axis=(0, 1)) for body in bodies.values()], axis=0)
         high = np.max([body.vertices.max(axis=(0, 1)) for body in bodies.values()], axis=0)
@@ -110,11 +110,11 @@ class Drawing:
             self._fields.pop((field, name), None)
         self._arrows.pop(name, None)
 
-    def tells_stress(self, body: Body) -> bool:
+    def tells_stress(self, body: PlaybackBody) -> bool:
         """Whether the scene's model tells the stress of a body."""
         return self._field("stress", body) is not None
 
-    def bodies(self, bodies: Mapping[str, Body], frame: int, *, apart: bool, colouring: str) -> None:
+    def bodies(self, bodies: Mapping[str, PlaybackBody], frame: int, *, apart: bool, colouring: str) -> None:
         """Each body at a frame; side by side or one over the other; coloured by body, as recorded, or by a field."""
         import trimesh  # takes long, and only a page that is shown needs it
 
@@ -138,7 +138,7 @@ class Drawing:
                 handle = self._server.scene.add_mesh_trimesh(f"/bodies/{name}", mesh, position=(shifts[name], 0.0, 0.0))
             self._handles[name] = handle
 
-    def _colours(self, body: Body, frame: int, colouring: str) -> NDArray[np.uint8] | None:
+    def _colours(self, body: PlaybackBody, frame: int, colouring: str) -> NDArray[np.uint8] | None:
         if colouring == "appearance":
             return body.colours
         if colouring not in ("strain", "stress"):
@@ -146,24 +146,26 @@ class Drawing:
         field = self._field(colouring, body)
         return None if field is None else scale_colours(field.values[frame], self._most(colouring))
 
-    def _field(self, name: str, body: Body) -> Field | None:
+    def _field(self, name: str, body: PlaybackBody) -> ShadedField | None:
         """Computed once for each body, and kept until it changes."""
         if (name, body.name) not in self._fields:
             scene = self._playback.experiment.scene
-            self._fields[name, body.name] = strain_field(body) if name == "strain" else stress_field(scene, body)
+            self._fields[name, body.name] = (
+                compute_strain_field(body) if name == "strain" else compute_stress_field(scene, body)
+            )
         return self._fields[name, body.name]
 
     def _most(self, name: str) -> float:
         """The end of the one scale of all bodies, so that they can be compared."""
         kept = {body: field for (kind, body), field in self._fields.items() if kind == name and field is not None}
-        return common_scale(kept)
+        return find_common_scale(kept)
 
     def scale(self, colouring: str) -> str:
         """What the colours mean; nothing where they are the bodies' own."""
         units = {field.unit for (kind, _), field in self._fields.items() if kind == colouring and field is not None}
-        return scale_text(self._most(colouring), units.pop()) if units else ""
+        return format_scale(self._most(colouring), units.pop()) if units else ""
 
-    def forces(self, bodies: Mapping[str, Body], frame: int) -> None:
+    def forces(self, bodies: Mapping[str, PlaybackBody], frame: int) -> None:
         """Contact forces as arrows from where they act, the largest of all as long as a third of the scene."""
         for name, body in bodies.items():
             if name not in self._arrows:
@@ -183,13 +185,13 @@ class Drawing:
             )  # fmt: skip
 
     @staticmethod
-    def _extent(bodies: Mapping[str, Body]) -> float:
+    def _extent(bodies: Mapping[str, PlaybackBody]) -> float:
         """The longest side of what the bodies take up over all times [m]."""
         low = np.min([body.vertices.min(axis=(0, 1)) for body in bodies.values()], axis=0)
         high = np.max([body.vertices.max(axis=(0, 1)) for body in bodies.values()], axis=0)
         return float((high - low).max())
 
-    def scale_of_forces(self, bodies: Mapping[str, Body]) -> str:
+    def scale_of_forces(self, bodies: Mapping[str, PlaybackBody]) -> str:
         """How large the largest force is; nothing where none acts."""
         largest = max((_largest(arrows) for name in bodies for arrows in self._arrows.get(name, ())), default=0.0)
         return f"{largest:.3g} N" if largest > 0.0 else "none"
@@ -215,7 +217,7 @@ def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray((255.0 * light).round(), dtype=np.uint8)
 
 
-def _shifts(bodies: Mapping[str, Body], apart: bool) -> dict[str, float]:
+def _shifts(bodies: Mapping[str, PlaybackBody], apart: bool) -> dict[str, float]:
     """How far each body is moved along x [m]."""
     if not apart or len(bodies) < 2:
         return dict.fromkeys(bodies, 0.0)

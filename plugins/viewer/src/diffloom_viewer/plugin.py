@@ -14,4 +14,4 @@ def diffloom_register_commands(register: Register) -> None:
 @hookimpl
 def diffloom_register_displays(register: Register) -> None:
     """Register the display that `diffloom run --view` opens."""
-    register("live", "diffloom_viewer.window:Live", summary="A fit in 3D while it runs, in a browser")
+    register("live", "diffloom_viewer.window:LiveView", summary="A fit in 3D while it runs, in a browser")

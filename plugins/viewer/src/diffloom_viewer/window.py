@@ -17,8 +17,8 @@ from torch import Tensor
 from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting import Experiment
 from diffloom_fitting.loop import FitState, Record
-from diffloom_studio.playback import Body, Playback, play, playback_of, scale_colours
-from diffloom_viewer.drawing import Drawing, recorders
+from diffloom_studio.playback import Playback, PlaybackBody, make_playback, play, scale_colours
+from diffloom_viewer.drawing import SceneDrawing, recorders
 
 MOST = 6  # numbers of one unknown that get a slider
 WIDER = 2.0  # how far beyond all known values a slider reaches
@@ -85,7 +85,7 @@ def colour_bar() -> NDArray[np.uint8]:
     return np.repeat(scale_colours(np.linspace(0.0, 1.0, 256), 1.0)[None], 14, axis=0)
 
 
-class Window:
+class ViewerWindow:
     """A page that shows ``playback``; ``address`` is where. host: "127.0.0.1" for this machine alone.
 
     bodies: by name. The sliders make a further one, "yours", as soon as one is moved.
@@ -98,10 +98,10 @@ class Window:
             raise InputError('view: the viewer needs viser; pip install "diffloom[viewer]"') from error
         self._playback, self._times = playback, playback.times(frames)
         self._lock = threading.RLock()
-        self.bodies: dict[str, Body] = {name: playback.body(name, self._times) for name in playback.values}
+        self.bodies: dict[str, PlaybackBody] = {name: playback.body(name, self._times) for name in playback.values}
         self.server: Any = viser.ViserServer(host=host, port=port, label="diffloom", verbose=False)
         self.address = f"http://{host}:{self.server.get_port()}"
-        self._drawing = Drawing(self.server, playback, recorders(playback))
+        self._drawing = SceneDrawing(self.server, playback, recorders(playback))
         self._drawing.stand(self.bodies)
         self._playing = False
         self._add_time()
@@ -162,7 +162,7 @@ class Window:
             self._drawing.forget(YOURS)
             self.redraw()
 
-    def put(self, body: Body) -> None:
+    def put(self, body: PlaybackBody) -> None:
         """Show a body in place of the one of its name, or beside the others."""
         with self._lock:
             self.bodies[body.name] = body
@@ -210,13 +210,13 @@ class Window:
         self.server.stop()
 
 
-class Live:
+class LiveView:
     """A window whose body "fit" follows the best vector so far; ``observe`` is given to a fit as its observer."""
 
     def __init__(self, experiment: Experiment, *, host: str = "127.0.0.1", port: int = 8080, frames: int = 31) -> None:
         self._experiment = experiment
-        playback = playback_of(experiment, experiment.start(0))
-        self.window = Window(playback, host=host, port=port, frames=frames)
+        playback = make_playback(experiment, experiment.start(0))
+        self.window = ViewerWindow(playback, host=host, port=port, frames=frames)
         self._times = playback.times(frames)
         self.address = self.window.address
 

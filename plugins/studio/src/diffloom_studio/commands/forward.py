@@ -6,19 +6,19 @@ from pathlib import Path
 
 import click
 
-from diffloom_studio.dispatch import Options, by_kind, experiment_options
+from diffloom_studio.dispatch import ExperimentOptions, add_experiment_options, dispatch_by_kind
 
 
 @click.command()
-@by_kind("file")
+@dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
-@experiment_options
+@add_experiment_options
 @click.option("--out", type=click.Path(), help="Folder for video and states (default: simulated/<file's name>).")
 @click.option("--rate", type=float, default=30.0, show_default=True, help="Frames a second.")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
 @click.option("--video/--no-video", default=True, help="Whether to draw, or to write states only.")
 def simulate(
-    file: str, options: Options, out: str | None, rate: float, truth: bool, video: bool,
+    file: str, options: ExperimentOptions, out: str | None, rate: float, truth: bool, video: bool,
 ) -> None:  # fmt: skip
     """Simulate the scene of FILE and write video.mp4 (video-<label>.mp4 of each view) and states.npz (q, u, times)."""
     import time
@@ -66,16 +66,16 @@ def simulate(
 
 
 @click.command()
-@by_kind("file")
+@dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
-@experiment_options
+@add_experiment_options
 @click.option("--time", "moment", type=float, default=0.0, show_default=True, help="When [s].")
 @click.option("--out", type=click.Path(), default="image.png", show_default=True, help="The image (png).")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
 @click.option("--view", "label", help="The label of the view, where there are several (default: the first).")
 @click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
 def render(
-    file: str, options: Options, moment: float, out: str, truth: bool, label: str | None, output: str,
+    file: str, options: ExperimentOptions, moment: float, out: str, truth: bool, label: str | None, output: str,
 ) -> None:  # fmt: skip
     """Draw the scene of FILE at one time."""
     import torch
@@ -117,7 +117,7 @@ def render(
 
 
 @click.command()
-@by_kind("place")
+@dispatch_by_kind("place")
 @click.argument("place", type=click.Path(exists=True))
 @click.argument("out", type=click.Path())
 @click.option("--body", default=None, help="start, fit or truth (default: the fit, where there is one).")

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import click
 
-from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, experiment_options
+from diffloom_studio.dispatch import (
+    EngineOptions,
+    ExperimentOptions,
+    add_engine_options,
+    add_experiment_options,
+    dispatch_by_kind,
+)
 
 
 @click.command(name="check-gradient")
-@by_kind("file")
+@dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
-@experiment_options
+@add_experiment_options
 @click.option("--step", type=float, help="Step of the differences, in the searched space.")
 @click.option("--tolerance", type=float, help="Largest relative error that passes.")
 @click.option("--entries", type=int, default=12, show_default=True, help="Unknowns or directions to check.")
@@ -21,7 +27,8 @@ from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, 
     help="Compare with differences over +-WIDTH of every value instead, such as 0.02: is the gradient of use?",
 )  # fmt: skip
 def check_gradient(
-    file: str, options: Options, step: float | None, tolerance: float | None, entries: int, wide: float | None,
+    file: str, options: ExperimentOptions, step: float | None, tolerance: float | None, entries: int,
+    wide: float | None,
 ) -> None:  # fmt: skip
     """Compare the gradient of FILE's loss at its start with finite differences; exit code 1 when they disagree."""
     if wide is not None:
@@ -56,7 +63,7 @@ def check_gradient(
         raise SystemExit(1)
 
 
-def _check_wide(file: str, options: Options, width: float, entries: int) -> None:
+def _check_wide(file: str, options: ExperimentOptions, width: float, entries: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -85,9 +92,9 @@ def _check_wide(file: str, options: Options, width: float, entries: int) -> None
 
 
 @click.command()
-@by_kind("file")
+@dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
-@experiment_options
+@add_experiment_options
 @click.option(
     "--over",
     required=True,
@@ -98,10 +105,10 @@ def _check_wide(file: str, options: Options, width: float, entries: int) -> None
 @click.option("--log", "spaced", is_flag=True, help="Space the grid by equal factors.")
 @click.option("--profile", "profiled", is_flag=True, help="Fit FILE, then the other unknowns anew at each point.")
 @click.option("--out", type=click.Path(), help="Folder (default: landscapes/<file's name>).")
-@engine_options
+@add_engine_options
 def landscape(
-    file: str, options: Options, over: tuple[str, ...], spaced: bool, profiled: bool, out: str | None,
-    workers: Workers,
+    file: str, options: ExperimentOptions, over: tuple[str, ...], spaced: bool, profiled: bool, out: str | None,
+    workers: EngineOptions,
 ) -> None:  # fmt: skip
     """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it.
 
@@ -131,12 +138,12 @@ def landscape(
         if between is not None:
             click.echo(f"95 % of {axes[0].name}: {between[0]:.6g} to {between[1]:.6g}")
     elif not workers.alone:
-        from diffloom_scale import Sent, grid_on
+        from diffloom_scale import SentExperiment, evaluate_grid_on
 
         def told(done: int, of: int) -> None:
             click.echo(f"{done} of {of} points")
 
-        found = grid_on(workers.start(), Sent.of(loaded), experiment, axes, told)
+        found = evaluate_grid_on(workers.start(), SentExperiment.of(loaded), experiment, axes, told)
     else:
         found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
     folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem

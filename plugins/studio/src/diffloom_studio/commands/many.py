@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from diffloom_studio.dispatch import Workers, by_kind, engine_options
+from diffloom_studio.dispatch import EngineOptions, add_engine_options, dispatch_by_kind
 
 
 @dataclass(frozen=True)
-class Section:
+class SweepSection:
     """One part of the table: a heading, the folder of its finished runs, and what it changes."""
 
     label: str
@@ -27,7 +27,7 @@ class Section:
 
 
 @click.command()
-@by_kind("file")
+@dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
 @click.option("--seeds", default="0:10", show_default=True, metavar="FIRST:END", help="Seeds, the end left out.")
 @click.option(
@@ -46,13 +46,13 @@ class Section:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
 @click.option("--quick", is_flag=True, help="The file's own reduced version.")
 @click.option("--finished", is_flag=True, help="Fit nothing: write the table of the fits that are finished.")
-@engine_options
+@add_engine_options
 @click.option("--note", default="", help="A sentence for the table.")
 @click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
 @click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
 def sweep(
     file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], baselines: tuple[str, ...],
-    settings: tuple[str, ...], quick: bool, finished: bool, workers: Workers, note: str, work: str | None,
+    settings: tuple[str, ...], quick: bool, finished: bool, workers: EngineOptions, note: str, work: str | None,
     out: str | None,
 ) -> None:  # fmt: skip
     """Fit FILE with many seeds, and write a table of errors, times and memory, with the figures beside it as JSON.
@@ -60,7 +60,7 @@ def sweep(
     Finished runs are kept, so that a sweep that was stopped goes on where it was.
     """
     from diffloom_fitting.files import explained, write_text
-    from diffloom_scale.sweeps import Case, outcomes_of, place_of, sweep_data, sweep_table
+    from diffloom_scale.sweeps import Case, collect_outcomes, format_sweep_table, locate_case, make_sweep_data
 
     engine = workers.start()
     stem = Path(file).stem
@@ -74,9 +74,9 @@ def sweep(
             for seed in s.seeds
         ]
         if finished:
-            cases = [case for case in cases if place_of(case, str(store / s.folder))[0].exists()]
+            cases = [case for case in cases if locate_case(case, str(store / s.folder))[0].exists()]
         found: dict[int, dict[str, Any]] = {}
-        for number, outcome in outcomes_of(cases, str(store / s.folder), engine):
+        for number, outcome in collect_outcomes(cases, str(store / s.folder), engine):
             found[number] = outcome
             click.echo(_line(s.label, outcome, len(found), len(cases)))
         outcomes = [found[number] for number in sorted(found)]
@@ -88,20 +88,22 @@ def sweep(
         raise click.ClickException(f"no fit is finished in {store}; leave out --finished to make some")
     with explained(table):
         table.parent.mkdir(parents=True, exist_ok=True)
-    write_text(table, sweep_table(sections[0][1][0]["title"], sections, note))
-    records = ",\n".join(json.dumps(record) for record in sweep_data(sections))
+    write_text(table, format_sweep_table(sections[0][1][0]["title"], sections, note))
+    records = ",\n".join(json.dumps(record) for record in make_sweep_data(sections))
     write_text(table.with_suffix(".json"), f"[\n{records}\n]\n")
     click.echo(f"table: {table}")
 
 
-def _sections(seeds: range, pairs: Sequence[str], others: Sequence[str], baselines: Sequence[str]) -> list[Section]:
+def _sections(
+    seeds: range, pairs: Sequence[str], others: Sequence[str], baselines: Sequence[str]
+) -> list[SweepSection]:
     from diffloom_scale.sweeps import BASELINES
 
-    found: list[Section] = []
+    found: list[SweepSection] = []
     for pair in pairs or (() if others else ("",)):
         fit, _, target = pair.partition(":")
         label = f"{fit} <- {target or fit}" if fit else "as in the file"
-        found.append(Section(label, pair.replace(":", "-") or "file", seeds, fit or None, target or None))
+        found.append(SweepSection(label, pair.replace(":", "-") or "file", seeds, fit or None, target or None))
     changes: dict[str, list[str]] = {}
     for other in others:
         label, sign, setting = other.partition(":")
@@ -109,12 +111,12 @@ def _sections(seeds: range, pairs: Sequence[str], others: Sequence[str], baselin
             raise click.BadParameter(f"--also {other!r}: expected LABEL:KEY=VALUE, such as '3D states:loss=state'")
         changes.setdefault(label.strip(), []).append(setting.strip())
     for label, settings in changes.items():
-        found.append(Section(label, label.replace(" ", "-"), seeds, settings=tuple(settings)))
+        found.append(SweepSection(label, label.replace(" ", "-"), seeds, settings=tuple(settings)))
     for text in baselines:
         name, sign, span = text.partition(":")
         if name not in BASELINES:
             raise click.BadParameter(f"--baseline {text!r}: expected one of {', '.join(BASELINES)}")
-        found.append(Section(BASELINES[name], name, _seeds(span) if sign else seeds, baseline=name))
+        found.append(SweepSection(BASELINES[name], name, _seeds(span) if sign else seeds, baseline=name))
     return found
 
 
@@ -135,7 +137,7 @@ def _line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
 
 
 @click.command()
-@by_kind("file")
+@dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
 @click.option("--count", type=int, required=True, help="How many videos.")
 @click.option("--out", type=click.Path(), required=True, help="The folder of the dataset.")
@@ -144,10 +146,10 @@ def _line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
 @click.option("--format", "kind", default="mp4", show_default=True, help="mp4, or npz, which loses nothing.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
 @click.option("--quick", is_flag=True, help="The file's own reduced version.")
-@engine_options
+@add_engine_options
 def dataset(
     file: str, count: int, out: str, seed: int, shard: int, kind: str, settings: tuple[str, ...], quick: bool,
-    workers: Workers,
+    workers: EngineOptions,
 ) -> None:  # fmt: skip
     """Draw the values of FILE's [truth] anew COUNT times, simulate, render, and write videos and values in shards.
 

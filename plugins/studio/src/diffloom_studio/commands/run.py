@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from diffloom_studio.dispatch import Options, Workers, by_kind, engine_options, experiment_options
+from diffloom_studio.dispatch import (
+    EngineOptions,
+    ExperimentOptions,
+    add_engine_options,
+    add_experiment_options,
+    dispatch_by_kind,
+)
 
 if TYPE_CHECKING:
     from diffloom_experiments.run_folder import RunFolder
@@ -20,9 +26,9 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 
 
 @click.command()
-@by_kind("file", "resume")
+@dispatch_by_kind("file", "resume")
 @click.argument("file", required=False, type=click.Path())
-@experiment_options
+@add_experiment_options
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
 @click.option("--resume", type=click.Path(), metavar="FOLDER", help="Go on with an interrupted run.")
 @click.option("--overwrite", is_flag=True, help="Start anew in a folder that holds a run.")
@@ -30,10 +36,10 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
 @click.option("--view", is_flag=True, help="Watch the fit in 3D, in a browser (needs diffloom[viewer]).")
 @click.option("--log", "logs", multiple=True, metavar="NAME", help="Also tell a logger: csv, tensorboard or mlflow.")
-@engine_options
+@add_engine_options
 def run(
-    file: str | None, options: Options, out: str | None, resume: str | None, overwrite: bool, check: bool, report: bool,
-    view: bool, logs: tuple[str, ...], workers: Workers,
+    file: str | None, options: ExperimentOptions, out: str | None, resume: str | None, overwrite: bool, check: bool,
+    report: bool, view: bool, logs: tuple[str, ...], workers: EngineOptions,
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video, or to the motion of its [recording].
 
@@ -56,7 +62,7 @@ def run(
     if resume is not None:
         if not workers.alone:
             raise click.UsageError("--resume goes on in this process; leave out --engine, --jobs and --address")
-        if options != Options() or out or overwrite:
+        if options != ExperimentOptions() or out or overwrite:
             raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
         folder, experiment = RunFolder(Path(resume)), None
     else:
@@ -96,7 +102,7 @@ def carry_out(
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
     from diffloom_fitting.results import write_result
-    from diffloom_scale.loggers import logged
+    from diffloom_scale.loggers import open_loggers
     from diffloom_studio.console import watcher
     from diffloom_studio.report import write_report
 
@@ -112,7 +118,7 @@ def carry_out(
     what = f"{count} unknown number{'s' if count > 1 else ''}, {experiment.describe()}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
     live = _viewer(experiment) if view else None
-    with watcher(experiment, console) as shown, logged(logs, folder.path, experiment.title, loaded.raw) as told:
+    with watcher(experiment, console) as shown, open_loggers(logs, folder.path, experiment.title, loaded.raw) as told:
 
         def observe(here: FitState, record: Record) -> None:
             folder.keep(here, record)
@@ -122,9 +128,9 @@ def carry_out(
             told.record(record)
 
         if engine is not None and experiment.starts:
-            from diffloom_scale import Sent, starts_on
+            from diffloom_scale import SentExperiment, fit_starts_on
 
-            for state, record in starts_on(engine, Sent.of(loaded), experiment):
+            for state, record in fit_starts_on(engine, SentExperiment.of(loaded), experiment):
                 observe(state, record)
                 history.append(record)
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
@@ -178,7 +184,7 @@ def demo(renderer: str | None, out: str | None, quick: bool) -> None:
         from diffloom_experiments.run_folder import RunFolder
 
     with as_file(files("diffloom_studio").joinpath("demo")) as folder:
-        loaded = Options(quick=quick, renderer=renderer).load(str(folder / "demo.toml"))
+        loaded = ExperimentOptions(quick=quick, renderer=renderer).load(str(folder / "demo.toml"))
         experiment = build_experiment(loaded)
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), "demo")
         carry_out(RunFolder.create(place, loaded), experiment)

@@ -30,7 +30,7 @@ MARGIN = 0.05  # of the range, left free on both sides
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """low, high: its ends, logarithms to base 10 when ``log``. ticks: (value, text)."""
 
     low: float
@@ -43,7 +43,7 @@ class Axis:
         return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
 
 
-def linear_axis(values: Sequence[float], count: int, whole: bool = False) -> Axis:
+def linear_axis(values: Sequence[float], count: int, whole: bool = False) -> ChartAxis:
     """An axis around the values with about ``count`` ticks; whole: at whole numbers only."""
     low, high = _ends(values)
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
@@ -54,10 +54,10 @@ def linear_axis(values: Sequence[float], count: int, whole: bool = False) -> Axi
         step = max(1.0, float(round(step)))
     low, high = low - MARGIN * (high - low), high + MARGIN * (high - low)
     marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return Axis(low, high, tuple((mark, _written(mark, step)) for mark in marks))
+    return ChartAxis(low, high, tuple((mark, _written(mark, step)) for mark in marks))
 
 
-def log_axis(values: Sequence[float], count: int) -> Axis:
+def log_axis(values: Sequence[float], count: int) -> ChartAxis:
     """The same with a logarithmic scale: ticks at powers of ten, and between them where these are few."""
     low, high = (math.log10(end) for end in _ends([v for v in values if v > 0.0]))
     spare = max(MARGIN * (high - low), 0.1)
@@ -68,7 +68,7 @@ def log_axis(values: Sequence[float], count: int) -> Axis:
         if len(found) >= 3:
             break
     every = -(-len(found) // (2 * count))
-    return Axis(low, high, tuple((mark, f"{mark:.3g}") for mark in found[::every]), log=True)
+    return ChartAxis(low, high, tuple((mark, f"{mark:.3g}") for mark in found[::every]), log=True)
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
@@ -133,7 +133,7 @@ class Chart:
         heights = [y for curve in self.curves for y in curve.ys] + list(self.levels)
         across = linear_axis([x for curve in self.curves for x in curve.xs], 6, whole=self.whole)
         up = (log_axis if self.log else linear_axis)(heights, 5)
-        frame = _Frame(across, up, self.width)
+        frame = _PlotFrame(across, up, self.width)
         parts = [*frame.grid(), *(frame.level(y) for y in self.levels)]
         parts += [part for curve in self.curves for part in frame.curve(curve)]
         parts += [*frame.labels(self.xlabel, self.ylabel), *frame.legend([c for c in self.curves if c.label])]
@@ -156,11 +156,11 @@ def _element(width: float, height: float, parts: Sequence[str], at: tuple[float,
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _PlotFrame:
     """Where values lie on the page."""
 
-    across: Axis
-    up: Axis
+    across: ChartAxis
+    up: ChartAxis
     width: int
 
     @property

@@ -22,7 +22,15 @@ from diffloom_fitting.result_tables import found_word
 from diffloom_fitting.results import TIMED_PARTS
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.trust import AT_REST, FINE, SEVERAL, Uncertainty
-from diffloom_studio.playback import FIELDS, STIFF, Body, Field, common_scale, field_of, scale_text
+from diffloom_studio.playback import (
+    FIELDS,
+    STIFF,
+    PlaybackBody,
+    ShadedField,
+    compute_field,
+    find_common_scale,
+    format_scale,
+)
 from diffloom_studio.report.media import Frames
 from diffloom_studio.report.panels import Panels, digits
 
@@ -96,7 +104,7 @@ def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
     low = min(float(body.vertices[..., 1].min()) for body in bodies.values())
     high = max(float(body.vertices[..., 1].max()) for body in bodies.values())
     fields = _fields(scene, bodies)
-    most = {kind: common_scale(told) for kind, told in fields.items()}
+    most = {kind: find_common_scale(told) for kind, told in fields.items()}
     return {
         "faces": _text(bodies["fit"].faces.astype(np.uint32)),
         "bodies": [
@@ -104,31 +112,31 @@ def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
             | {"fields": {kind: _shades(told[name], most[kind], kept) for kind, told in fields.items()}}
             for name, body in bodies.items()
         ],
-        "fields": {kind: scale_text(most[kind], told["fit"].unit) for kind, told in fields.items()},
+        "fields": {kind: format_scale(most[kind], told["fit"].unit) for kind, told in fields.items()},
         "cameras": [_camera(panels.camera) for panels in seen.values()],
         # The ground of most models is at 0; what floats far above or hangs below gets a grid of its own.
         "ground": 0.0 if low > -0.5 * (high - low) and low < 2.0 * (high - low) else low,
     }
 
 
-def _fields(scene: Scene, bodies: Mapping[str, Body]) -> dict[str, dict[str, Field]]:
+def _fields(scene: Scene, bodies: Mapping[str, PlaybackBody]) -> dict[str, dict[str, ShadedField]]:
     """Strain and stress of every body, by kind; none of what is rigid."""
     found = {}
     for kind in FIELDS:
-        told = {name: field_of(kind, scene, body) for name, body in bodies.items()}
+        told = {name: compute_field(kind, scene, body) for name, body in bodies.items()}
         known = {name: field for name, field in told.items() if field is not None}
-        if len(known) == len(bodies) and common_scale(known) > (STIFF if kind == "strain" else 0.0):
+        if len(known) == len(bodies) and find_common_scale(known) > (STIFF if kind == "strain" else 0.0):
             found[kind] = known
     return found
 
 
-def _shades(field: Field, most: float, kept: NDArray[np.intp]) -> str:
+def _shades(field: ShadedField, most: float, kept: NDArray[np.intp]) -> str:
     """Values from 0 to ``most`` as bytes from 1 to 255; 0 where there is none."""
     part = np.clip(field.values[kept] / max(most, 1e-300), 0.0, 1.0)
     return _text(np.where(np.isfinite(part), 1.0 + 254.0 * part, 0.0).round().astype(np.uint8))
 
 
-def _body(name: str, body: Body, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
+def _body(name: str, body: PlaybackBody, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
     """Vertices as whole numbers of 16 bits between the corners of their box."""
     vertices = body.vertices[kept]
     low, high = vertices.min(axis=(0, 1)), vertices.max(axis=(0, 1))

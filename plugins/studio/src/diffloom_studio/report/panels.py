@@ -15,7 +15,14 @@ from torch import Tensor
 from diffloom.interfaces import Camera, NoGradient, SimulationError
 from diffloom_fitting import Experiment
 from diffloom_fitting.scene import Scene, sample_times
-from diffloom_studio.playback import Body, body_of, camera_at, play, surface_colours, true_values
+from diffloom_studio.playback import (
+    PlaybackBody,
+    make_body,
+    place_camera_at,
+    play,
+    read_surface_colours,
+    read_true_values,
+)
 from diffloom_studio.report.media import Frames
 
 MOST = 90  # frames in a video
@@ -31,7 +38,7 @@ class Panels:
     target: Frames | None
     guess: Frames
     fit: Frames
-    bodies: Mapping[str, Body]
+    bodies: Mapping[str, PlaybackBody]
     camera: Camera
     offset: float = 0.0
 
@@ -50,12 +57,12 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
                 frames, bodies[name] = _drawn(name, scene, values, moments)
             drawn.append(frames)
         bodies |= _truth(experiment, scene, moments)
-        camera = camera_at(scene, label, values, times)
+        camera = place_camera_at(scene, label, values, times)
         found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1], bodies, camera, view.time_offset)
     return found
 
 
-def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, Body]:
+def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, PlaybackBody]:
     """Images as the camera records them, over its exposure and row by row, and the body in the middle of each."""
     seen = scene.exposed(moments, values).clamp(0.0, scene.steps * scene.dt)
     sampling = sample_times(seen, scene.dt, scene.steps)
@@ -65,12 +72,12 @@ def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tenso
     if len(seen) > len(moments):
         return frames, play(name, scene, values, seen.unflatten(0, (len(moments), -1)).mean(dim=1))
     surface = scene.model.surface(made.trajectory, made.params)
-    return frames, body_of(name, seen, sampling, made, surface, surface_colours(scene, values, surface))
+    return frames, make_body(name, seen, sampling, made, surface, read_surface_colours(scene, values, surface))
 
 
-def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, Body]:
+def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, PlaybackBody]:
     """The body with the true values, where all of them are known and run."""
-    values = true_values(experiment)
+    values = read_true_values(experiment)
     try:
         return {} if values is None else {"truth": play("truth", scene, values, moments)}
     except SimulationError:
