@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from diffloom_experiments import build_experiment, load_file
-from diffloom_fitting.landscape import Axis, Grid, evaluate_grid
+from diffloom_fitting.landscape import Axis, LossGrid, evaluate_grid
 
 FOLDER = Path(__file__).resolve().parent
 #: Frames that the loss sees, of 21.
@@ -28,7 +28,7 @@ FRAMES = {
 }
 
 
-def mass_grids(count: int) -> dict[str, Grid]:
+def mass_grids(count: int) -> dict[str, LossGrid]:
     """The loss over the mass of a cube, 0.1 to 5 kg, truth 1 kg, for each choice of frames."""
     axis = Axis("mass", np.unique(np.append(np.linspace(0.1, 5.0, count).round(6), 1.0)))
     found = {}
@@ -38,14 +38,14 @@ def mass_grids(count: int) -> dict[str, Grid]:
     return found
 
 
-def lame_grid(count: int) -> Grid:
+def lame_grid(count: int) -> LossGrid:
     """The loss over both moduli of a beam around 1000 Pa, in a reduced version of fem-material."""
     loaded = load_file(FOLDER / "fem-material.toml", quick=True, changes={"time.duration": 1.0})
     ends = np.linspace(400.0, 1600.0, count)
     return evaluate_grid(build_experiment(loaded), [Axis("shear_modulus", ends), Axis("lame_modulus", ends)])
 
 
-def draw_mass(grids: dict[str, Grid], file: Path) -> None:
+def draw_mass(grids: dict[str, LossGrid], file: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
@@ -58,7 +58,7 @@ def draw_mass(grids: dict[str, Grid], file: Path) -> None:
     figure.savefig(file, dpi=100)
 
 
-def draw_lame(grid: Grid, file: Path) -> None:
+def draw_lame(grid: LossGrid, file: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.0, 4.0), layout="constrained")
@@ -71,7 +71,7 @@ def draw_lame(grid: Grid, file: Path) -> None:
     figure.savefig(file, dpi=100)
 
 
-def write(file: Path, grids: dict[str, Grid]) -> None:
+def write(file: Path, grids: dict[str, LossGrid]) -> None:
     """All points as a table, and on the console where the lowest is and how many minima there are."""
     with file.open("w", newline="") as out:
         rows = csv.writer(out)

@@ -4,7 +4,7 @@ import pytest
 
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Orbit, Scene
-from diffloom_fitting.scene import seekable
+from diffloom_fitting.scene import list_seekable
 
 #: By model of the table: how it is made here, and what it calls each quantity of the table.
 ROWS = {
@@ -43,7 +43,7 @@ def test_every_quantity_is_an_unknown(row):
     make, names = ROWS[row]
     model = make()
     scene = Scene(model, get_renderer("softras")(), Orbit(distance=5, size=16), model.params(), dt=1e-3, steps=2)
-    able = seekable(scene)
+    able = list_seekable(scene)
     for quantity, name in names.items():
         assert name in able, f"{quantity}: {name} is not among {sorted(able)}"
         assert model.spec(name).differentiable, quantity

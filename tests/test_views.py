@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from diffloom_experiments import build_experiment, load_file
-from diffloom_fitting import Tracked, Viewpoint, check_gradient, run_fit
+from diffloom_fitting import MovingCamera, Viewpoint, check_gradient, run_fit
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "two-views.toml"
 
@@ -61,7 +61,7 @@ def test_poses_that_were_tracked_are_those_of_the_waypoints():
     scene = build_experiment(load_file(EXAMPLE, changes={"views.1.camera.path": path})).scene.seen_from("side")
     times = torch.arange(5, dtype=torch.float64) / 10.0
     moving = scene.viewpoint.camera.camera(torch.float64, {}, times)
-    poses = replace(scene, camera=Viewpoint(Tracked(moving, times), time_offset=0.05))
+    poses = replace(scene, camera=Viewpoint(MovingCamera(moving, times), time_offset=0.05))
     chosen = times[[1, 3, 4]]
     first, second = (each.render({}, chosen + 0.05).image.rgba for each in (scene, poses))
     torch.testing.assert_close(first, second, rtol=0.0, atol=1e-9)

@@ -34,7 +34,7 @@ from diffloom_motion import Clip, MotionScene, MotionStage, Own, Rules, fit_moti
 # Internals: all imports that a change of the package's modules may have to follow.
 from diffloom_fitting.testing.valley import START, TRUTH, shorter, start, valley
 from diffloom_fitting.trust.hamiltonian import sample
-from diffloom_fitting.trust.posterior import energy_of
+from diffloom_fitting.trust.posterior import make_energy
 
 # Toy model and renderer that tests share.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -559,7 +559,7 @@ def chains() -> Numbers:
     found = prefixed("normal", drawn(sample(settled(normal), torch.zeros((3, 2), dtype=D), 12, 8, seed=3)))
     found |= prefixed("walled", drawn(sample(settled(walled), torch.zeros((2, 1), dtype=D), 12, 6, seed=4)))
     experiment = springs(noise=0.01)
-    law = energy_of(experiment.objective(), experiment.start(), 1e-2 * torch.eye(2, dtype=D), 0.01, 2000)
+    law = make_energy(experiment.objective(), experiment.start(), 1e-2 * torch.eye(2, dtype=D), 0.01, 2000)
     starts = torch.tensor([[0.5, -0.2], [-1.0, 0.3], [0.1, 0.9]], dtype=D)
     for name, together in (("alone", False), ("lockstep", True)):
         found |= prefixed(name, drawn(sample(law, starts, 4, 3, 1, together)))

@@ -29,7 +29,7 @@ from diffloom_fitting import (
     Experiment,
     PixelError,
     Problem,
-    Region,
+    RegionLoss,
     Stage,
     Stop,
     Unknown,
@@ -37,7 +37,7 @@ from diffloom_fitting import (
     run_search,
 )
 from diffloom_fitting.fits import fit
-from diffloom_fitting.goal_outcome import Reached, reached
+from diffloom_fitting.goal_outcome import GoalOutcome, reached
 from diffloom_fitting.losses import CentreError, Moments
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
@@ -171,7 +171,7 @@ def test_one_number_for_a_control_holds_for_all_steps():
     constant = Unknown("control.push", 0.0)
     experiment = Experiment(scene, aim(), [constant], stages=(Stage(Lbfgs(), 6),))
     assert experiment.layout.slots[0].shape == ()
-    assert scene.control_with({"control.push": torch.tensor(0.3).double()}, 4)["push"].shape == (4, 1)
+    assert scene.make_control({"control.push": torch.tensor(0.3).double()}, 4)["push"].shape == (4, 1)
     result = run_fit(experiment, sure=False)
     assert result.loss < result.start_loss
 
@@ -225,12 +225,12 @@ def test_a_region_sees_only_its_part():
     half = frames.shape[2] // 2
     frames[:, :, half:] += 0.25
     changed = Target(view.times, frames)
-    left, right = Region((0.0, 0.0, 0.5, 1.0)), Region((0.5, 0.0, 1.0, 1.0))
+    left, right = RegionLoss((0.0, 0.0, 0.5, 1.0)), RegionLoss((0.5, 0.0, 1.0, 1.0))
     assert float(left.value(view, target)) == 0.0
     assert float(left.value(view, changed)) == 0.0
     assert float(right.value(view, changed)) == pytest.approx(0.0625)
     with pytest.raises(InputError, match="expected left < right"):
-        Region((0.5, 0.0, 0.2, 1.0))
+        RegionLoss((0.5, 0.0, 0.2, 1.0))
 
 
 def test_moments_pull_from_any_distance():
@@ -348,10 +348,10 @@ def test_weights_are_kept_and_are_nothing_but_weights(tmp_path):
 
 
 def test_how_a_goal_was_met_in_words():
-    assert Reached(0.97, None, 0.0).words(12) == "reached the goal, IoU 0.97, in 12 iterations"
-    assert Reached(0.1, 2.0, 0.0).words(1) == "did not reach the goal, IoU 0.10, 2 m away, in 1 iteration"
-    assert Reached(0.5, None, 0.0).words(3).startswith("came near the goal")
-    assert Reached(None, 0.01, 0.0).words(3).startswith("reached the goal, 0.01 m away")
+    assert GoalOutcome(0.97, None, 0.0).words(12) == "reached the goal, IoU 0.97, in 12 iterations"
+    assert GoalOutcome(0.1, 2.0, 0.0).words(1) == "did not reach the goal, IoU 0.10, 2 m away, in 1 iteration"
+    assert GoalOutcome(0.5, None, 0.0).words(3).startswith("came near the goal")
+    assert GoalOutcome(None, 0.01, 0.0).words(3).startswith("reached the goal, 0.01 m away")
 
 
 def test_the_report_of_a_control_run_shows_the_motion(tmp_path):

@@ -15,7 +15,7 @@ from diffloom.cli.group import diffloom
 from diffloom.interfaces import Checkpointed, InputError
 from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.run_folder import RunFolder
-from diffloom_fitting import Region, run_fit
+from diffloom_fitting import RegionLoss, run_fit
 from diffloom_fitting.losses import CentreError
 
 HEAD = TOY[: TOY.index("[target]")]
@@ -84,7 +84,7 @@ def test_losses_of_goals_see_a_region_and_places(toy):
     result = run_fit(experiment)
     assert result.goal.distance < 1.0
     part = build_experiment(load_file(toy(GOAL + "region = [0.5, 0.0, 1.0, 1.0]\n" + DRIVEN)))
-    assert part.loss == Region((0.5, 0.0, 1.0, 1.0), "mse")
+    assert part.loss == RegionLoss((0.5, 0.0, 1.0, 1.0), "mse")
 
 
 @pytest.mark.parametrize(

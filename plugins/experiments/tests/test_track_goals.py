@@ -15,7 +15,7 @@ from diffloom.interfaces import InputError
 from diffloom_control.goals import make_track_target
 from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting import run_fit
-from diffloom_fitting.goal_outcome import Reached
+from diffloom_fitting.goal_outcome import GoalOutcome
 from diffloom_fitting.gradient_check import check_gradient
 from diffloom_fitting.losses import CentreError, TrackError
 
@@ -114,9 +114,9 @@ def test_tracks_from_python(toy):
         make_track_target("abc", scene)
     with pytest.raises(InputError, match="track: got 3"):
         make_track_target(3, scene)
-    told = Reached(None, None, 0.0, 0.012).words(4)
+    told = GoalOutcome(None, None, 0.0, 0.012).words(4)
     assert told == "reached the goal, 1.2 % of the image's height off its track, in 4 iterations"
-    assert Reached(None, None, 0.0, 0.3).words(1).startswith("did not reach the goal")
+    assert GoalOutcome(None, None, 0.0, 0.3).words(1).startswith("did not reach the goal")
 
 
 STATE = "[target]\npose = { velocity = [0.0, 0.0, 0.0] }\nat = 0.4\n"

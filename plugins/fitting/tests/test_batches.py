@@ -10,7 +10,7 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import run_search
-from diffloom_fitting.gradient_check import check_gradient, check_wide
+from diffloom_fitting.gradient_check import check_gradient, check_wide_gradient
 from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.optimisers.jacobian import jacobian
 from diffloom_fitting.problem import Evaluation
@@ -62,7 +62,7 @@ def test_values_and_residuals_are_the_same_bits(counted, loss, cameras):
 
 def test_gradients_are_checked_together_to_the_same_bits(counted, monkeypatch):
     seen, z = objective({"stiffness": 100.0, "mass": 0.1})
-    for check in (check_gradient, check_wide):
+    for check in (check_gradient, check_wide_gradient):
         assert check(seen, z, together=True) == check(seen, z)
     assert set(counted) == {4}
     failed = Evaluation(math.inf, None, "it fell apart")

@@ -49,7 +49,7 @@ def test_what_is_simulated_and_drawn_is_moved_there():
     params = scene.params_with({"gravity": sought})
     assert {value.device.type for value in params.values()} == {"meta"}
     assert params["gravity"].requires_grad
-    assert scene.control_with({}, 2)["push"].device.type == "meta"
+    assert scene.make_control({}, 2)["push"].device.type == "meta"
     q = torch.zeros(2, 1, 3, dtype=torch.float64, device="meta")
     plain = toys.ToyModel().params(torch.float64)
     image, vertices = scene.draw(Trajectory(q, q, torch.zeros(2, dtype=torch.float64)), plain, {}, ("rgba",))

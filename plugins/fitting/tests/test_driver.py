@@ -21,7 +21,7 @@ from diffloom_fitting.optimisers import CmaEs, LineScan
 from diffloom_fitting.scene import batches
 from diffloom_fitting.trust.hamiltonian import sample
 from diffloom_fitting.trust.linearised import linearise
-from diffloom_fitting.trust.posterior import energy_of
+from diffloom_fitting.trust.posterior import make_energy
 
 
 def experiment(stages=None, **more):
@@ -231,7 +231,7 @@ def test_chains_of_draws_run_together(simulated):
     given = experiment()
     objective, z = given.objective(), given.start()
     root, starts = 1e-3 * torch.eye(2, dtype=torch.float64), torch.randn(3, 2, dtype=torch.float64)
-    law = energy_of(objective, z, root, 1.0, 10)
+    law = make_energy(objective, z, root, 1.0, 10)
     simulated.clear()
     apart = sample(law, starts, 3, 2, 1, together=False)
     count = len(simulated)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from diffloom_fitting.numbers import brief, measured, memory, percent, seconds, shown, shown_lines
+from diffloom_fitting.numbers import brief, format_value_lines, measured, memory, percent, seconds, shown
 from diffloom_studio.playback import scale_text
 
 
@@ -28,9 +28,9 @@ def test_a_value_has_the_digits_that_its_deviation_supports(value, deviation, te
 def test_a_short_list_is_told_in_full_and_a_long_one_by_what_it_has_in_common():
     three = torch.tensor([2.10013, 0.600071, 0.243426])
     assert shown(three) == "(2.10013, 0.600071, 0.243426)"
-    assert shown_lines(three, torch.tensor([0.0021, 0.0063, 0.0092]))[0] == "2.1001 ± 0.0021"
+    assert format_value_lines(three, torch.tensor([0.0021, 0.0063, 0.0092]))[0] == "2.1001 ± 0.0021"
     assert shown(torch.arange(10.0)) == "mean 4.5, 0 to 9"
-    assert shown_lines(torch.arange(10.0)) == ["mean 4.5, 0 to 9"]
+    assert format_value_lines(torch.arange(10.0)) == ["mean 4.5, 0 to 9"]
 
 
 def test_records_are_brief():

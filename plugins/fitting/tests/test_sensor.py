@@ -10,9 +10,9 @@ import diffloom_fitting as fitting
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import check_gradient
-from diffloom_fitting.losses.track import outline_tracks
+from diffloom_fitting.losses.track import measure_outline_tracks
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.scene.projection import distorted
+from diffloom_fitting.scene.projection import distort
 
 SIZE = (20, 28)
 TRUTH = {
@@ -122,7 +122,7 @@ def test_distortion_is_that_of_brown_and_conrady():
         x * radial + 2 * 0.003 * x * y - 0.004 * (r + 2 * x * x),
         y * radial + 0.003 * (r + 2 * y * y) - 2 * 0.004 * x * y,
     ]
-    assert distorted(place, k)[0].tolist() == pytest.approx(expected, abs=1e-15)
+    assert distort(place, k)[0].tolist() == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.usefixtures("toy_registry")
@@ -146,7 +146,7 @@ def test_tracks_find_what_is_out_of_the_image():
     with torch.no_grad():
         seen = Experiment(scene, target, [fitting.Unknown("velocity", [0.3, 0.4, 0.0])], loss="track").objective()
         outline = seen.views(torch.tensor([0.3, 0.4, 0.0], dtype=torch.float64))[""].outline
-    tracks = torch.cat([outline_tracks(outline), torch.ones(9, 1, dtype=torch.float64)], dim=1)
+    tracks = torch.cat([measure_outline_tracks(outline), torch.ones(9, 1, dtype=torch.float64)], dim=1)
     target = dataclasses.replace(target, tracks=tracks)
     objective = Experiment(scene, target, [fitting.Unknown("velocity", [9.0, -7.0, 0.0])], loss="track").objective()
     assert check_gradient(objective, torch.tensor([9.0, -7.0, 0.0], dtype=torch.float64), tolerance=1e-6).passed

@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_fitting import Orbit, Schedule, Tracked
-from diffloom_fitting.scene.placement import camera_of
+from diffloom_fitting import MovingCamera, Orbit, Schedule
+from diffloom_fitting.scene.placement import make_camera
 from diffloom_motion.clips import Clip
 from diffloom_studio import write_frames
 from diffloom_studio.report.control_page import heat_map
@@ -38,18 +38,18 @@ def test_wrong_schedules_are_refused(given, words):
 
 def test_a_fixed_camera_is_not_sought_and_a_moving_one_needs_times():
     camera = Orbit(distance=2.0, size=(8, 8)).camera(torch.float64)
-    assert camera_of(camera, torch.float64, {}) is camera
+    assert make_camera(camera, torch.float64, {}) is camera
     with pytest.raises(InputError, match=r"camera\.distance is sought, but the camera is fixed"):
-        camera_of(camera, torch.float64, {"distance": torch.tensor(1.0)})
+        make_camera(camera, torch.float64, {"distance": torch.tensor(1.0)})
     with pytest.raises(InputError, match="make the camera with dtype=torch.float32"):
-        camera_of(camera, torch.float32, {})
+        make_camera(camera, torch.float32, {})
     moving = dataclasses.replace(
         camera, eye=torch.stack([camera.eye, camera.eye + 1.0]), rotation=camera.rotation.expand(2, 3, 3)
     )
-    tracked = Tracked(moving, torch.tensor([0.0, 1.0], dtype=torch.float64))
+    tracked = MovingCamera(moving, torch.tensor([0.0, 1.0], dtype=torch.float64))
     with pytest.raises(InputError, match="give the times"):
-        camera_of(tracked, torch.float64, {})
-    later = camera_of(tracked, torch.float64, {}, torch.tensor([1.0], dtype=torch.float64))
+        make_camera(tracked, torch.float64, {})
+    later = make_camera(tracked, torch.float64, {}, torch.tensor([1.0], dtype=torch.float64))
     torch.testing.assert_close(later.eye.reshape(3), camera.eye + 1.0)
 
 

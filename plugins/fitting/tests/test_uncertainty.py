@@ -11,8 +11,8 @@ from diffloom_fitting.fits import fit
 from diffloom_fitting.losses import MultiScale
 from diffloom_fitting.scene import Appearance, Orbit, Scene
 from diffloom_fitting.targets import synthesise
-from diffloom_fitting.trust.blocks import student
-from diffloom_fitting.trust.correlated_noise import Noise
+from diffloom_fitting.trust.blocks import widen_by_student
+from diffloom_fitting.trust.correlated_noise import CorrelatedNoise
 
 TRUTH = {"gravity": 6.0, "drag": 0.8}
 BLUR, MEMORY = 5, 0.7
@@ -59,13 +59,15 @@ def test_deviations_hold_when_pixels_err_together():
 
 
 def test_the_correlation_is_measured():
-    noise = Noise.of(lasting_blotches((200, 24, 24, 1), 3))
+    noise = CorrelatedNoise.of(lasting_blotches((200, 24, 24, 1), 3))
     assert len(noise.in_time) > 5
     assert noise.in_time[:3].tolist() == pytest.approx([1.0, MEMORY, MEMORY**2], abs=0.05)
     middle = noise.in_space.shape[2] // 2
     beside = noise.in_space[0, 0, middle, middle:] / noise.in_space[0, 0, middle, middle]
     assert beside[:4].tolist() == pytest.approx([1.0, 0.8, 0.6, 0.4], abs=0.05)
-    white = Noise.of(torch.randn(50, 16, 16, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    white = CorrelatedNoise.of(
+        torch.randn(50, 16, 16, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    )
     assert len(white.in_time) == 1
     assert white.in_space.shape == (3, 3, 1, 1)
 
@@ -78,7 +80,7 @@ def test_the_scatter_of_a_sum_is_that_of_many_draws():
     slopes[1] = slopes[1].abs()
     sums = torch.stack([(slopes * lasting_blotches(shape, seed)).sum(dim=(1, 2, 3, 4)) for seed in range(400)])
     truly = sums.T @ sums / len(sums)
-    said = Noise.of(lasting_blotches((400, *shape[1:]), 7)).scatter(slopes)
+    said = CorrelatedNoise.of(lasting_blotches((400, *shape[1:]), 7)).scatter(slopes)
     assert (said.diagonal() / truly.diagonal()).tolist() == pytest.approx([1.0, 1.0], rel=0.25)
 
 
@@ -88,7 +90,7 @@ def test_sums_over_lags_are_those_of_a_direct_convolution(reach):
     generator = torch.Generator().manual_seed(2)
     slopes = torch.randn(2, 3, 6, 7, 2, generator=generator, dtype=torch.float64)
     in_space = torch.randn(2, 2, 2 * reach - 1, 2 * reach - 1, generator=generator, dtype=torch.float64)
-    said = Noise(torch.tensor([1.0], dtype=torch.float64), in_space).scatter(slopes)
+    said = CorrelatedNoise(torch.tensor([1.0], dtype=torch.float64), in_space).scatter(slopes)
     videos = slopes.permute(0, 1, 4, 2, 3)
     summed = torch.stack([conv2d(video, in_space, padding=reach - 1) for video in videos])
     direct = videos.reshape(2, -1) @ summed.reshape(2, -1).T
@@ -116,4 +118,4 @@ def test_a_fit_that_has_not_come_to_rest_is_told():
 
 @pytest.mark.parametrize(("frames", "quantile"), [(6, 4.303), (8, 3.182), (16, 2.365), (60, 2.365)])
 def test_few_windows_widen_as_students_law_says(frames, quantile):
-    assert student([torch.zeros(frames, 2, 2)]) == pytest.approx(quantile / 1.96, rel=1e-3)
+    assert widen_by_student([torch.zeros(frames, 2, 2)]) == pytest.approx(quantile / 1.96, rel=1e-3)

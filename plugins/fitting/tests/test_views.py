@@ -16,12 +16,12 @@ from diffloom_experiments.run_folder import RunFolder
 from diffloom_fitting import (
     Experiment,
     GaussNewton,
+    MovingCamera,
     Orbit,
     PixelError,
     Scene,
     Target,
     Targets,
-    Tracked,
     Unknown,
     Viewpoint,
     Waypoint,
@@ -176,14 +176,14 @@ def test_waypoints_move_a_camera():
 def test_tracked_poses_follow_the_frames_they_belong_to():
     times = torch.arange(5, dtype=D) * 0.04
     eyes = torch.stack([0.1 * times, 0.0 * times, 4.0 + times], dim=1)
-    moving = Tracked(Camera.look_at(eyes, (0.0, 0.0, 0.0), size=(8, 8), dtype=D), times)
+    moving = MovingCamera(Camera.look_at(eyes, (0.0, 0.0, 0.0), size=(8, 8), dtype=D), times)
     chosen = moving.at(torch.tensor([0.16, 0.04], dtype=D))
     assert torch.equal(chosen.eye, eyes[[4, 1]])
     assert torch.equal(chosen.rotation, moving.camera.rotation[[4, 1]])
     with pytest.raises(InputError, match=r"has no pose at 0.05 s; give a pose for every frame"):
         moving.at(torch.tensor([0.05], dtype=D))
     with pytest.raises(InputError, match="got 3 times for a camera of"):
-        Tracked(moving.camera, times[:3])
+        MovingCamera(moving.camera, times[:3])
 
 
 @pytest.mark.parametrize(

@@ -28,23 +28,23 @@ from diffloom_motion import (
     MotionExperiment,
     MotionScene,
     MotionStage,
-    Own,
+    OwnStart,
     Recording,
-    Rules,
+    StartRules,
     fit_motion,
     load_motion,
-    score,
+    score_clips,
 )
-from diffloom_motion.files import parted
+from diffloom_motion.files import split_clips
 from diffloom_motion.schema import ClipsTable
-from diffloom_motion.starts import flight_frames, starts_of
+from diffloom_motion.starts import count_flight_frames, find_starts
 from diffloom_testing import check_gradient
 
 rigid = pytest.importorskip("diffloom_physics_rigid.model")
 RATE, FRAMES, SUBSTEPS = 100.0, 30, 10
 KNOWN = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0]}
 TRUTH = {"friction": 0.25, "contact_dissipation": 1.5, "centre_of_mass": [0.003, -0.002, 0.006], "scale": 0.97}
-RULES = Rules(KNOWN, SUBSTEPS, rotation_length=0.05)
+RULES = StartRules(KNOWN, SUBSTEPS, rotation_length=0.05)
 
 
 def cube() -> object:
@@ -138,7 +138,7 @@ def test_gradients_by_scale_and_centre_pass_through_the_start(tosses: list[Clip]
 
 
 def test_own_starts_are_taken_out_clip_by_clip(tosses: list[Clip]) -> None:
-    rules = Rules(KNOWN, SUBSTEPS, 0.05, own=Own({"velocity": 0.02, "angular_velocity": 0.1}, noise=1e-3))
+    rules = StartRules(KNOWN, SUBSTEPS, 0.05, own=OwnStart({"velocity": 0.02, "angular_velocity": 0.1}, noise=1e-3))
     experiment = MotionExperiment(MotionScene(cube(), tosses[:3], rules), shared("friction", "scale"))
     objective = replace(experiment.objective(), frames=16)
     z = torch.cat([torch.tensor([-1.2, 0.1]), torch.full((18,), 0.05)]).double()
@@ -158,7 +158,7 @@ def test_own_starts_are_taken_out_clip_by_clip(tosses: list[Clip]) -> None:
 def test_columns_side_by_side_are_those_of_one_after_the_other(
     tosses: list[Clip], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = Rules(KNOWN, SUBSTEPS, 0.05, own=Own({"velocity": 0.02, "orientation": 0.1}, noise=1e-3))
+    rules = StartRules(KNOWN, SUBSTEPS, 0.05, own=OwnStart({"velocity": 0.02, "orientation": 0.1}, noise=1e-3))
     scene, names = MotionScene(cube(), tosses[:3], rules), ("friction", "scale", "centre_of_mass")
     objective = replace(MotionExperiment(scene, shared(*names)).objective(), frames=24)
     z = torch.cat([torch.full((5,), 0.1), torch.full((18,), 0.05)]).double()
@@ -194,7 +194,7 @@ def test_every_optimiser_runs_on_clips(tosses: list[Clip], optimiser: GaussNewto
 
 
 def test_a_fit_from_several_starts_resumes_to_the_same_bits(tosses: list[Clip]) -> None:
-    scene = MotionScene(cube(), tosses[:3], replace(RULES, own=Own({"velocity": 0.02}, noise=1e-3)))
+    scene = MotionScene(cube(), tosses[:3], replace(RULES, own=OwnStart({"velocity": 0.02}, noise=1e-3)))
     stages = (MotionStage(frames=12, iterations=2, fixed=("scale",)), MotionStage(frames=16, iterations=3))
     starts = tuple({"friction": torch.tensor(value, dtype=torch.float64)} for value in (0.2, 0.6))
     experiment = MotionExperiment(scene, shared("friction", "scale"), stages, starts=starts)
@@ -212,7 +212,7 @@ def test_an_outlier_pulls_less_under_a_robust_loss(tosses: list[Clip]) -> None:
     broken[20] += 0.5
     clips = [Clip("bad", RATE, broken, tosses[0].orientation, tosses[0].weight), *tosses[1:3]]
     known = {name: value for name, value in TRUTH.items() if name not in ("scale", "friction")}
-    problem = MotionScene(cube(), clips, Rules({**KNOWN, **known}, SUBSTEPS, 0.05))
+    problem = MotionScene(cube(), clips, StartRules({**KNOWN, **known}, SUBSTEPS, 0.05))
     errors = {}
     for loss in ("squares", "huber", "cauchy"):
         found = fit_motion(problem, shared("friction", "scale"), loss=loss, threshold=2e-3)
@@ -257,25 +257,25 @@ def test_clips_from_csv_and_npz_with_missing_samples(tmp_path: Path, tosses: lis
 
 
 def test_starts_from_flight_and_from_a_sample(tosses: list[Clip]) -> None:
-    counts = [flight_frames(clip, 2e-4) for clip in tosses]
+    counts = [count_flight_frames(clip, 2e-4) for clip in tosses]
     assert min(counts) >= 5
     assert max(counts) < FRAMES - 5
     with pytest.raises(InputError, match="needs velocity"):
-        starts_of([replace(tosses[0], velocity=None)], "sample")
+        find_starts([replace(tosses[0], velocity=None)], "sample")
     scale, centre = torch.tensor([TRUTH["scale"]]).double(), torch.tensor(TRUTH["centre_of_mass"]).double()
     pull = torch.tensor(KNOWN["gravity"], dtype=torch.float64)
     (place, velocity), (same, speed) = (
-        starts_of(tosses, rule).state(scale, centre, pull) for rule in ("flight", "sample")
+        find_starts(tosses, rule).state(scale, centre, pull) for rule in ("flight", "sample")
     )
     # A parabola, where steps of a millisecond make g dt / 2 of a difference in velocity.
     np.testing.assert_allclose(place.numpy(), same.numpy(), atol=1e-4)
     np.testing.assert_allclose(velocity.numpy(), speed.numpy(), atol=1e-2)
-    np.testing.assert_allclose(starts_of(tosses).angular_velocity, [c.angular_velocity[0] for c in tosses], atol=2e-2)
+    np.testing.assert_allclose(find_starts(tosses).angular_velocity, [c.angular_velocity[0] for c in tosses], atol=2e-2)
     turn = tosses[0].orientation[:1] * np.ones((2, 1))
     still = Clip("s", RATE, np.array([[1.0, 2.0, 3.0]] * 2), turn, np.ones(2), np.array([[4.0, 5.0, 6.0]] * 2),
                  np.array([[0.0, 0.0, 2.0]] * 2))  # fmt: skip
     centre = torch.tensor([0.1, 0.0, 0.0], dtype=torch.float64)
-    place, velocity = starts_of([still], "sample").state(torch.ones(1).double(), centre, torch.zeros(3).double())
+    place, velocity = find_starts([still], "sample").state(torch.ones(1).double(), centre, torch.zeros(3).double())
     arm = rotate_vectors(torch.tensor(turn[0]), centre)
     np.testing.assert_allclose(place[0].numpy(), arm.numpy() + [1.0, 2.0, 3.0], rtol=1e-9)
     np.testing.assert_allclose(velocity[0].numpy(), np.cross([0.0, 0.0, 2.0], arm.numpy()) + [4.0, 5.0, 6.0], rtol=1e-5)
@@ -298,10 +298,10 @@ def test_a_marker_in_a_ball_needs_no_orientation() -> None:
 
 def test_scores_are_means_over_frames(tosses: list[Clip]) -> None:
     values = {name: torch.tensor(value, dtype=torch.float64).reshape(-1) for name, value in TRUTH.items()}
-    near = score(MotionScene(cube(), tosses, RULES), values)
+    near = score_clips(MotionScene(cube(), tosses, RULES), values)
     moved = [Clip(c.name, RATE, c.position + np.where(np.arange(FRAMES) > 20, 0.01, 0.0)[:, None] * [1, 0, 0],
                   c.orientation, c.weight) for c in tosses]  # fmt: skip
-    far = score(MotionScene(cube(), moved, RULES), values)
+    far = score_clips(MotionScene(cube(), moved, RULES), values)
     # A centimetre off in the last nine of thirty frames.
     np.testing.assert_allclose(far["position"], 0.01 / TRUTH["scale"] * 9 / 30, atol=near["position"].max() + 1e-5)
     assert near["position"].max() < 1e-3
@@ -395,18 +395,18 @@ def test_the_same_ranges_part_recordings_of_any_length(
 ) -> None:
     clips = [replace(tosses[0], name=str(i)) for i in range(count)]
     table = ClipsTable(fit="0:100", share=0.5, holdout="rest")
-    fit, holdout = parted(clips, table)
+    fit, holdout = split_clips(clips, table)
     assert [clip.name for clip in fit] == [str(i) for i in fitted]
     assert [clip.name for clip in holdout] == [str(i) for i in aside]
-    few = parted(clips, table.model_copy(update={"holdout_limit": 3}))[1]
+    few = split_clips(clips, table.model_copy(update={"holdout_limit": 3}))[1]
     assert len(few) == min(3, len(aside))
     assert (few[0].name, few[-1].name) == (holdout[0].name, holdout[-1].name)
 
 
 def test_a_recording_that_leaves_nothing_to_judge_by_is_refused(tosses: list[Clip]) -> None:
     with pytest.raises(InputError, match="1 of 1 clips are fitted, so none is left to judge by; lower clips.share"):
-        parted(tosses[:1], ClipsTable(fit="0:100", share=0.5, holdout="rest"))
-    assert parted(tosses[:1], ClipsTable(fit="0:100")) == ([tosses[0]], [])
+        split_clips(tosses[:1], ClipsTable(fit="0:100", share=0.5, holdout="rest"))
+    assert split_clips(tosses[:1], ClipsTable(fit="0:100")) == ([tosses[0]], [])
 
 
 @pytest.mark.slow

@@ -16,15 +16,15 @@ from diffloom_motion import (
     Clip,
     MotionScene,
     MotionStage,
-    Own,
+    OwnStart,
     Recording,
-    Rules,
+    StartRules,
     fit_motion,
     load_motion,
-    score,
-    settle,
+    score_clips,
+    settle_starts,
 )
-from diffloom_motion.starts import joint_start
+from diffloom_motion.starts import fit_joint_start
 
 articulated = pytest.importorskip("diffloom_physics_articulated.model")
 RATE, FRAMES, SUBSTEPS = 100.0, 36, 12
@@ -33,7 +33,7 @@ FREE = {
     "position": 0.01, "orientation": 0.1, "velocity": 0.3, "angular_velocity": 3.0, "joint_position": 0.1,
     "joint_velocity": 3.0,
 }  # fmt: skip
-RULES = Rules(KNOWN, SUBSTEPS, 0.05, "fitted", 0.01, Own(FREE, joints=1))
+RULES = StartRules(KNOWN, SUBSTEPS, 0.05, "fitted", 0.01, OwnStart(FREE, joints=1))
 HINGE, FRICTION = (-0.032, 0.055, 0.002), 0.25
 
 
@@ -82,14 +82,14 @@ def test_hinge_and_friction_are_found(tosses: list[Clip]) -> None:
     assert np.abs(found["frame_position[fore]"].numpy() - HINGE).max() < 2e-4
     assert abs(float(found["friction"]) - FRICTION) < 0.01
     values = {"frame_position[fore]": torch.tensor(HINGE).double(), "friction": torch.tensor([FRICTION]).double()}
-    far = score(problem, {**values, **settle(problem, values)})
+    far = score_clips(problem, {**values, **settle_starts(problem, values)})
     # Starts that the flight alone has told, with the true parameters: what is left is the chaos of impacts.
     assert far.mean_position < 2e-3 and far.mean_joint_degrees < 3.0
 
 
 def test_joint_starts_are_unwrapped() -> None:
     turned = 3.0 + 0.1 * np.arange(8.0)[:, None]
-    found = joint_start((turned + np.pi) % (2.0 * np.pi) - np.pi, 50.0)
+    found = fit_joint_start((turned + np.pi) % (2.0 * np.pi) - np.pi, 50.0)
     assert np.allclose(found[:, 0], [3.0, 5.0])
 
 
@@ -132,6 +132,6 @@ def test_real_elbow_flies_as_simulated() -> None:
     file = Path(__file__).parents[3] / "experiments" / "real" / "real-elbow.toml"
     experiment = load_motion(file, ("clips.fit=0:6", "clips.holdout=6:8", "clips.windows=[121, 121]"))
     scene = experiment.scene
-    place, _, _ = scene.errors(scene.groups[0], settle(scene, {}), 12)
+    place, _, _ = scene.errors(scene.groups[0], settle_starts(scene, {}), 12)
     flown = scene.groups[0].flight[:12].bool()
     assert float(place.norm(dim=2)[flown].median()) < 1e-3

@@ -8,7 +8,7 @@ from PIL import Image
 from toy_file import TOY
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.landscape import Axis, Grid
+from diffloom_fitting.landscape import Axis, LossGrid
 from diffloom_studio.commands.files import schema
 from diffloom_studio.commands.forward import render, simulate
 from diffloom_studio.commands.loss import check_gradient, landscape
@@ -70,7 +70,7 @@ def test_landscape_has_its_minimum_at_the_truth(toy):
 
 def test_minima_are_counted():
     axis = Axis("x", np.arange(7.0))
-    assert Grid((axis,), np.array([3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 7.0])).minima() == 2
+    assert LossGrid((axis,), np.array([3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 7.0])).minima() == 2
 
 
 def test_check_gradient_passes_and_fails(toy, monkeypatch):

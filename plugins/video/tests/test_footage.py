@@ -20,7 +20,7 @@ from diffloom_video import read_masks, read_video
 from diffloom_video.free_swing import frequency, with_free_swing
 from diffloom_video.guesses import Sighting, guess_pendulum, guess_throw
 from diffloom_video.lost_frames import with_lost_frames
-from diffloom_video.readers import in_order
+from diffloom_video.readers import sort_frames
 from diffloom_video.segmentation import BackgroundPlate, ColourKey, Motion, segment
 
 HEIGHT, WIDTH, RADIUS = 60, 90, 7.0
@@ -56,12 +56,12 @@ ACROSS = [(15.0 + 2.1 * k, 20.0 + 0.03 * k * k) for k in range(28)]
 def test_stamps_out_of_order_are_put_in_order_and_senseless_ones_refused(tmp_path):
     stamps = [0.0, 0.3, 0.2, 0.4, 0.1, 0.7, 0.6, 0.8, 0.5]
     with pytest.warns(UserWarning, match="out of order"):
-        found = list(in_order(zip(stamps, "abcdefghi", strict=True), "clip"))
+        found = list(sort_frames(zip(stamps, "abcdefghi", strict=True), "clip"))
     assert [item for _, item in found] == list("abcdefghi")
     assert [time for time, _ in found] == sorted(stamps)
     with pytest.raises(InputError, match=r"tell no time.*rate = 30"):
-        list(in_order([(0.0, "a"), (0.1, "b"), (0.1, "c")], "clip"))
-    assert list(in_order([(0.0, "a"), (0.1, "b")], "clip")) == [(0.0, "a"), (0.1, "b")]
+        list(sort_frames([(0.0, "a"), (0.1, "b"), (0.1, "c")], "clip"))
+    assert list(sort_frames([(0.0, "a"), (0.1, "b")], "clip")) == [(0.0, "a"), (0.1, "b")]
     frames = (255 * clip(ACROSS[:6])).astype(np.uint8)
     write_video(tmp_path / "a.mp4", frames, 30.0)
     assert read_video(tmp_path / "a.mp4", rate=10.0).times.tolist() == pytest.approx([k / 10 for k in range(6)])

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.losses.track import outline_tracks
+from diffloom_fitting.losses.track import measure_outline_tracks
 from diffloom_fitting.targets import Target
-from diffloom_fitting.targets.tracks import measured_across, tracks_of
+from diffloom_fitting.targets.tracks import measure_across_motion, measure_tracks
 from diffloom_video.images import scale_frame
-from diffloom_video.mattes import motions, shares
+from diffloom_video.mattes import estimate_coverage, estimate_motions
 from diffloom_video.segmentation import BackgroundPlate, segment
 
 HEIGHT, WIDTH, RADIUS, GAMMA = 120, 70, 14.0, 2.2
@@ -64,7 +64,7 @@ def test_a_ball_that_is_blurred_throughout_is_not_taken_for_all_that_it_sweeps()
         Target(torch.arange(3) / 30.0, torch.from_numpy(np.array(mixed, np.float32))),
         BackgroundPlate(plate(), cleaning=cleaning), ruler="across",
     )  # fmt: skip
-    by_area = tracks_of(found.masks.numpy(), np.ones(3))
+    by_area = measure_tracks(found.masks.numpy(), np.ones(3))
     assert np.abs(by_area[:, 2].numpy() - RADIUS).max() < 0.3
     assert np.abs(found.tracks[:, 2].numpy() - RADIUS).max() < 0.3
 
@@ -73,19 +73,19 @@ def test_a_radius_across_the_motion_knows_neither_blur_nor_a_fringe_along_it():
     blurred = np.stack([coverage(row, 12.0) for row in ROWS]).astype(np.float32)
     fringed = np.maximum(blurred, 0.3 * np.stack([coverage(row - 12.0, 8.0) for row in ROWS]).astype(np.float32))
     for mattes, most in ((blurred, 0.05), (fringed, 0.25)):
-        tracks, across = measured_across(mattes, tracks_of(mattes, np.ones(len(ROWS))))
+        tracks, across = measure_across_motion(mattes, measure_tracks(mattes, np.ones(len(ROWS))))
         assert np.abs(across) == pytest.approx([1.0, 0.0], abs=1e-6)
         assert np.abs(tracks[:, 2].numpy() - RADIUS).max() < most
-    assert float(tracks_of(fringed, np.ones(len(ROWS)))[:, 2].min()) > RADIUS + 0.5
+    assert float(measure_tracks(fringed, np.ones(len(ROWS)))[:, 2].min()) > RADIUS + 0.5
 
 
 def test_an_outline_is_measured_in_the_direction_of_its_track():
     angle = 2.0 * torch.pi * torch.arange(720, dtype=torch.float64) / 720
     ellipse = torch.stack([5.0 + 3.0 * angle.cos(), 7.0 + 2.0 * angle.sin()], dim=1)[None].requires_grad_()
     for across, radius in (((1.0, 0.0), 3.0), ((0.0, 1.0), 2.0), ((0.6, 0.8), (9 * 0.36 + 4 * 0.64) ** 0.5)):
-        assert outline_tracks(ellipse, across).tolist()[0] == pytest.approx([5.0, 7.0, radius], rel=1e-4)
+        assert measure_outline_tracks(ellipse, across).tolist()[0] == pytest.approx([5.0, 7.0, radius], rel=1e-4)
     few = ellipse[:, ::90].detach().requires_grad_()
-    assert torch.autograd.gradcheck(lambda points: outline_tracks(points, (0.6, 0.8)), (few,), atol=1e-7)
+    assert torch.autograd.gradcheck(lambda points: measure_outline_tracks(points, (0.6, 0.8)), (few,), atol=1e-7)
 
 
 def test_a_shadow_beside_the_object_is_none_of_it():
@@ -102,10 +102,12 @@ def test_shares_of_known_mixtures():
     a, s = np.array([0.0, 0.3, 0.8, 1.0])[:, None], np.array([1.0, 0.6, 0.9, 1.0])[:, None]
     mixed = (a * BALL**GAMMA + (1.0 - a) * s * WALL**GAMMA) ** (1.0 / GAMMA)
     ball, wall = (np.broadcast_to(colour, mixed.shape) for colour in (BALL, WALL))
-    assert shares(mixed, ball, wall, GAMMA, shade=True) == pytest.approx(a[:, 0], abs=1e-5)
+    assert estimate_coverage(mixed, ball, wall, GAMMA, shade=True) == pytest.approx(a[:, 0], abs=1e-5)
     # A grey object cannot be told from a shade of a grey wall: no shade is sought.
     grey = np.full((1, 3), 0.5)
-    assert shares(grey, np.full((1, 3), 0.1), np.full((1, 3), 0.8), 1.0, shade=True) == pytest.approx(3.0 / 7.0)
+    assert estimate_coverage(grey, np.full((1, 3), 0.1), np.full((1, 3), 0.8), 1.0, shade=True) == pytest.approx(
+        3.0 / 7.0
+    )
 
 
 def test_light_is_what_a_coarser_sensor_averages():
@@ -120,6 +122,6 @@ def test_motions_are_told_where_they_are_seen():
     masks = [np.zeros((20, 20), bool) for _ in range(4)]
     for k, row in enumerate((2, 5, 8)):
         masks[k][row : row + 3, 4:7] = True
-    assert motions(masks) == [(3.0, 0.0), (3.0, 0.0), (3.0, 0.0), (0.0, 0.0)]
+    assert estimate_motions(masks) == [(3.0, 0.0), (3.0, 0.0), (3.0, 0.0), (0.0, 0.0)]
     with pytest.raises(InputError, match="exposure=2"):
         BackgroundPlate(cleaning={"exposure": 2})

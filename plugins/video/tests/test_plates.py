@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_video.segmentation import BackgroundPlate, background_plate, differences, rough_masks
+from diffloom_video.segmentation import BackgroundPlate, background_plate, differences, find_rough_masks
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def test_a_shadow_counts_little_and_an_object_in_full(video):
 def test_the_threshold_is_found_or_given(video):
     frames, wall = video
     apart = np.stack([differences(image, wall, True) for image in frames])
-    masks = rough_masks(apart, None)
+    masks = find_rough_masks(apart, None)
     assert masks[3:].sum(axis=(1, 2)).tolist() == [30] * 6
     assert not masks[:3].any()
-    assert not rough_masks(apart, 2.0).any()
+    assert not find_rough_masks(apart, 2.0).any()
     mattes = BackgroundPlate(plate="first", first=3).mattes(frames)
     assert mattes.shape == frames.shape[:3]
     assert mattes[5, 6, 12] > 0.9

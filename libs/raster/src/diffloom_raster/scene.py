@@ -53,7 +53,8 @@ def check_scene(
     if isinstance(surface.material, FaceMaterials) and not capabilities.materials:
         raise InputError(
             f"Surface.material: got {len(surface.materials)} materials, and this renderer draws one for all faces; use "
-            "a renderer whose capabilities.materials is true (softras and dibr, native), or give all bodies one material"
+            "a renderer whose capabilities.materials is true (softras and dibr, native), or give all bodies one "
+            "material"
         )
     for material in surface.materials:
         check_choice("Material.shading", material.shading, capabilities.shadings)

@@ -15,7 +15,7 @@ from diffloom.interfaces import InputError, NoGradient
 from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import numbers, real
 from diffloom_video.images import read_image, resize
-from diffloom_video.limits import MOST_BYTES, MOST_FRAMES, refused
+from diffloom_video.limits import MOST_BYTES, MOST_FRAMES, convert_errors
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
@@ -116,7 +116,7 @@ def make_track_target(track: str | Path | Sequence[Sequence[float]], scene: Scen
 
 def _read_track(path: Path) -> Tensor:
     """The rows of a CSV file; its columns may stand in any order, beside others."""
-    with refused(path.name, f"a table in CSV with {WANTED}"):
+    with convert_errors(path.name, f"a table in CSV with {WANTED}"):
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
         with path.open(newline="", encoding="utf-8-sig") as lines:

@@ -17,7 +17,16 @@ from diffloom.validation import check_choice
 from diffloom_control.networks import ControlRows, find_control_rows, list_driven_numbers
 from diffloom_control.observations import ImageObservation, StateObservation
 from diffloom_fitting import ControlCosts, Experiment, Loss, PixelError
-from diffloom_fitting.scene import Observation, Policy, Sampling, Scene, View, driven_shape, remembered, sample_times
+from diffloom_fitting.scene import (
+    Observation,
+    Policy,
+    Sampling,
+    Scene,
+    View,
+    find_driven_shape,
+    sample_times,
+    update_memory,
+)
 from diffloom_fitting.targets import AnyTarget, Target
 
 __all__ = ["ControlTask", "SceneEnv", "make_task"]
@@ -172,7 +181,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.observe = _observation(observe, scene.policy)
         self.every = _every(every, scene)
         self.drives = _drives(drives, scene)
-        self._shape = driven_shape(scene.model, self.drives)
+        self._shape = find_driven_shape(scene.model, self.drives)
         network = _rows(scene.policy)
         self.limit = _limit(limit, network, scene, self.drives)
         chosen = only if only is not None or network is None else network.only
@@ -225,7 +234,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         scene = self.task.scene
         with torch.no_grad():
             self._params, self._values = scene.params_with(values), values
-            self._given = scene.given_control(values)
+            self._given = scene.get_given_control(values)
             self._state = scene.model.initial_state(self._params)
         self._rewards = StepRewards(self.task, self._params, values)
         self._past = ()
@@ -257,7 +266,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
             return observe.observed(self.task.scene, self._state, self._params, self._values)
 
     def _observed(self) -> Array:
-        shown, self._past = remembered(self._past, self._seen(self.observe), self.observe.count)
+        shown, self._past = update_memory(self._past, self._seen(self.observe), self.observe.count)
         if isinstance(self.observe, ImageObservation):
             return _bytes(shown)
         return np.asarray(shown[0].to(torch.float32).numpy())

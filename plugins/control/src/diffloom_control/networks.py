@@ -17,7 +17,7 @@ from diffloom.interfaces import InputError, Model, Params
 from diffloom.validation import nearest
 from diffloom_control.observations import ImageObservation, SplineFeatures, StateObservation
 from diffloom_fitting.files import write_bytes
-from diffloom_fitting.scene import POLICY_PREFIX, Policy, Sinusoids, driven_shape
+from diffloom_fitting.scene import POLICY_PREFIX, Policy, Sinusoids, find_driven_shape
 
 Groups = tuple[tuple[int, ...], ...]
 """Numbers of a control's row that are driven together, as one."""
@@ -102,7 +102,7 @@ class Network:
 
 def make_network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
     """The policy. span: of the simulation [s]. seed: of its first weights."""
-    shape = driven_shape(model, network.drives)
+    shape = find_driven_shape(model, network.drives)
     only = list_driven_numbers("policy.only", model, network.drives, network.only)
     numbers = int(torch.Size(shape).numel()) if only is None else len(only)
     with torch.random.fork_rng(devices=[]):
@@ -134,7 +134,7 @@ def list_driven_numbers(
     """``only`` as groups of numbers of a control's row: numbers, or names of regions whose numbers go together."""
     if only is None:
         return None
-    most = int(torch.Size(driven_shape(model, drives)).numel())
+    most = int(torch.Size(find_driven_shape(model, drives)).numel())
     groups = tuple(
         _of_region(what, model, drives, one) if isinstance(one, str) else (one,) if isinstance(one, int) else tuple(one)
         for one in only

@@ -49,7 +49,7 @@ from diffloom_fitting.scene import (
     Sensor,
     Viewpoint,
     Waypoint,
-    suggested_step,
+    suggest_step,
 )
 from diffloom_video import VideoReader, get_video_reader, read_video
 
@@ -87,7 +87,7 @@ def _scene(loaded: Loaded) -> Scene:
     values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
     integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
     params = model.params(dtype, **_sought(content, model, values), **values)
-    dt = suggested_step(model, params) if content.time.dt == "auto" else content.time.dt
+    dt = suggest_step(model, params) if content.time.dt == "auto" else content.time.dt
     steps = steps_of(content.time, dt)
     return Scene(
         model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder), params, dt, steps,

@@ -36,7 +36,7 @@ from diffloom_video import (
     with_free_swing,
     with_lost_frames,
 )
-from diffloom_video.guesses import GUESSES, WINDOWS, mean_colour, sighting
+from diffloom_video.guesses import GUESSES, WINDOWS, measure_colour, measure_sighting
 from diffloom_video.images import read_image, resize
 
 KINDS = ("image", "mask", "pose", "centre")
@@ -154,8 +154,8 @@ def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tupl
     if not isinstance(target, Target):
         raise InputError("guess: this is for one camera; give starts where there are several")
     kind = check_choice("guess", content.guess.name, GUESSES)
-    seen = sighting(scene, target)
-    found = {**make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings), **mean_colour(target)}
+    seen = measure_sighting(scene, target)
+    found = {**make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings), **measure_colour(target)}
     starts = {
         name: table if table.start is not None or name not in found else table.model_copy(update={"start": found[name]})
         for name, table in content.unknowns.items()

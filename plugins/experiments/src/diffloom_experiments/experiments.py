@@ -21,21 +21,21 @@ from diffloom_experiments.schema import ExperimentFile, PriorTable, StageTable, 
 from diffloom_experiments.values import Named, ScheduleTable, is_draw
 from diffloom_fitting import (
     ControlCosts,
-    Even,
     Experiment,
     Gaussian,
     Loss,
     Optimiser,
-    Region,
+    RegionLoss,
     Schedule,
+    ShareEvenly,
     Stage,
     Stop,
     Unknown,
     get_loss,
     get_optimiser,
 )
-from diffloom_fitting.scene import OF_WINDOW, Scene, seekable
-from diffloom_fitting.targets import AnyTarget, true_values, with_truth
+from diffloom_fitting.scene import OF_WINDOW, Scene, list_seekable
+from diffloom_fitting.targets import AnyTarget, make_true_values, with_truth
 from diffloom_fitting.unknowns import can_be_sought, resolve
 from diffloom_fitting.validation import instance
 
@@ -93,7 +93,7 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
     content = loaded.content
     _check_names("truth", content.truth, scene)
     values = {name: _value(scene, name, value, content.seed, f"truth.{name}") for name, value in content.truth.items()}
-    return true_values(scene, values)
+    return make_true_values(scene, values)
 
 
 def _derived(
@@ -141,7 +141,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         scene, target, unknowns, _seen_in(content, _loss(_named_loss(content, target), "loss")),
         tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
-        Even.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
+        ShareEvenly.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
     )  # fmt: skip
@@ -158,7 +158,7 @@ def _gaussian(table: PriorTable) -> Gaussian | None:
 
 
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
-    allowed = seekable(scene)
+    allowed = list_seekable(scene)
     for name in names:
         if not can_be_sought(name, scene):
             raise InputError(
@@ -246,7 +246,7 @@ def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
 def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:
     """A loss in the region of the image that counts."""
     region = None if content.target is None else content.target.region
-    return loss if region is None or not loss.outputs else Region(region, loss)
+    return loss if region is None or not loss.outputs else RegionLoss(region, loss)
 
 
 def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:

@@ -18,7 +18,14 @@ from typing import Any
 import torch
 
 from diffloom_experiments.kinds import LoadedFile, recognise
-from diffloom_fitting.checkpoints import append_record, check_state, from_data, read_history, rewrite_history, to_data
+from diffloom_fitting.checkpoints import (
+    append_record,
+    check_state,
+    decode_state,
+    encode_state,
+    read_history,
+    rewrite_history,
+)
 from diffloom_fitting.files import FolderError, explained, new_file, remove_leftovers, write_text
 from diffloom_fitting.loop import FitState, Record
 
@@ -90,7 +97,7 @@ def previous(path: Path) -> Path:
 def write_checkpoint(path: Path, state: FitState) -> None:
     """Write the state; the former checkpoint becomes the previous one, and one of the two is whole at any time."""
     buffer = io.BytesIO()
-    torch.save(to_data(state), buffer)
+    torch.save(encode_state(state), buffer)
     content = buffer.getvalue()
     head = f"diffloom checkpoint {VERSION} sha256 {hashlib.sha256(content).hexdigest()}\n".encode()
     with new_file(path) as beside:
@@ -143,7 +150,7 @@ def _read(path: Path) -> FitState:
     if hashlib.sha256(payload).hexdigest().encode() != head[2]:
         raise FolderError(f"{what} is damaged: its checksum does not hold")
     try:
-        found = from_data(torch.load(io.BytesIO(payload), weights_only=True))
+        found = decode_state(torch.load(io.BytesIO(payload), weights_only=True))
         return check_state(found)
     except Exception as error:  # whole, but made up by somebody: whatever it raises, it is no fit's state
         raise FolderError(f"{what} is not a fit's ({str(error)[:200] or type(error).__name__})") from error

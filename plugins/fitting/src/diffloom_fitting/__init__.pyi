@@ -11,11 +11,11 @@ from diffloom_fitting.fits import (
     fit as fit,
     run_fit as run_fit,
 )
-from diffloom_fitting.goal_outcome import Reached as Reached
+from diffloom_fitting.goal_outcome import GoalOutcome as GoalOutcome
 from diffloom_fitting.gradient_check import (
     GradientCheck as GradientCheck,
     check_gradient as check_gradient,
-    check_wide as check_wide,
+    check_wide_gradient as check_wide_gradient,
 )
 from diffloom_fitting.kinds import (
     CAMERAS as CAMERAS,
@@ -35,7 +35,7 @@ from diffloom_fitting.losses import (
     Moments as Moments,
     MultiScale as MultiScale,
     PixelError as PixelError,
-    Region as Region,
+    RegionLoss as RegionLoss,
     SilhouetteError as SilhouetteError,
     StateError as StateError,
     TrackError as TrackError,
@@ -57,8 +57,8 @@ from diffloom_fitting.optimisers import (
 )
 from diffloom_fitting.optimisers.gauss_newton import Arrow as Arrow
 from diffloom_fitting.priors import (
-    Even as Even,
     Gaussian as Gaussian,
+    ShareEvenly as ShareEvenly,
 )
 from diffloom_fitting.problem import (
     Evaluate as Evaluate,
@@ -75,6 +75,7 @@ from diffloom_fitting.scene import (
     Appearance as Appearance,
     CameraPlacement as CameraPlacement,
     FreeCamera as FreeCamera,
+    MovingCamera as MovingCamera,
     Observation as Observation,
     Orbit as Orbit,
     Policy as Policy,
@@ -82,7 +83,6 @@ from diffloom_fitting.scene import (
     Scene as Scene,
     Sensor as Sensor,
     Sinusoids as Sinusoids,
-    Tracked as Tracked,
     View as View,
     Viewpoint as Viewpoint,
     Waypoint as Waypoint,
@@ -100,7 +100,7 @@ from diffloom_fitting.targets import (
     synthesise_views as synthesise_views,
 )
 from diffloom_fitting.trust import (
-    Finding as Finding,
     Verdict as Verdict,
+    VerdictPart as VerdictPart,
 )
 from diffloom_fitting.unknowns import Unknown as Unknown

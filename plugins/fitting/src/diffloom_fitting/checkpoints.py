@@ -14,30 +14,30 @@ from typing import Any
 from torch import Tensor
 
 from diffloom_fitting.files import FolderError, explained, write_text
-from diffloom_fitting.loop import FitState, Outcome, Record
+from diffloom_fitting.loop import FitState, Record, StartOutcome
 from diffloom_fitting.optimisers import Progress
 
-__all__ = ["append_record", "check_state", "from_data", "read_history", "rewrite_history", "to_data"]
+__all__ = ["append_record", "check_state", "decode_state", "encode_state", "read_history", "rewrite_history"]
 
-KINDS = {"state": FitState, "progress": Progress, "outcome": Outcome}
+KINDS = {"state": FitState, "progress": Progress, "outcome": StartOutcome}
 PLAIN = (bool, int, float, str, bytes, type(None))
 VERSION = 1
 #: Largest history that is read [bytes].
 MOST_BYTES = 2**30
 
 
-def to_data(value: Any) -> Any:
+def encode_state(value: Any) -> Any:
     """Dataclasses become marked dicts, tuples marked lists; tensors and numbers stay."""
     for name, kind in KINDS.items():
         if isinstance(value, kind):
             kept = [f.name for f in fields(kind) if f.metadata.get("kept", True)]
-            return {"kind": name, "fields": {field: to_data(getattr(value, field)) for field in kept}}
+            return {"kind": name, "fields": {field: encode_state(getattr(value, field)) for field in kept}}
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):
-        return {"kind": "dict", "items": {key: to_data(item) for key, item in value.items()}}
+        return {"kind": "dict", "items": {key: encode_state(item) for key, item in value.items()}}
     if isinstance(value, (tuple, list)):
-        return {"kind": type(value).__name__, "items": [to_data(item) for item in value]}
+        return {"kind": type(value).__name__, "items": [encode_state(item) for item in value]}
     if isinstance(value, PLAIN):
         return value
     raise TypeError(f"a checkpoint cannot hold {type(value).__name__}")
@@ -52,7 +52,7 @@ def check_state(found: Any) -> FitState:
             raise TypeError(f"{name} is {type(getattr(found, name)).__name__}")
     if found.z.dim() != 1 or not found.z.is_floating_point():
         raise TypeError(f"z is {found.z.dtype} of shape {tuple(found.z.shape)}")
-    if not all(isinstance(outcome, Outcome) for outcome in found.outcomes):
+    if not all(isinstance(outcome, StartOutcome) for outcome in found.outcomes):
         raise TypeError("outcomes hold something else")
     if min(found.task, found.stage, found.total, found.iteration + 1) < 0:
         raise TypeError("it counts below 0")
@@ -66,16 +66,16 @@ _FIELDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def from_data(value: Any) -> Any:
-    """The inverse of `to_data`."""
+def decode_state(value: Any) -> Any:
+    """The inverse of `encode_state`."""
     if not isinstance(value, dict):
         return value
     kind = value["kind"]
     if kind in KINDS:
-        return KINDS[kind](**{name: from_data(item) for name, item in value["fields"].items()})
+        return KINDS[kind](**{name: decode_state(item) for name, item in value["fields"].items()})
     if kind == "dict":
-        return {key: from_data(item) for key, item in value["items"].items()}
-    rows = [from_data(item) for item in value["items"]]
+        return {key: decode_state(item) for key, item in value["items"].items()}
+    rows = [decode_state(item) for item in value["items"]]
     return tuple(rows) if kind == "tuple" else rows
 
 

@@ -42,7 +42,7 @@ def pose(problem: Problem, search: Search[Found]) -> Posed[Found]:
 def put(problem: Problem, request: Evaluate) -> Posed[list[Any]]:
     """Put one request to ``problem``, and return its answers."""
     if request.want == "residuals" and all(isinstance(point, Evaluation) for point in request.points):
-        (known,) = answer_questions([(problem, request)])  # nothing is simulated: no search needs to wait for it
+        (known,) = answer_batch([(problem, request)])  # nothing is simulated: no search needs to wait for it
         if isinstance(known, Exception):
             raise known
         return list(known)
@@ -59,7 +59,7 @@ def put(problem: Problem, request: Evaluate) -> Posed[list[Any]]:
     return seen
 
 
-def answer_questions(questions: Sequence[Question]) -> list[Any]:
+def answer_batch(questions: Sequence[Question]) -> list[Any]:
     """The answers to each request, or the exception it ends in; those that belong together are evaluated at once."""
     found: dict[int, Any] = {}
     for group in group_by(range(len(questions)), lambda k: _kind(questions[k])):
@@ -122,7 +122,7 @@ class Driver(Generic[Found]):
         """
         waiting = [(member, member.question) for member in self.members if member.question is not None]
         first = [pair for pair in waiting if not pair[1][1].differentiable] or waiting
-        answers = answer_questions([question for _, question in first])
+        answers = answer_batch([question for _, question in first])
         for (member, _), each in zip(first, answers, strict=True):
             member.resume(each)
 

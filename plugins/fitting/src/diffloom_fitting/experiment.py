@@ -27,11 +27,11 @@ from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trust.assumed import check_assumed
-from diffloom_fitting.trust.sight import sights
+from diffloom_fitting.trust.sight import measure_views
 from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty, check_method, estimate_uncertainty
-from diffloom_fitting.trust.verdict import Verdict, judge, not_judged
-from diffloom_fitting.unknowns import Layout, Tie, Unknown, make_tie, resolve
+from diffloom_fitting.trust.verdict import Verdict, judge, skip_judgement
+from diffloom_fitting.unknowns import Tie, Unknown, UnknownLayout, make_tie, resolve
 from diffloom_fitting.unknowns.unknown import as_unknowns
 from diffloom_fitting.validation import instance, known
 
@@ -65,7 +65,7 @@ class AbstractExperiment(ABC):
     seed: int
     differences: bool
     stopwatch: Stopwatch
-    layout: Layout
+    layout: UnknownLayout
 
     @abstractmethod
     def describe(self) -> str:
@@ -189,7 +189,7 @@ class Experiment(AbstractExperiment):
                 raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")
 
     @cached_property
-    def layout(self) -> Layout:  # type: ignore[override]
+    def layout(self) -> UnknownLayout:  # type: ignore[override]
         """How the unknowns lie in the vector."""
         return resolve(self.unknowns, self.scene)
 
@@ -211,12 +211,12 @@ class Experiment(AbstractExperiment):
     def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
         # Both of what the last stage minimised, whose minimum the result is.
         if self.target.goal:
-            return "not asked for", not_judged("a goal is reached or not")
+            return "not asked for", skip_judgement("a goal is reached or not")
         if interrupted:
-            return "interrupted", not_judged("interrupted by the user", "red")
+            return "interrupted", skip_judgement("interrupted by the user", "red")
         last = self.last_objective()
         found = estimate_uncertainty(last, z, self.uncertainty, self.assumed)
-        seen = sights(last, z)
+        seen = measure_views(last, z)
         still = ("camera.", "appearance.", "position")
         moving = any(not slot.name.startswith(still) for slot in self.layout.slots)
         return found, judge(found, seen, moving)

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
-from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide
+from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss, get_optimiser
-from diffloom_fitting.loop import FitState, MultiStart, Record, begin, best_outcome
+from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best_outcome
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.results import Estimate, Result
@@ -27,7 +27,7 @@ from diffloom_fitting.stopwatch import Lap
 from diffloom_fitting.targets import Target, Targets
 from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty
-from diffloom_fitting.trust.verdict import Verdict, not_judged
+from diffloom_fitting.trust.verdict import Verdict, skip_judgement
 from diffloom_fitting.unknowns.unknown import Sought, as_unknowns
 from diffloom_fitting.validation import instance, shown, whole
 from diffloom_testing import WideComparison
@@ -62,7 +62,7 @@ def fit(
     still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else None)
     stage = Stage(chosen, whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
     experiment = Experiment(
-        scene, seen_by(scene, target), as_unknowns(unknowns), error, (stage,), seed=whole("fit: seed", seed),
+        scene, observe_iteration(scene, target), as_unknowns(unknowns), error, (stage,), seed=whole("fit: seed", seed),
         uncertainty=uncertainty,
     )  # fmt: skip
     with _shown(experiment, progress) as show:
@@ -94,7 +94,7 @@ def _shown(experiment: Experiment, progress: bool | None) -> Iterator[Observer |
         yield shown_by.show
 
 
-def seen_by(scene: Scene, target: object) -> AnyTarget:
+def observe_iteration(scene: Scene, target: object) -> AnyTarget:
     """A target for ``scene`` from what a person passes: a path is read at the camera's size and precision."""
     if isinstance(target, Target | Targets):
         return target
@@ -102,7 +102,7 @@ def seen_by(scene: Scene, target: object) -> AnyTarget:
         read: Target = TARGET_READERS.get("video")(target, scene)
         return read
     if isinstance(target, Mapping):
-        views = {label: seen_by(scene.seen_from(label), one) for label, one in target.items()}
+        views = {label: observe_iteration(scene.seen_from(label), one) for label, one in target.items()}
         return as_targets(views)  # type: ignore[arg-type]
     hint = "; give the frames' times too: Target(times, frames)" if hasattr(target, "shape") else ""
     raise InputError(f"fit: target: got {shown(target)}; expected a Target or the path of a video{hint}")
@@ -146,7 +146,7 @@ def run_fit(
 def _wide(experiment: AbstractExperiment, together: bool) -> WideComparison | None:
     """Whether the gradient at the start says what a change of a few per cent does: through impacts it may not."""
     try:
-        return check_wide(experiment.objective(), experiment.start(), entries=6, together=together)
+        return check_wide_gradient(experiment.objective(), experiment.start(), entries=6, together=together)
     except FitError:
         return None
 
@@ -166,7 +166,7 @@ def _result(
     experiment: AbstractExperiment, state: FitState, history: tuple[Record, ...], badge: GradientCheck | str,
     interrupted: bool, sure: bool,
 ) -> Result:  # fmt: skip
-    outcome = best_outcome(state)
+    outcome = find_best_outcome(state)
     shares = dict(experiment.stopwatch.seconds)
     if outcome is not None:
         z, reason = outcome.z, outcome.reason
@@ -174,7 +174,7 @@ def _result(
         z = state.best[1] if state.best is not None else state.z
         reason = "interrupted"
     whole, start = experiment.objective(), experiment.start(0)
-    found, verdict = "not asked for", not_judged("not asked for")  # type: Uncertainty | str, Verdict
+    found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:
         found, verdict = experiment.trust(z, interrupted)
     return Result(
@@ -236,6 +236,6 @@ def peak_memory() -> int:
     return int(peak) if sys.platform == "darwin" else int(peak) * 1024
 
 
-def without_history(result: Result) -> Result:
+def drop_history(result: Result) -> Result:
     """A copy small enough to keep many of."""
     return replace(result, history=())

@@ -24,7 +24,7 @@ ON_TRACK = 0.02  # of the image's height, within which a track counts as followe
 
 
 @dataclass(frozen=True)
-class Reached:
+class GoalOutcome:
     """iou: of the outline with that of the goal, the mean over goals (and views); None where no outline is known.
     distance: [m] between the middles of the nodes and where they are wanted, root mean square; None where that is not
     known. effort: mean square of all controls. track: how far from a track in the image, root mean square, as part of
@@ -53,7 +53,7 @@ class Reached:
         return "came near the goal" if self.iou >= NEAR else "did not reach the goal"
 
 
-def reached(experiment: Experiment, z: Tensor) -> Reached:
+def reached(experiment: Experiment, z: Tensor) -> GoalOutcome:
     """How the goals of an experiment are met with the unknowns at ``z``."""
     ious, gaps, effort = [], [], 0.0
     with torch.no_grad():
@@ -70,7 +70,7 @@ def reached(experiment: Experiment, z: Tensor) -> Reached:
                     gaps.append(float((centres(view.q) - centres(target.q)).square().sum(dim=1).mean()))
             effort = sum(float(mean_effort(rows)) for rows in view.control.values())
     distance = (sum(gaps) / len(gaps)) ** 0.5 if gaps else None
-    return Reached(sum(ious) / len(ious) if ious else None, distance, effort, _off_track(experiment, z))
+    return GoalOutcome(sum(ious) / len(ious) if ious else None, distance, effort, _off_track(experiment, z))
 
 
 def _off_track(experiment: Experiment, z: Tensor) -> float | None:

@@ -14,7 +14,7 @@ from diffloom_fitting.problem import Problem
 from diffloom_fitting.validation import real, whole
 from diffloom_testing.wide_differences import WIDTH, WideComparison
 
-__all__ = ["ADVICE", "Checked", "GradientCheck", "check_gradient", "check_wide"]
+__all__ = ["ADVICE", "CheckedDirection", "GradientCheck", "check_gradient", "check_wide_gradient"]
 
 #: A smooth loss is best seen with the first, one that jumps at contacts with the second.
 STEPS = {torch.float64: (1e-5, 1e-8, 1e-6, 1e-7, 1e-3), torch.float32: (3e-2, 1e-2, 3e-3)}
@@ -26,7 +26,7 @@ ADVICE = (
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedDirection:
     """One direction: what the adjoint says, what differences say, and how far apart they are, relative to the larger.
 
     roughness: how far two step sizes' differences are apart: where this is large the loss itself is not smooth.
@@ -43,7 +43,7 @@ class Checked:
 class GradientCheck:
     """All directions, and the worst error."""
 
-    rows: tuple[Checked, ...]
+    rows: tuple[CheckedDirection, ...]
     tolerance: float
 
     @property
@@ -84,7 +84,7 @@ def check_gradient(
     for label, way in _directions(objective, z, entries, seed):
         difference, roughness = _smoothest(partial(losses, objective, together), z, way, steps, SMOOTH * limit * scale)
         adjoint = float(seen.gradient @ way)
-        rows.append(Checked(label, adjoint, difference, abs(adjoint - difference) / scale, roughness / scale))
+        rows.append(CheckedDirection(label, adjoint, difference, abs(adjoint - difference) / scale, roughness / scale))
     return GradientCheck(tuple(rows), limit)
 
 
@@ -122,7 +122,7 @@ def _directions(objective: Problem, z: Tensor, entries: int, seed: int) -> Seque
     return [(f"direction {k + 1}", way / way.norm()) for k, way in enumerate(ways)]
 
 
-def check_wide(
+def check_wide_gradient(
     objective: Problem, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
 ) -> WideComparison:
     """d loss / d z at ``z`` beside differences over +-``width`` of the value of each unknown.

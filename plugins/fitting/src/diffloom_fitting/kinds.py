@@ -37,7 +37,7 @@ get_loss = LOSSES.get
 get_optimiser = OPTIMISERS.get
 
 
-def html_of(kind: str, thing: Any) -> str:
+def format_html(kind: str, thing: Any) -> str:
     """Return ``thing`` as HTML for a notebook: by the display registered for its kind, else as plain text.
 
     Args:

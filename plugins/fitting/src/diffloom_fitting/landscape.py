@@ -23,7 +23,7 @@ from diffloom_fitting.scene import MOST_SCENES
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.unknowns import make_tie
 
-__all__ = ["Axis", "Grid", "Profile", "check_axes", "evaluate_grid", "losses_at", "profile"]
+__all__ = ["Axis", "LossGrid", "Profile", "check_axes", "evaluate_grid", "evaluate_losses", "profile"]
 
 Points = Iterable[tuple[int, ...]]
 ITERATIONS, ENOUGH = 12, 1e-6  # of Gauss-Newton at each place, and the fall of the loss below which it rests
@@ -52,7 +52,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Grid:
+class LossGrid:
     """Losses (n,) or (n, m) over one or two axes; infinite where it could not be simulated."""
 
     axes: tuple[Axis, ...]
@@ -100,7 +100,7 @@ def check_axes(experiment: AbstractExperiment, axes: Sequence[Axis]) -> None:
 
 def evaluate_grid(
     experiment: AbstractExperiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
-) -> Grid:
+) -> LossGrid:
     """The loss at each grid point, other unknowns at their truth or start."""
     check_axes(experiment, axes)
     losses = np.full([len(axis.values) for axis in axes], np.inf)
@@ -108,13 +108,15 @@ def evaluate_grid(
     for index in watch(list(np.ndindex(losses.shape))):
         waiting.append(index)
         if len(waiting) == MOST_SCENES or index == tuple(n - 1 for n in losses.shape):
-            for point, loss in zip(waiting, losses_at(experiment, axes, waiting), strict=True):
+            for point, loss in zip(waiting, evaluate_losses(experiment, axes, waiting), strict=True):
                 losses[point] = loss
             waiting.clear()
-    return Grid(tuple(axes), losses)
+    return LossGrid(tuple(axes), losses)
 
 
-def losses_at(experiment: AbstractExperiment, axes: Sequence[Axis], points: Sequence[tuple[int, ...]]) -> list[float]:
+def evaluate_losses(
+    experiment: AbstractExperiment, axes: Sequence[Axis], points: Sequence[tuple[int, ...]]
+) -> list[float]:
     """The losses at some points of a grid."""
     layout = experiment.layout
     base: dict[str, Tensor] = {s.name: experiment.truth.get(s.name, s.start) for s in layout.slots}
@@ -131,7 +133,7 @@ def losses_at(experiment: AbstractExperiment, axes: Sequence[Axis], points: Sequ
 class Profile:
     """The lowest loss at each place of a grid, and the level up to which places belong to the 95 % region."""
 
-    grid: Grid
+    grid: LossGrid
     level: float
 
     def interval(self) -> tuple[float, float] | None:
@@ -167,7 +169,7 @@ def profile(experiment: Experiment, result: Result, axes: Sequence[Axis], watch:
     noise = result.uncertainty.noise * result.uncertainty.inflation
     numbers = sum(field.numel() for field in objective.residual_fields(result.z))
     best = min(float(losses.min()), objective.value(result.z).value)
-    return Profile(Grid(tuple(axes), losses), best + CHI2[len(axes)] * noise**2 / numbers)
+    return Profile(LossGrid(tuple(axes), losses), best + CHI2[len(axes)] * noise**2 / numbers)
 
 
 def _outwards(

@@ -21,8 +21,18 @@ from diffloom_fitting.stages import Stage
 from diffloom_fitting.stopwatch import Lap
 
 __all__ = [
-    "FitState", "MultiStart", "Outcome", "Record", "Task", "advance", "begin", "best_outcome", "follow_task", "iterate",
-    "place_after", "tasks",
+    "FitState",
+    "MultiStart",
+    "Record",
+    "StartOutcome",
+    "StartTask",
+    "advance",
+    "begin",
+    "find_best_outcome",
+    "iterate",
+    "rebase_state",
+    "run_task",
+    "tasks",
 ]  # fmt: skip
 
 Settings = tuple[float, dict[str, float]]
@@ -32,7 +42,7 @@ MOST_STARTS = 8
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StartOutcome:
     """How one start ended: its vector, the loss of its last stage (of the whole, when probed), and why it stopped."""
 
     start: int
@@ -60,14 +70,14 @@ class FitState:
     settings: Settings | None = None
     losses: tuple[float, ...] = ()
     best: tuple[float, Tensor] | None = None
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[StartOutcome, ...] = ()
     seconds: tuple[float, float] = (0.0, 0.0)
     note: str = ""
     finished: bool = False
 
 
 @dataclass(frozen=True)
-class Task:
+class StartTask:
     """One start to follow (None: the best of those probed) and how far."""
 
     start: int | None
@@ -95,12 +105,12 @@ class Record:
     note: str = ""
 
 
-def tasks(experiment: AbstractExperiment) -> list[Task]:
+def tasks(experiment: AbstractExperiment) -> list[StartTask]:
     """What is to be done: probes of all starts and then the best, or each start to its end."""
     count = 1 + len(experiment.starts)
     if experiment.probe > 0 and count > 1:
-        return [Task(k, probe=True) for k in range(count)] + [Task(None)]
-    return [Task(k) for k in range(count)]
+        return [StartTask(k, probe=True) for k in range(count)] + [StartTask(None)]
+    return [StartTask(k) for k in range(count)]
 
 
 def begin(experiment: AbstractExperiment) -> FitState:
@@ -161,7 +171,7 @@ def iterate(experiment: AbstractExperiment, state: FitState) -> Posed[tuple[FitS
 
 
 def _abandon(
-    experiment: AbstractExperiment, state: FitState, task: Task, stage: Stage, settings: Settings, reason: str
+    experiment: AbstractExperiment, state: FitState, task: StartTask, stage: Stage, settings: Settings, reason: str
 ) -> Posed[tuple[FitState, Record]]:
     """One of several starts has failed: what it reached counts, and the next start is taken up."""
     best = state.best or (math.inf, state.z)
@@ -193,7 +203,7 @@ def _next_change(stage: Stage, state: FitState) -> int | None:
     return None
 
 
-def _next(experiment: AbstractExperiment, state: FitState, task: Task, reason: str) -> Posed[FitState]:
+def _next(experiment: AbstractExperiment, state: FitState, task: StartTask, reason: str) -> Posed[FitState]:
     """The state at the beginning of what follows a finished stage."""
     assert state.best is not None
     z = state.best[1]
@@ -206,7 +216,7 @@ def _next(experiment: AbstractExperiment, state: FitState, task: Task, reason: s
     # Starts are compared by what their last stage minimised; probed ones, which have not come so far, by the whole.
     (seen,) = yield from put(experiment.objective() if task.probe else experiment.last_objective(), Evaluate([z]))
     start = task.start if task.start is not None else _best(state.outcomes).start
-    outcomes = (*state.outcomes, Outcome(start, z, seen.value, reason))
+    outcomes = (*state.outcomes, StartOutcome(start, z, seen.value, reason))
     fresh = replace(fresh, stage=0, outcomes=outcomes, task=state.task + 1)
     following = tasks(experiment)
     enough = not task.probe and experiment.enough is not None and seen.value <= experiment.enough
@@ -216,11 +226,11 @@ def _next(experiment: AbstractExperiment, state: FitState, task: Task, reason: s
     return replace(fresh, z=experiment.start(start_of) if start_of is not None else _best(outcomes).z)
 
 
-def _best(outcomes: tuple[Outcome, ...]) -> Outcome:
+def _best(outcomes: tuple[StartOutcome, ...]) -> StartOutcome:
     return min(outcomes, key=lambda o: o.value if math.isfinite(o.value) else math.inf)
 
 
-def best_outcome(state: FitState) -> Outcome | None:
+def find_best_outcome(state: FitState) -> StartOutcome | None:
     """The best start that ended, or None when none has."""
     return _best(state.outcomes) if state.outcomes else None
 
@@ -233,7 +243,7 @@ def summary(value: Tensor) -> Any:
 
 
 def _record(
-    before: FitState, state: FitState, stage: Stage, task: Task, values: dict[str, Any], seconds: float, note: str
+    before: FitState, state: FitState, stage: Stage, task: StartTask, values: dict[str, Any], seconds: float, note: str
 ) -> Record:
     progress, settings = state.progress, state.settings
     assert progress is not None
@@ -257,7 +267,7 @@ def _record(
     )
 
 
-def follow_task(
+def run_task(
     experiment: AbstractExperiment, number: int, told: MutableSequence[tuple[FitState, Record]]
 ) -> Posed[None]:
     """Follow one start, or probe it, as if there were none before it. told: is given each state and record."""
@@ -266,20 +276,20 @@ def follow_task(
     state = FitState(experiment.start(start), task=number)
     while state.task == number and not state.finished:
         state, record = yield from iterate(experiment, state)
-        told.append((without_residuals(state), record))
+        told.append((drop_residuals(state), record))
 
 
-def without_residuals(state: FitState) -> FitState:
+def drop_residuals(state: FitState) -> FitState:
     """Return a copy without the residuals, which can be computed again."""
     if state.progress is None:
         return state
     return replace(state, progress=replace(state.progress, residuals=None))
 
 
-def place_after(before: FitState, ahead: FitState, following: list[Task]) -> FitState:
+def rebase_state(before: FitState, ahead: FitState, following: list[StartTask]) -> FitState:
     """A state of a start that was followed by itself, as it is after those before it."""
     found = replace(ahead, total=before.total + ahead.total, outcomes=(*before.outcomes, *ahead.outcomes))
-    best = best_outcome(found)
+    best = find_best_outcome(found)
     if ahead.task == before.task and not ahead.finished:
         return found
     assert best is not None
@@ -307,7 +317,7 @@ class MultiStart:
             return advance(self._experiment, state)
         lap = Lap()
         ahead, record = self._next(state.task)
-        found = place_after(self._before, ahead, self._tasks)
+        found = rebase_state(self._before, ahead, self._tasks)
         spent = lap.seconds
         since = 0.0 if found.iteration == -1 else state.seconds[0] + spent
         return (
@@ -331,7 +341,7 @@ class MultiStart:
             return
         if experiment.objective().batch_size(experiment.start(0)) > 1:
             self._told = {k: deque() for k in chosen}
-            self._driver = Driver([follow_task(experiment, k, told) for k, told in self._told.items()])
+            self._driver = Driver([run_task(experiment, k, told) for k, told in self._told.items()])
 
     def _next(self, task: int) -> tuple[FitState, Record]:
         assert self._driver is not None

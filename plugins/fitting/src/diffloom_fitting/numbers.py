@@ -7,7 +7,17 @@ from typing import Any
 
 from torch import Tensor
 
-__all__ = ["brief", "memory", "number", "percent", "pretty_unit", "seconds", "shown", "shown_lines", "with_caveat"]
+__all__ = [
+    "brief",
+    "format_unit",
+    "format_value_lines",
+    "format_with_caveat",
+    "memory",
+    "number",
+    "percent",
+    "seconds",
+    "shown",
+]
 
 WHOLE = 1e6  # below it, numbers that are known to tens or hundreds are written in full
 
@@ -46,7 +56,7 @@ def shown(value: Tensor, deviation: Tensor | None = None) -> str:
     return f"mean {number(float(value.mean()), 4)}, {number(float(value.min()), 4)} to {number(float(value.max()), 4)}"
 
 
-def shown_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
+def format_value_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
     """The same with each number of a short list on a line of its own."""
     if not 1 < value.numel() <= 4:
         return [shown(value, deviation)]
@@ -54,7 +64,7 @@ def shown_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
     return [measured(v, d) for v, d in zip(value.flatten().tolist(), deviations, strict=True)]
 
 
-def with_caveat(told: str, caveat: str) -> str:
+def format_with_caveat(told: str, caveat: str) -> str:
     """What was found with what must be known beside it: 4246 (± withheld)."""
     return f"{told} ({caveat})" if caveat else told
 
@@ -77,7 +87,7 @@ def _flat(value: Any) -> list[float]:
     return [x for item in value for x in _flat(item)] if isinstance(value, list) else [float(value)]
 
 
-def pretty_unit(unit: str) -> str:
+def format_unit(unit: str) -> str:
     """A unit as print has it: m/s^2 becomes m/s²."""
     return unit.replace("^2", "²").replace("^3", "³").replace("^-1", "⁻¹")
 

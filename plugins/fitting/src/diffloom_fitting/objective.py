@@ -25,13 +25,13 @@ from diffloom_fitting.scene import (
     Scene,
     Sensor,
     View,
-    batch_of,
+    join_scenes,
+    render_batch_views,
     sample_times,
-    views_of_batch,
 )
 from diffloom_fitting.stopwatch import Lap, Stopwatch
 from diffloom_fitting.targets.several import AnyTarget
-from diffloom_fitting.unknowns import Layout, Tie
+from diffloom_fitting.unknowns import Tie, UnknownLayout
 
 __all__ = ["Evaluation", "Objective"]
 
@@ -75,7 +75,7 @@ class Objective(Problem):
     scene: Scene
     target: AnyTarget
     loss: Loss
-    layout: Layout
+    layout: UnknownLayout
     tie: Tie | None = None
     prior: Callable[[Mapping[str, Tensor]], Tensor] | None = None
     stopwatch: Stopwatch = field(default_factory=Stopwatch, compare=False)
@@ -160,7 +160,7 @@ class Objective(Problem):
 
     def batch_size(self, z: Tensor) -> int:
         with torch.no_grad():
-            alone = not self._plain or batch_of(self.scene, [self.values(z)]) is None
+            alone = not self._plain or join_scenes(self.scene, [self.values(z)]) is None
         return 1 if alone else MOST_SCENES
 
     @property
@@ -450,12 +450,12 @@ def _views_of_batch(places: Sequence[Place], gradient: Gradient | None = None) -
     if len(places) < 2 or not objective._plain:
         return None
     values = [one.values(z) for one, z in places]
-    params = batch_of(objective.scene, values)
+    params = join_scenes(objective.scene, values)
     if params is None:
         return None
     whole, parts = objective.sampling(values[0])
     frames = {label: (parts[label], target.times) for label, target in objective.target.by_view().items()}
-    return views_of_batch(
+    return render_batch_views(
         objective.scene, params, values[0], whole.save, frames, objective.loss.outputs,
         gradient or objective.scene.gradient, objective.stopwatch,
     )  # fmt: skip

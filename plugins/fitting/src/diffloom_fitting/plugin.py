@@ -21,7 +21,7 @@ def diffloom_register_losses(register: Register) -> None:
     register("interior", "diffloom_fitting.losses:InteriorError", summary="Colours well inside the outline")
     register("multiscale", "diffloom_fitting.losses:MultiScale", summary="Pixel error at several scales")
     register("moments", "diffloom_fitting.losses:Moments", summary="Place and size of the outline, from any distance")
-    register("region", "diffloom_fitting.losses:Region", summary="Another loss on a rectangle of the image")
+    register("region", "diffloom_fitting.losses:RegionLoss", summary="Another loss on a rectangle of the image")
     register("centre", "diffloom_fitting.losses:CentreError", summary="Squared distance of the nodes' middle")
     register("state", "diffloom_fitting.losses:StateError", summary="Mean squared difference of states, not pixels")
     register("track", "diffloom_fitting.losses:TrackError", summary="Difference of centroid and radius in the image")

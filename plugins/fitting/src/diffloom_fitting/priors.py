@@ -61,18 +61,18 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Even:
+class ShareEvenly:
     """Rows of a parameter are alike: weight x mean squared deviation from their mean, summed over the parameters."""
 
     weights: Mapping[str, float]
 
     @staticmethod
-    def checked(weights: Mapping[str, float], unknowns: Sequence[str]) -> Even:
+    def checked(weights: Mapping[str, float], unknowns: Sequence[str]) -> ShareEvenly:
         """The prior, or InputError when it names something that is not sought."""
         for name in weights:
             if name not in unknowns:
                 raise InputError(f"prior.even.{name}: not an unknown{nearest(name, unknowns)}")
-        return Even(dict(weights))
+        return ShareEvenly(dict(weights))
 
     def __call__(self, values: Mapping[str, Tensor]) -> Tensor:
         """The term to add to the loss."""

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from torch import Tensor
 
-from diffloom_fitting.unknowns import Layout
+from diffloom_fitting.unknowns import UnknownLayout
 
 __all__ = ["Evaluate", "Evaluation", "Problem", "Question", "Search", "Want"]
 
@@ -92,7 +92,7 @@ class Problem(ABC):
     loss at which no step follows, so that nobody needs a gradient, or None.
     """
 
-    layout: Layout
+    layout: UnknownLayout
     enough: float | None
 
     @abstractmethod

@@ -9,31 +9,31 @@ from rich.table import Table
 from rich.text import Text
 
 from diffloom_fitting.gradient_check import ADVICE, GradientCheck
-from diffloom_fitting.numbers import memory, number, percent, seconds, shown, with_caveat
+from diffloom_fitting.numbers import format_with_caveat, memory, number, percent, seconds, shown
 from diffloom_fitting.results import Result
 from diffloom_fitting.trust.uncertainty import Uncertainty
 
-__all__ = ["found_word", "result_lines", "result_table", "verdict_lines"]
+__all__ = ["get_estimate_heading", "result_lines", "result_table", "verdict_lines"]
 
 
 def result_table(result: Result) -> Table:
     """Estimates with their uncertainty, and the truth where it is known."""
     known = any(e.truth is not None for e in result.estimates)
     table = Table(title=None, header_style="bold")
-    for name in ("unknown", "unit", "start", found_word(result)):
+    for name in ("unknown", "unit", "start", get_estimate_heading(result)):
         table.add_column(name, justify="left" if name in ("unknown", "unit") else "right")
     if known:
         table.add_column("truth", justify="right")
         table.add_column("error", justify="right")
     for e in result.estimates:
-        row = [e.name, e.unit, shown(e.start), with_caveat(shown(e.found, e.deviation), e.caveat)]
+        row = [e.name, e.unit, shown(e.start), format_with_caveat(shown(e.found, e.deviation), e.caveat)]
         if known:
             row += ["" if e.truth is None else shown(e.truth), percent(e.error)]
         table.add_row(*map(Text, row))
     return table
 
 
-def found_word(result: Result) -> str:
+def get_estimate_heading(result: Result) -> str:
     """What the numbers are called: those of a red fit were reached, not found."""
     return "reached" if result.verdict.level == "red" else "found"
 
@@ -65,7 +65,7 @@ def result_lines(result: Result) -> list[str]:
         aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on frames kept aside"
         lines.append(f"the object's centroid is off by {number(result.track_pixels, 3)} px rms{aside}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
-        lines.append(sureness(result.uncertainty, result.verdict.reasons))
+        lines.append(describe_uncertainty(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty: {result.uncertainty}")
     lines += [
@@ -73,7 +73,7 @@ def result_lines(result: Result) -> list[str]:
         for e in result.estimates
         if e.interval is not None
     ]
-    lines += gradient_lines(result)
+    lines += describe_gradients(result)
     return lines
 
 
@@ -81,7 +81,7 @@ def _any_told(result: Result) -> bool:
     return any(e.deviation is not None for e in result.estimates)
 
 
-def sureness(found: Uncertainty, reasons: str = "") -> str:
+def describe_uncertainty(found: Uncertainty, reasons: str = "") -> str:
     """What ± means, and what it assumes. reasons: why the fit is not green."""
     told = found.meaning or f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
     if found.inflation > 1.05:
@@ -96,7 +96,7 @@ def sureness(found: Uncertainty, reasons: str = "") -> str:
     return told + "; it assumes that what is left over is noise and not an error of the model"
 
 
-def gradient_lines(result: Result) -> list[str]:
+def describe_gradients(result: Result) -> list[str]:
     """The gradient check in a sentence."""
     check, wide = result.gradient, result.wide
     apart = []

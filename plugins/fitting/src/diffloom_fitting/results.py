@@ -14,12 +14,12 @@ from torch import Tensor
 
 from diffloom_fitting.checkpoints import read_history, rewrite_history
 from diffloom_fitting.files import FolderError, explained, write_text
-from diffloom_fitting.goal_outcome import Reached
-from diffloom_fitting.gradient_check import Checked, GradientCheck
+from diffloom_fitting.goal_outcome import GoalOutcome
+from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
 from diffloom_fitting.loop import Record
 from diffloom_fitting.stopwatch import TIMED_PARTS
 from diffloom_fitting.trust.uncertainty import Uncertainty
-from diffloom_fitting.trust.verdict import PARTS, Finding, Verdict, not_judged
+from diffloom_fitting.trust.verdict import PARTS, Verdict, VerdictPart, skip_judgement
 from diffloom_testing import WideComparison
 
 __all__ = ["TIMED_PARTS", "Estimate", "Result", "load_result", "result_data", "save_result", "write_result"]
@@ -96,10 +96,10 @@ class Result:
     history: tuple[Record, ...] = ()
     interrupted: bool = False
     views: Mapping[str, float] = field(default_factory=dict)
-    verdict: Verdict = field(default_factory=lambda: not_judged("not asked for"))
+    verdict: Verdict = field(default_factory=lambda: skip_judgement("not asked for"))
     compiling: float = 0.0
     wide: WideComparison | None = None
-    goal: Reached | None = None
+    goal: GoalOutcome | None = None
     scores: Mapping[str, Mapping[str, Tensor]] = field(default_factory=dict)
 
     @property
@@ -129,9 +129,9 @@ class Result:
         return load_result(folder)
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.kinds import html_of
+        from diffloom_fitting.kinds import format_html
 
-        return html_of("result", self)
+        return format_html("result", self)
 
     def __str__(self) -> str:
         from diffloom_fitting.result_tables import plain_table
@@ -157,7 +157,7 @@ def load_result(folder: str | Path) -> Result:
             raise FolderError(f"{str(place)!r} is larger than a result can be")
         text = place.read_text(encoding="utf-8")
     try:
-        return from_data(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
+        return decode_result(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FolderError(
             f"{str(place)!r} is no result of this version ({type(error).__name__}: {error}); run the fit again"
@@ -234,7 +234,7 @@ def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
     return told
 
 
-def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
+def decode_result(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
     """The inverse of `result_data`."""
     dtype = getattr(torch, data["dtype"])
     if dtype not in (torch.float32, torch.float64):
@@ -252,9 +252,9 @@ def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
         for e in data["estimates"]
     )  # fmt: skip
     verdict, check, sure = data["verdict"], data["gradient_check"], data["uncertainty"]
-    findings = {part: Finding(verdict["levels"][part], verdict[part]) for part in PARTS}
+    findings = {part: VerdictPart(verdict["levels"][part], verdict[part]) for part in PARTS}
     if isinstance(check, dict):
-        check = GradientCheck(tuple(Checked(**row) for row in check["rows"]), check["tolerance"])
+        check = GradientCheck(tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"])
     if isinstance(sure, dict):
         sure = _uncertainty(sure, tensor)
     return Result(
@@ -263,7 +263,7 @@ def from_data(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
         data["holdout_start_loss"], data["track_pixels"], data["holdout_pixels"], sure, check, data["seconds_by_part"],
         history, data["interrupted"], data["view_losses"],
         Verdict(**findings, undetermined=tuple(verdict["undetermined"])), data["compile_seconds"],
-        goal=None if data["goal"] is None else Reached(**data["goal"]),
+        goal=None if data["goal"] is None else GoalOutcome(**data["goal"]),
         scores={part: {kind: tensor(v) for kind, v in told.items()} for part, told in data["scores"].items()},
     )  # fmt: skip
 

@@ -3,7 +3,7 @@ from diffloom_motion.experiment import (
     MotionExperiment as MotionExperiment,
     MotionStage as MotionStage,
     fit_motion as fit_motion,
-    settle as settle,
+    settle_starts as settle_starts,
 )
 from diffloom_motion.files import (
     LoadedMotion as LoadedMotion,
@@ -17,11 +17,11 @@ from diffloom_motion.objective import (
 from diffloom_motion.recordings import Recording as Recording
 from diffloom_motion.scene import (
     MotionScene as MotionScene,
-    Own as Own,
-    Rules as Rules,
+    OwnStart as OwnStart,
+    StartRules as StartRules,
 )
 from diffloom_motion.schema import MotionKind as MotionKind
 from diffloom_motion.scores import (
     Score as Score,
-    score as score,
+    score_clips as score_clips,
 )

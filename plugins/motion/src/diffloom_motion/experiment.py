@@ -30,18 +30,18 @@ from diffloom_fitting.trust import (
     HALF,
     SEVERAL,
     WELL,
-    Finding,
     Uncertainty,
     Verdict,
+    VerdictPart,
     clustered_uncertainty,
     converged,
     identifiable,
-    not_judged,
+    skip_judgement,
 )
-from diffloom_fitting.unknowns import Free, Layout, Slot, Tie, make_tie, pattern_slot, space_for
+from diffloom_fitting.unknowns import Free, Slot, Tie, UnknownLayout, choose_space, make_pattern_slot, make_tie
 from diffloom_motion.objective import FrameLoss, MotionObjective
 from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScene
-from diffloom_motion.scores import Score, score
+from diffloom_motion.scores import Score, score_clips
 
 MEANING = "± is one standard deviation, by how much single clips pull, whatever their errors look like"
 EXACT = 1e-6  # [m]: what is left over below is rounding
@@ -130,23 +130,23 @@ class MotionExperiment(AbstractExperiment):
 
     def shared_values(self, given: Mapping[str, Any] | None = None) -> dict[str, Tensor]:
         """Parameters, by name, that all clips share: where the unknowns start, or at numbers that are ``given``."""
-        shared = Layout(self.shared, torch.float64)
+        shared = UnknownLayout(self.shared, torch.float64)
         numbers = {slot.name: slot.start for slot in self.shared}
         numbers |= {name: torch.as_tensor(value, dtype=torch.float64) for name, value in (given or {}).items()}
         return shared.decode(shared.encode(numbers))
 
     @cached_property
-    def layout(self) -> Layout:  # type: ignore[override]
+    def layout(self) -> UnknownLayout:  # type: ignore[override]
         own = self.scene.rules.own
         slots = list(self.shared)
         if own is not None:
-            settled = settle(self.scene, {**self.known, **self.shared_values()}) if self.shared else {}
+            settled = settle_starts(self.scene, {**self.known, **self.shared_values()}) if self.shared else {}
             for name, deviation in own.deviations.items():
                 shape = (len(self.scene.clips), own.width(name))
                 start = settled.get(START + name, torch.zeros(shape, dtype=torch.float64))
                 unit = (STARTS | JOINT_STARTS)[name]
                 slots.append(Slot(START + name, unit, shape, Free(deviation), start))
-        return Layout(tuple(slots), torch.float64)
+        return UnknownLayout(tuple(slots), torch.float64)
 
     @property
     def truth(self) -> Mapping[str, Tensor]:
@@ -200,11 +200,11 @@ class MotionExperiment(AbstractExperiment):
 
     def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
         if interrupted:
-            return "interrupted", not_judged("interrupted by the user", "red")
+            return "interrupted", skip_judgement("interrupted by the user", "red")
         found = self._uncertainty(z)
         visible, explained = self._visible(), self._explained(z)
         if isinstance(found, str):
-            open_ = Finding("amber", f"not judged: {found}")
+            open_ = VerdictPart("amber", f"not judged: {found}")
             return found, Verdict(open_, visible, open_, explained)
         parts = converged(found), visible, identifiable(found, "the clips"), explained
         return found, Verdict(*parts, found.undetermined)
@@ -221,7 +221,7 @@ class MotionExperiment(AbstractExperiment):
             short = z if tie is None else tie.reduce(z)
             objective = self.stage_objective(stage, tie, stage.iterations - 1)
             linear = objective.linearise(short, getattr(stage.optimiser, "width", None))
-            layout = Layout(tuple(slot for slot in self.shared if slot.name in moving), torch.float64)
+            layout = UnknownLayout(tuple(slot for slot in self.shared if slot.name in moving), torch.float64)
             if layout.size > MOST_SHARED:
                 return f"not computed for {layout.size} unknowns (at most {MOST_SHARED})"
             bend, pulls = linear.curvature.reduce(linear.shared, linear.own)
@@ -239,14 +239,14 @@ class MotionExperiment(AbstractExperiment):
             undetermined=tuple(label for each in found for label in each.undetermined),
         )  # fmt: skip
 
-    def _visible(self) -> Finding:
+    def _visible(self) -> VerdictPart:
         """By how many samples were measured."""
         seen = torch.cat([torch.as_tensor(clip.weight) > 0.0 for clip in self.scene.clips])
         share = float(seen.double().mean())
         told = f"{100.0 * share:.3g} % of {len(seen)} frames were measured"
-        return Finding("green", f"yes: {told}") if share >= HALF else Finding("amber", f"hardly: {told}")
+        return VerdictPart("green", f"yes: {told}") if share >= HALF else VerdictPart("amber", f"hardly: {told}")
 
-    def _explained(self, z: Tensor) -> Finding:
+    def _explained(self, z: Tensor) -> VerdictPart:
         """By the share of the motion that is followed, and by errors after the first contact beside those before."""
         last, left, moved, parts = self.last_objective(), 0.0, 0.0, [list[Tensor](), list[Tensor]()]
         values = {**self.known, **self.layout.decode(z)}
@@ -262,30 +262,30 @@ class MotionExperiment(AbstractExperiment):
         share = 1.0 - left / moved if moved > 0.0 else 1.0
         told = f"the fit follows {max(0.0, 100.0 * share):.3g} % of the motion"
         if share < HALF:
-            return Finding("red", f"no: {told}")
+            return VerdictPart("red", f"no: {told}")
         if share < WELL:
-            return Finding("amber", f"in part: {told}")
+            return VerdictPart("amber", f"in part: {told}")
         before, after = (float(torch.cat(part).mean().nan_to_num(0.0).sqrt()) for part in parts)
         if after > SEVERAL * max(before, EXACT):
-            return Finding(
+            return VerdictPart(
                 "amber",
                 f"in part: {told}, but after the first contact places are {1e3 * after:.3g} mm off, "
                 f"{min(after / max(before, EXACT), 1e3):.2g} times as much as in flight, so the model errs",
             )
-        return Finding("green", f"yes: {told}")
+        return VerdictPart("green", f"yes: {told}")
 
     def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
         names = [slot.name for slot in self.shared]
         found, began = ({**self.known, **self.layout.decode(each)} for each in (z, start))
-        scores = {"fit": score(self.scene, found)}
+        scores = {"fit": score_clips(self.scene, found)}
         if self.holdout is None:
             return {"scores": scores}
         losses = []
         for part, values in (("holdout", found), ("before", began)):
             # Clips kept aside start where nothing but the frames before their first contact says.
             values = {**self.known, **{name: values[name] for name in names}}
-            values |= settle(self.holdout, values)
-            scores[part] = score(self.holdout, values)
+            values |= settle_starts(self.holdout, values)
+            scores[part] = score_clips(self.holdout, values)
             losses.append(mean_loss(self.holdout, self.loss, values))
         return {"scores": scores, "holdout_loss": losses[0], "holdout_start_loss": losses[1]}
 
@@ -323,7 +323,7 @@ def fit_motion(
     return run_fit(experiment, observer=observer)
 
 
-def settle(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def settle_starts(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Corrections of each clip's start that follow its flight best, unknowns at ``values``, by name; none unless the
     rule of the starts is "fitted"."""
     if scene.rules.start != "fitted" or scene.rules.own is None or not scene.own:
@@ -364,6 +364,6 @@ def _slot(unknown: Unknown, scene: MotionScene) -> Slot:
         raise InputError(f"unknown {unknown.name!r}: got each or only; name one row, such as {base}[0]")
     if unknown.along is not None:
         full = () if spec is None else spec.full_shape(scene.model.axes)  # type: ignore[attr-defined]
-        return pattern_slot(unknown, unit, bounds, full, start)
-    space = space_for(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
+        return make_pattern_slot(unknown, unit, bounds, full, start)
+    space = choose_space(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, tuple(start.shape), space, start)

@@ -20,12 +20,12 @@ from diffloom_experiments.keys import explain
 from diffloom_experiments.make import known_value, make, make_registered, with_paths
 from diffloom_experiments.values import ScheduleTable
 from diffloom_fitting import Schedule, Stop, Unknown, get_optimiser
-from diffloom_fitting.unknowns import Layout
+from diffloom_fitting.unknowns import UnknownLayout
 from diffloom_motion.clips import Clip
 from diffloom_motion.experiment import MotionExperiment, MotionStage
 from diffloom_motion.objective import FrameLoss
 from diffloom_motion.recordings import JOINTS, Recording
-from diffloom_motion.scene import MotionScene, Own, Rules
+from diffloom_motion.scene import MotionScene, OwnStart, StartRules
 from diffloom_motion.schema import ClipsTable, MotionFile, MotionStageTable
 
 
@@ -98,8 +98,8 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     if unsought:
         raise InputError(f"truth.{unsought[0]}: this is not sought; expected some of {', '.join(content.unknowns)}")
     recording = Recording(**content.recording.model_dump())
-    own = Own(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
-    rules = Rules(
+    own = OwnStart(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
+    rules = StartRules(
         params,
         content.substeps,
         loss.rotation_length,
@@ -111,7 +111,7 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     )
     if start.rule == "fitted" and own is None:
         raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
-    fit, holdout = parted(recording.read(folder), content.clips)
+    fit, holdout = split_clips(recording.read(folder), content.clips)
     scene = MotionScene(model, fit, rules)
     if content.clips.windows is not None:
         # The ground is that of the whole clip: windows are cut from what has been moved onto it.
@@ -126,7 +126,7 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
         true_values=content.truth, documented=content.documented, width=content.width,
     )  # fmt: skip
     # A start that cannot be searched from is told before anything is written.
-    Layout(made.shared, torch.float64).start()
+    UnknownLayout(made.shared, torch.float64).start()
     return replace(made, starts=_further_starts(made, content))
 
 
@@ -162,9 +162,9 @@ def _further_starts(made: MotionExperiment, content: MotionFile) -> tuple[dict[s
     return tuple(starts)
 
 
-def parted(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[Clip]]:
+def split_clips(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[Clip]]:
     """The clips of the fit, and those kept aside."""
-    named = chosen(clips, table.fit, "clips.fit")
+    named = select_clips(clips, table.fit, "clips.fit")
     fit = named[: max(1, int(table.share * len(clips)))]
     if table.holdout is None:
         return fit, []
@@ -177,7 +177,7 @@ def parted(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[C
                 "clips.share, name fewer in clips.fit, or take a recording with more clips"
             )
     else:
-        holdout = chosen(clips, table.holdout, "clips.holdout")
+        holdout = select_clips(clips, table.holdout, "clips.holdout")
     twice = used & {clip.name for clip in holdout}
     if twice:
         raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
@@ -187,7 +187,7 @@ def parted(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[C
     return fit, holdout
 
 
-def chosen(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
+def select_clips(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
     """The clips that first:end or first:end:step names."""
     try:
         parts = [int(part) if part.strip() else None for part in which.split(":")]

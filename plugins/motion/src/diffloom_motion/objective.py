@@ -18,8 +18,8 @@ from torch import Tensor
 from diffloom.interfaces import BatchError, InputError, SimulationError
 from diffloom_fitting import Arrow, Evaluation, Problem, Stopwatch
 from diffloom_fitting.problem import Question
-from diffloom_fitting.unknowns import Layout, Tie
-from diffloom_motion.scene import START, Group, MotionScene
+from diffloom_fitting.unknowns import Tie, UnknownLayout
+from diffloom_motion.scene import START, ClipGroup, MotionScene
 
 #: Places that are simulated at once.
 MOST_PLACES = 32
@@ -63,7 +63,7 @@ class FrameLoss:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearisedClips:
     """Normal equations of the mean loss: half its gradient (n,), its curvature, and half the gradients of each clip's
     part by the shared unknowns (clips, m) and by its own (clips, k)."""
 
@@ -89,7 +89,7 @@ class MotionObjective(Problem):
     """
 
     scene: MotionScene
-    layout: Layout
+    layout: UnknownLayout
     loss: FrameLoss = field(default_factory=FrameLoss)
     frames: int | None = None
     flight: bool = False
@@ -144,11 +144,11 @@ class MotionObjective(Problem):
     def _full(self, z: Tensor) -> Tensor:
         return z if self.tie is None else self.tie.expand(z)
 
-    def _rows(self, group: Group, full: Tensor) -> Tensor:
+    def _rows(self, group: ClipGroup, full: Tensor) -> Tensor:
         values = {**self.known, **self.layout.decode(full)}
         return self.scene.residuals(group, values, self.frames, self.flight)
 
-    def _rows_at(self, group: Group, places: Tensor) -> Tensor:
+    def _rows_at(self, group: ClipGroup, places: Tensor) -> Tensor:
         """(places, n, frames, numbers): a group's rows at full vectors (places, size), simulated together."""
         with torch.no_grad(), self.stopwatch.timing("simulate"):
             if len(places) == 1:
@@ -210,7 +210,7 @@ class MotionObjective(Problem):
             first += clips * width
         return torch.cat(parts, dim=1)
 
-    def linearise(self, z: Tensor, width: float | None = None) -> Linear:
+    def linearise(self, z: Tensor, width: float | None = None) -> LinearisedClips:
         """Normal equations at ``z`` by central differences.
 
         Args:
@@ -238,7 +238,7 @@ class MotionObjective(Problem):
         half = torch.zeros_like(z)
         half[:m], half[index] = pull[:, :m].sum(dim=0), pull[:, m:]
         arrow = Arrow(bend[:, :m, :m].sum(dim=0), bend[:, :m, m:], bend[:, m:, m:], index)
-        return Linear(half, arrow, pull[:, :m], pull[:, m:])
+        return LinearisedClips(half, arrow, pull[:, :m], pull[:, m:])
 
 
 def _evaluation(loss: float) -> Evaluation:

@@ -14,7 +14,7 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom_geometry.rotations import multiply_quaternions, rotate_vectors
 from diffloom_motion.clips import Array, Clip
-from diffloom_video.limits import MOST_BYTES, read_arrays, refused
+from diffloom_video.limits import MOST_BYTES, convert_errors, read_arrays
 
 #: What a column may be, and how many numbers it has.
 KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
@@ -61,12 +61,12 @@ class Recording:
     def read(self, folder: Path | None = None) -> list[Clip]:
         """Every clip of the file, which lies in ``folder``, or where the environment's DIFFLOOM_REAL_DATA says."""
         path = find_data(self.file, folder)
-        with refused(path.name, "an NPZ file or a table in CSV with one line a frame"):
+        with convert_errors(path.name, "an NPZ file or a table in CSV with one line a frame"):
             if path.stat().st_size > MOST_BYTES:
                 raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
             pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
             clips = [self._clip(name, piece) for name, piece in pieces]
-        return clips if self.level is None else [levelled(clip, self.level) for clip in clips]
+        return clips if self.level is None else [turn_upright(clip, self.level) for clip in clips]
 
     def _clip(self, name: str, parts: Mapping[str, Array]) -> Clip:
         weight = parts["weight"][:, 0] if "weight" in parts else np.ones(len(parts["position"]))
@@ -120,7 +120,7 @@ class Recording:
         return [(name, {k: numbers(own, c) for k, c in self.columns.items()}) for name, own in groups.items()]
 
 
-def levelled(clip: Clip, up: Sequence[float]) -> Clip:
+def turn_upright(clip: Clip, up: Sequence[float]) -> Clip:
     """The clip turned, the short way, so that the direction ``up`` is z."""
     x, y, z = np.asarray(up, dtype=np.float64) / np.linalg.norm(up)
     turn = torch.tensor([1.0 + z, y, -x, 0.0], dtype=torch.float64)

@@ -15,7 +15,7 @@ from diffloom import simulate
 from diffloom.interfaces import InputError, Params, Trajectory
 from diffloom_geometry.rotations import multiply_quaternions, quaternions_from_vectors, rotation_vectors_between
 from diffloom_motion.clips import Array, Clip
-from diffloom_motion.starts import LEAST_FLIGHT, Starts, flight_frames, starts_of
+from diffloom_motion.starts import LEAST_FLIGHT, Starts, count_flight_frames, find_starts
 
 #: Recorded length per metre: an unknown of the recording, not of the model.
 SCALE = "scale"
@@ -30,13 +30,13 @@ ENDING = 5
 UNEVEN = 1.5
 
 
-class Copied(Protocol):
+class CopiedBodies(Protocol):
     """A model of one body of which many copies run side by side, and that tells where the frame of each is.
 
     Models of trees also bring copied_values, start_values, joint_coordinates and heights, as the model "articulated".
     """
 
-    def copies(self, count: int) -> Copied: ...
+    def copies(self, count: int) -> CopiedBodies: ...
 
     def params(self, dtype: torch.dtype = ..., **values: object) -> Params: ...
 
@@ -44,7 +44,7 @@ class Copied(Protocol):
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnStart:
     """Corrections of each clip's start that are sought, with what is expected of them.
 
     deviations: by part of the start, the standard deviation [m, rad, m/s, rad/s] of its error. noise: that [m]
@@ -67,7 +67,7 @@ class Own:
 
 
 @dataclass(frozen=True)
-class Rules:
+class StartRules:
     """How clips are simulated and compared.
 
     params: known values of the model's parameters. substeps: steps of physics a frame. rotation_length: what a radian
@@ -82,13 +82,13 @@ class Rules:
     rotation_length: float = 0.1
     start: str = "flight"
     tolerance: float = 2e-4
-    own: Own | None = None
+    own: OwnStart | None = None
     joint_length: float | None = None
     grounded: bool = False
 
 
 @dataclass(frozen=True)
-class Group:
+class ClipGroup:
     """Clips of like length that are simulated in one rollout, ``rows`` of them among all clips.
 
     position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), which add up to 1
@@ -115,7 +115,7 @@ class MotionScene:
     ``start.velocity`` and its like, (clips, 3), corrections of the clips' starts.
     """
 
-    def __init__(self, model: Copied, clips: Sequence[Clip], rules: Rules) -> None:
+    def __init__(self, model: CopiedBodies, clips: Sequence[Clip], rules: StartRules) -> None:
         if not clips:
             raise InputError("clips: there are none; expected at least one")
         if not hasattr(model, "copies") or not hasattr(model, "frames"):
@@ -133,7 +133,7 @@ class MotionScene:
                 rows.append([i])
         self.groups = [self._group(own) for own in rows]
 
-    def _group(self, rows: list[int]) -> Group:
+    def _group(self, rows: list[int]) -> ClipGroup:
         clips = [self.clips[i] for i in rows]
         frames = max(len(clip) for clip in clips)
         position, weight = np.zeros((frames, len(clips), 3)), np.zeros((frames, len(clips)))
@@ -142,14 +142,14 @@ class MotionScene:
             position[: len(clip), i], weight[: len(clip), i] = clip.position, clip.weight / clip.weight.sum()
             if clip.orientation is not None:
                 turn[: len(clip), i] = clip.orientation
-        starts = starts_of(clips, self.rules.start, self.rules.tolerance)
+        starts = find_starts(clips, self.rules.start, self.rules.tolerance)
         turned = torch.tensor([clip.orientation is not None for clip in clips], dtype=torch.float64)
         joints, flight = np.zeros((frames, len(clips), starts.joints.shape[2])), np.zeros((frames, len(clips)))
         for i, clip in enumerate(clips):
             flight[: self._flight(clip), i] = 1.0
             if clip.joint_position is not None:
                 joints[: len(clip), i] = clip.joint_position
-        return Group(
+        return ClipGroup(
             self.model.copies(len(clips)), rows, clips[0].rate, starts, torch.tensor(position), torch.tensor(turn),
             torch.tensor(weight), turned, torch.tensor(joints), torch.tensor(flight),
         )  # fmt: skip
@@ -157,7 +157,7 @@ class MotionScene:
     def _flight(self, clip: Clip) -> int:
         """How many of a clip's first frames are before its first contact: a tree's by its height over the ground."""
         if clip.joint_position is None:
-            return flight_frames(clip, self.rules.tolerance)
+            return count_flight_frames(clip, self.rules.tolerance)
         low = self._heights(clip) < self.rules.tolerance
         return max(int(low.argmax()) if low.any() else len(clip), LEAST_FLIGHT)
 
@@ -183,7 +183,7 @@ class MotionScene:
         """Parts of each clip's start that are sought, with their deviations."""
         return {} if self.rules.own is None else self.rules.own.deviations
 
-    def poses(self, group: Group, values: Mapping[str, Tensor], frames: int | None) -> tuple[Tensor, Tensor]:
+    def poses(self, group: ClipGroup, values: Mapping[str, Tensor], frames: int | None) -> tuple[Tensor, Tensor]:
         """(frames, n, 7) of the bodies' frames, in metres, and (frames, n, joints) [rad]."""
         count = len(group.position) if frames is None else min(frames, len(group.position))
         start = self._start(group, values)
@@ -203,13 +203,13 @@ class MotionScene:
         joints = model.joint_coordinates(path) if group.joints.shape[2] else found[..., :0]
         return found, joints
 
-    def _start(self, group: Group, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def _start(self, group: ClipGroup, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         said, starts = self.rules.params, group.starts
         centre = values.get("centre_of_mass", said.get("centre_of_mass"))
         if centre is not None:
             centre = torch.as_tensor(centre, dtype=torch.float64)
         gravity = torch.as_tensor(values.get("gravity", said.get("gravity", (0.0, -9.81, 0.0))), dtype=torch.float64)
-        place, velocity = starts.state(scale_of(values, said), centre, gravity)
+        place, velocity = starts.state(get_scale(values, said), centre, gravity)
         found = {"position": place, "orientation": starts.orientation, "velocity": velocity,
                  "angular_velocity": starts.angular_velocity}  # fmt: skip
         if starts.joints.shape[2]:
@@ -226,18 +226,18 @@ class MotionScene:
         return found
 
     def errors(
-        self, group: Group, values: Mapping[str, Tensor], frames: int | None = None
+        self, group: ClipGroup, values: Mapping[str, Tensor], frames: int | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Of each frame and clip: position error (frames, n, 3) [m], rotation error (frames, n, 3) [rad] and those of
         the joints (frames, n, joints) [rad], full turns left out."""
         poses, joints = self.poses(group, values, frames)
-        place = poses[..., :3] - group.position[: len(poses)] / scale_of(values, self.rules.params)
+        place = poses[..., :3] - group.position[: len(poses)] / get_scale(values, self.rules.params)
         turn = rotation_vectors_between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
         off = joints - group.joints[: len(poses)]
         return place, turn, off - 2.0 * torch.pi * torch.round(off.detach() / (2.0 * torch.pi))
 
     def residuals(
-        self, group: Group, values: Mapping[str, Tensor], frames: int | None = None, flight: bool = False
+        self, group: ClipGroup, values: Mapping[str, Tensor], frames: int | None = None, flight: bool = False
     ) -> Tensor:
         """(n, frames + 1, 6 + joints) [m]: errors of a clip's frames, whose squares add up to the mean squared error
         over these, and what its own start is off by, weighed in the same measure. flight: only frames before the first
@@ -261,6 +261,6 @@ class MotionScene:
         return torch.cat([found, padded], dim=1)
 
 
-def scale_of(values: Mapping[str, Tensor], known: Mapping[str, Any]) -> Tensor:
+def get_scale(values: Mapping[str, Tensor], known: Mapping[str, Any]) -> Tensor:
     """Recorded length per metre: sought, or 1."""
     return values[SCALE] if SCALE in values else torch.ones(1, dtype=torch.float64)

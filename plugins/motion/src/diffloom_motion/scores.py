@@ -42,7 +42,7 @@ class Score(dict[str, Tensor]):
         )
 
 
-def score(scene: MotionScene, values: Mapping[str, Tensor]) -> Score:
+def score_clips(scene: MotionScene, values: Mapping[str, Tensor]) -> Score:
     """Each clip simulated as a whole from its start."""
     found = Score({name: torch.zeros(len(scene.clips), dtype=torch.float64) for name in ("position", "rotation")})
     with torch.no_grad():

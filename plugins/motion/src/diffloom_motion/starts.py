@@ -51,7 +51,7 @@ class Starts:
         return found[:, 0], found[:, 1]
 
 
-def flight_frames(clip: Clip, tolerance: float) -> int:
+def count_flight_frames(clip: Clip, tolerance: float) -> int:
     """How many of the first frames are one parabola to within ``tolerance`` [m], whatever gravity and scale are."""
     frames = LEAST_FLIGHT
     while frames < len(clip):
@@ -65,7 +65,7 @@ def flight_frames(clip: Clip, tolerance: float) -> int:
     return frames
 
 
-def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
+def fit_turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
     """Orientation and angular velocity [rad/s, world] at the start of a free flight, of orientations (frames, 4) in it:
     constant in the world, which is right for bodies as compact as a cube, and for others while a flight is short."""
     frames = len(orientation)
@@ -82,14 +82,14 @@ def turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
     return first.numpy(), spin
 
 
-def first_frames(clip: Clip, rule: str, tolerance: float) -> int:
+def count_start_frames(clip: Clip, rule: str, tolerance: float) -> int:
     """How many of a clip's first frames its start is made of."""
     if rule == "fitted":
         return min(2 * LEAST_FLIGHT, len(clip))
-    return flight_frames(clip, tolerance) if rule == "flight" else 1
+    return count_flight_frames(clip, tolerance) if rule == "flight" else 1
 
 
-def joint_start(seen: Array, rate: float) -> Array:
+def fit_joint_start(seen: Array, rate: float) -> Array:
     """(2, joints) coordinates and rates at the start, by a line through coordinates (frames, joints) without their
     full turns."""
     t = np.arange(len(seen)) / rate
@@ -97,14 +97,14 @@ def joint_start(seen: Array, rate: float) -> Array:
     return np.asarray(found)
 
 
-def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
+def find_starts(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
     """rule: "flight", least squares over the flight before the first contact (``tolerance`` as in flight_frames),
     "sample", the first one, whose velocities must have been measured, or "fitted", a smooth curve through the first
     frames, from which the start is then sought. A clip without orientations, of a marker in the middle of a ball,
     starts upright and does not turn."""
     if rule not in ("flight", "sample", "fitted"):
         raise InputError(f"start.rule: got {rule!r}; expected 'flight', 'sample' or 'fitted'")
-    counts = [first_frames(clip, rule, tolerance) for clip in clips]
+    counts = [count_start_frames(clip, rule, tolerance) for clip in clips]
     most = max(2, *counts)
     place, arm = np.zeros((len(clips), most, 3)), np.zeros((len(clips), most, 4))
     here, fall = np.zeros((len(clips), 2, most)), np.zeros((len(clips), most))
@@ -114,7 +114,7 @@ def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e
     for i, (clip, n) in enumerate(zip(clips, counts, strict=True)):
         seen = UPRIGHT * np.ones((n, 1)) if clip.orientation is None else clip.orientation[:n]
         if clip.joint_position is not None:
-            joints[i] = joint_start(clip.joint_position[: max(n, LEAST_FLIGHT)], clip.rate)
+            joints[i] = fit_joint_start(clip.joint_position[: max(n, LEAST_FLIGHT)], clip.rate)
         if rule != "sample":
             t = np.arange(n) / clip.rate
             place[i, :n], arm[i, :n] = clip.position[:n], seen
@@ -122,7 +122,7 @@ def starts_of(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e
                 here[i, :, :n], fall[i, :n] = np.linalg.pinv(np.stack([np.ones(n), t], axis=1)), 0.5 * t * t
             else:
                 here[i, :, :n] = np.linalg.pinv(np.stack([np.ones(n), t, t * t], axis=1))[:2]
-            turn[i], spin[i] = turning_start(seen, clip.rate)
+            turn[i], spin[i] = fit_turning_start(seen, clip.rate)
             continue
         turned = clip.orientation is not None and clip.angular_velocity is None
         if clip.velocity is None or turned:

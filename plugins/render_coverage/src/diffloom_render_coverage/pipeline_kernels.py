@@ -57,7 +57,10 @@ def prepare(setup, source, triangles, bins):
     """Project points, set triangles up, count them into tiles."""
     frames = setup.frames
     project_points(frames.viewport, source.cameras, source.points, source.screen)
-    launch(triangles.box.shape[0], set_up_triangle, frames.grid, frames.mesh, setup.rules, setup.edges, source.screen, triangles)
+    launch(
+        triangles.box.shape[0], set_up_triangle, frames.grid, frames.mesh, setup.rules, setup.edges, source.screen,
+        triangles,
+    )  # fmt: skip
     count_tiles(frames, triangles.box, triangles.planes, bins)
 
 

@@ -24,8 +24,8 @@ from diffloom.validation import check_choice
 from diffloom_experiments import Loaded, build_renderer, build_scene, build_truth, load_data, load_file
 from diffloom_experiments.run_folder import versions
 from diffloom_fitting.files import explained, write_bytes, write_text
-from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, batch_of, draw_batch, sample_times
-from diffloom_fitting.targets import video_times
+from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, draw_batch, join_scenes, sample_times
+from diffloom_fitting.targets import list_video_times
 from diffloom_scale.engines import Engine, LocalPool
 
 __all__ = ["Recipe", "make_dataset"]
@@ -117,7 +117,7 @@ def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[Simul
     table = members[0][1].content.target
     rate = 1.0 / scene.dt if table is None or table.rate is None else float(table.rate)
     offset = scene.viewpoint.time_offset
-    times = video_times(scene.steps * scene.dt, offset, rate)
+    times = list_video_times(scene.steps * scene.dt, offset, rate)
     failed: list[str | None] = [None] * len(members)
     pixels = _videos(scene, values, times + offset)
     if pixels is None:
@@ -142,14 +142,14 @@ def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) ->
     """The frames of each video, or None where they cannot be made together."""
     # A shutter needs times of its own, and what is drawn together has none.
     plain = scene.viewpoint.sensor == Sensor()
-    params = batch_of(scene, values) if len(values) > 1 and plain else None
+    params = join_scenes(scene, values) if len(values) > 1 and plain else None
     if params is None:
         return None
     sampling = sample_times(times, scene.dt, scene.steps)
     try:
         path = simulate(
             scene.model, params, dt=scene.dt, steps=sampling.save[-1], save=sampling.save, integrator=scene.integrator,
-            gradient=NoGradient(), control=scene.control_with({}, sampling.save[-1]),
+            gradient=NoGradient(), control=scene.make_control({}, sampling.save[-1]),
         )  # fmt: skip
         drawn = draw_batch(scene, path, batch_surface(scene.model, path, params), sampling, ("rgba",))
         return [image.bytes()[..., :3].numpy() for image, _ in drawn]

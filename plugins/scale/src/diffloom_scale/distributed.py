@@ -13,8 +13,8 @@ import torch
 
 from diffloom_experiments.kinds import LoadedFile, build_any, recognise
 from diffloom_fitting import AbstractExperiment, run_searches
-from diffloom_fitting.landscape import Axis, Grid, check_axes, losses_at
-from diffloom_fitting.loop import FitState, Record, begin, follow_task, place_after, tasks
+from diffloom_fitting.landscape import Axis, LossGrid, check_axes, evaluate_losses
+from diffloom_fitting.loop import FitState, Record, begin, rebase_state, run_task, tasks
 from diffloom_fitting.scene import MOST_SCENES
 from diffloom_scale.engines import Engine
 
@@ -46,7 +46,7 @@ def follow_start(task: tuple[SentExperiment, int]) -> tuple[FitState, list[Recor
     sent, number = task
     experiment = _built(sent)
     told: list[tuple[FitState, Record]] = []
-    run_searches([follow_task(experiment, number, told)])
+    run_searches([run_task(experiment, number, told)])
     return told[-1][0], [record for _, record in told]
 
 
@@ -64,7 +64,7 @@ def fit_starts_on(
         while here.task in come and not here.finished:
             ahead, records = come.pop(here.task)
             spent = here.seconds[1] + ahead.seconds[1]
-            ended = replace(place_after(here, ahead, following), seconds=(0.0, spent))
+            ended = replace(rebase_state(here, ahead, following), seconds=(0.0, spent))
             for record in records:
                 yield ended if record is records[-1] else here, replace(record, total=here.total + record.total)
             here = ended
@@ -75,7 +75,7 @@ def fit_starts_on(
 def grid_losses(task: tuple[SentExperiment, tuple[Axis, ...], list[tuple[int, ...]]]) -> list[float]:
     """What a worker does: the losses at some points of a grid."""
     sent, axes, points = task
-    return losses_at(_built(sent), axes, points)
+    return evaluate_losses(_built(sent), axes, points)
 
 
 def evaluate_grid_on(
@@ -84,7 +84,7 @@ def evaluate_grid_on(
     experiment: AbstractExperiment,
     axes: Sequence[Axis],
     watch: Callable[[int, int], None],
-) -> Grid:
+) -> LossGrid:
     """`evaluate_grid` on an engine. watch: told how many points there are of how many."""
     check_axes(experiment, axes)
     losses, done = np.full([len(axis.values) for axis in axes], np.inf), 0
@@ -95,4 +95,4 @@ def evaluate_grid_on(
             losses[point] = loss
         done += len(found)
         watch(done, len(points))
-    return Grid(tuple(axes), losses)
+    return LossGrid(tuple(axes), losses)

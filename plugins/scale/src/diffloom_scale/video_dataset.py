@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from diffloom.interfaces import InputError
-from diffloom_video.limits import ReadingLimits, check_pixels, read_arrays, refused
+from diffloom_video.limits import ReadingLimits, check_pixels, convert_errors, read_arrays
 
 
 class VideoDataset(Dataset[dict[str, Any]]):
@@ -34,7 +34,7 @@ class VideoDataset(Dataset[dict[str, Any]]):
                 "`diffloom dataset`"
             ) from error
         self._places: list[tuple[Path, tuple[int, int], tuple[int, int]]] = []
-        with refused(str(folder), "a folder that `diffloom dataset` made"):
+        with convert_errors(str(folder), "a folder that `diffloom dataset` made"):
             for shard in self.about["shards"]:
                 self._places += _samples(self.folder / Path(shard["name"]).name, self.about["format"])
 
@@ -43,7 +43,10 @@ class VideoDataset(Dataset[dict[str, Any]]):
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         path, told, seen = self._places[number]
-        with refused(f"{path.name}, video {number}", "a sample that `diffloom dataset` made"), open(path, "rb") as file:
+        with (
+            convert_errors(f"{path.name}, video {number}", "a sample that `diffloom dataset` made"),
+            open(path, "rb") as file,
+        ):
             data = json.loads(_read(file, told))
             frames = _frames(_read(file, seen), self.about["format"], self.about["size"])
             values = {name: torch.tensor(value, dtype=torch.float64) for name, value in data["values"].items()}

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from diffloom.notebook import format_tensor, html_table
-from diffloom_fitting.numbers import pretty_unit
+from diffloom_fitting.numbers import format_unit
 from diffloom_studio.report.media import frame_rate, write_video
 from diffloom_studio.report.page_data import embedded
 from diffloom_studio.report.panels import enlarged
@@ -75,7 +75,7 @@ def scene_html(scene: Scene) -> str:
         ("integrator", "the model's own" if scene.integrator is None else integrator),
     ]
     specs = {spec.name: spec for spec in scene.model.specs}
-    units = {name: pretty_unit(spec.unit) for name, spec in specs.items()}
+    units = {name: format_unit(spec.unit) for name, spec in specs.items()}
     known = [(name, format_tensor(value), units[name], specs[name].doc) for name, value in scene.params.items()]
     return html_table(("scene", ""), rows) + html_table(("parameter", "value", "unit", "meaning"), known)
 

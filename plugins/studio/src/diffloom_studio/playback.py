@@ -15,7 +15,7 @@ from diffloom.interfaces import Camera, Control, InputError, NoGradient, Params,
 from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.run_folder import RunFolder
 from diffloom_fitting import Experiment, Result
-from diffloom_fitting.scene import Rollout, Sampling, Scene, camera_of, camera_prefix, sample_times
+from diffloom_fitting.scene import Rollout, Sampling, Scene, camera_prefix, make_camera, sample_times
 from diffloom_mechanics import Mechanics, NodeTerm
 
 __all__ = [
@@ -103,7 +103,7 @@ def place_camera_at(scene: Scene, label: str, values: Mapping[str, Tensor], time
     """The camera called ``label`` at ``times`` [s] of its video, with what ``values`` say of its place."""
     prefix = camera_prefix(label)
     places = {k.removeprefix(prefix): v.detach() for k, v in values.items() if k.startswith(prefix)}
-    return camera_of(scene.viewpoints[label].camera, scene.dtype, places, times)
+    return make_camera(scene.viewpoints[label].camera, scene.dtype, places, times)
 
 
 NAMED = ("ground", "collisions", "self_collision")

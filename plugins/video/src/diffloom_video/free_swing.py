@@ -40,7 +40,7 @@ def _left(t: Row, values: Row, omega: float) -> float:
     return float((rest**2).mean() / max(float(values.var()), 1e-12))
 
 
-def usual_frequency(times: Row, swinging: Row, omega: float, least: int = 18) -> float:
+def find_usual_frequency(times: Row, swinging: Row, omega: float, least: int = 18) -> float:
     """The median frequency over windows of two periods of about ``omega``: gaps in time and hands spoil few of them,
     but all of a whole clip. least: frames of a window that counts."""
     span = 4.0 * np.pi / omega
@@ -50,7 +50,7 @@ def usual_frequency(times: Row, swinging: Row, omega: float, least: int = 18) ->
     return float(np.median(found)) if found else omega
 
 
-def swing_curves(omega: float, t: Row) -> Row:
+def make_swing_curves(omega: float, t: Row) -> Row:
     """(n, 5): curves whose sum is a free swing at the times ``t`` [s]; the second harmonic is a pendulum's height."""
     return np.stack([np.ones_like(t), *(f(n * omega * t) for n in (1, 2) for f in (np.cos, np.sin))], axis=1)
 
@@ -79,7 +79,7 @@ def with_free_swing(target: Target) -> Target:
             f"target.free_swing: the object is seen whole in {len(seen)} frames; expected at least {LEAST}: see the "
             "masks, and keep the bob within the image"
         )
-    free = free_frames(times[seen], tracks[seen, :2])
+    free = find_free_frames(times[seen], tracks[seen, :2])
     if not free.any():
         raise InputError(
             "target.free_swing: no part of the video shows a free swing of more than a period; begin later "
@@ -128,11 +128,11 @@ def _tell_if_narrow(tracks: Row) -> None:
         )
 
 
-def free_frames(times: Row, places: Row) -> NDArray[np.bool_]:
+def find_free_frames(times: Row, places: Row) -> NDArray[np.bool_]:
     """(n,): whether a frame lies in a window of some periods that a free swing of the clip's own frequency goes
     through, as wide as that of most windows. times [s], places (n, 2) [px]."""
     swinging = places[:, int(places.var(axis=0).argmax())]
-    omega = usual_frequency(times, swinging, frequency(times, swinging)[0])
+    omega = find_usual_frequency(times, swinging, frequency(times, swinging)[0])
     span = PERIODS * 2.0 * np.pi / omega
     begins = np.append(times[times + span < times[-1]], times[-1] - span)
     windows = [np.flatnonzero((times >= t - 1e-9) & (times <= t + span + 1e-9)) for t in begins if t >= times[0]]
@@ -150,7 +150,7 @@ def free_frames(times: Row, places: Row) -> NDArray[np.bool_]:
 
 def _swing(times: Row, places: Row, omega: float) -> tuple[float, float]:
     """Root mean square [px] that a swing leaves over, and its half width [px]."""
-    table = swing_curves(omega, times - times.mean())
+    table = make_swing_curves(omega, times - times.mean())
     parts = np.linalg.lstsq(table, places, rcond=None)[0]
     rest = places - table @ parts
     return float(np.sqrt((rest**2).mean())), float(np.sqrt((parts[1:3] ** 2).sum()))

@@ -14,7 +14,7 @@ from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target, tracked
 from diffloom_video.free_swing import frequency
 
-__all__ = ["GUESSES", "WINDOWS", "mean_colour", "sighting"]
+__all__ = ["GUESSES", "WINDOWS", "measure_colour", "measure_sighting"]
 
 Row = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class Sighting:
         }
 
 
-def through(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row, float]:
+def fit_robustly(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row, float]:
     """Least squares of ``values`` on ``columns``, in which outliers count ever less; and the mean square that is left,
     in relation to the values' variance."""
     table = np.stack(columns, axis=1)
@@ -78,7 +78,7 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
 
     radius: of the ball [m], which is the ruler. The camera aims at a point above the origin, which lies on the ground.
     """
-    ends = bounces(seen.times, seen.tracks[1])
+    ends = find_bounces(seen.times, seen.tracks[1])
     if len(ends) < count:
         raise InputError(
             f"guess 'bounces': got count = {count}; the track shows {len(ends)} bounces; use a longer part"
@@ -108,10 +108,10 @@ def _speed(arc: tuple[Row, Row], at: float) -> float:
     return float(np.polyval(np.polyder(arc[1]), at))
 
 
-def bounces(t: Row, row: Row) -> list[int]:
+def find_bounces(t: Row, row: Row) -> list[int]:
     """The frames at which the ball is seen lowest, one for each bounce."""
     found, first = list[int](), 0
-    while (further := first_bounce(t[first:], row[first:])) < len(row) - first:
+    while (further := find_first_bounce(t[first:], row[first:])) < len(row) - first:
         found.append(first + further)
         first += further
     return found
@@ -126,8 +126,8 @@ def _arcs(t: Row, x: Row, y: Row, ends: list[int]) -> list[tuple[Row, Row]]:
         if len(time) < LEAST_ARC:
             raise InputError(f"guess 'bounces': {len(time)} frames from one bounce to the next; lower count")
         one = np.ones_like(time)
-        across, _ = through([time, one], x[part])
-        along, _ = through([time**2, time, one], y[part])
+        across, _ = fit_robustly([time, one], x[part])
+        along, _ = fit_robustly([time**2, time, one], y[part])
         arcs.append((across, along))
     return arcs
 
@@ -159,7 +159,7 @@ def guess_pendulum(
     t, (column, row, radius) = seen.times, seen.tracks
     omega, _ = frequency(t, column)
     cosine, sine = np.cos(omega * t), np.sin(omega * t)
-    (middle, a, b, _, _), _ = through([np.ones_like(t), cosine, sine, t * cosine, t * sine], column)
+    (middle, a, b, _, _), _ = fit_robustly([np.ones_like(t), cosine, sine, t * cosine, t * sine], column)
     swing = float(np.hypot(a, b))
     arc = _arc(column - middle, row, swing)
     lowest, bow = float(arc[0]), float(arc[1])
@@ -183,7 +183,7 @@ def guess_pendulum(
 
 def _arc(across: Row, row: Row, swing: float) -> Row:
     """Lowest row and half the inverse radius of the arc, in which a tilt of the image takes the slope."""
-    found, _ = through([np.ones_like(across), -(across**2), across], row)
+    found, _ = fit_robustly([np.ones_like(across), -(across**2), across], row)
     return found
 
 
@@ -203,13 +203,13 @@ def guess_throw(
     if ruler not in ("size", "gravity"):
         raise InputError(f"guess 'throw': got ruler={ruler!r}; expected size or gravity")
     t, (column, row, wide) = seen.times, seen.tracks
-    end = first_bounce(t, row)
+    end = find_first_bounce(t, row)
     arc = slice(0, end)
     if end < LEAST_THROW:
         raise InputError(f"guess 'throw': the ball bounces after {end} frames; begin earlier, or later")
     one = np.ones_like(t[arc])
-    (x, vx), _ = through([one, t[arc]], column[arc])
-    (y, vy, half), _ = through([one, t[arc], t[arc] ** 2], row[arc])
+    (x, vx), _ = fit_robustly([one, t[arc]], column[arc])
+    (y, vy, half), _ = fit_robustly([one, t[arc], t[arc] ** 2], row[arc])
     falls = max(2.0 * float(half), 1e-6)
     scale = float(np.median(wide[arc])) / radius if ruler == "size" else falls / gravity
     last = min(end, len(t) - 1)
@@ -225,7 +225,7 @@ def guess_throw(
     }
 
 
-def first_bounce(t: Row, row: Row) -> int:
+def find_first_bounce(t: Row, row: Row) -> int:
     """How many frames come before the first bounce: all where there is none."""
     speed = np.diff(row) / np.diff(t)
     for k in range(1, len(speed)):
@@ -236,11 +236,11 @@ def first_bounce(t: Row, row: Row) -> int:
 
 Guess = dict[str, float] | dict[str, float | list[float]]
 GUESSES: Mapping[str, Callable[..., Guess]] = {
-    "bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
+    "find_bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
 }  # fmt: skip
 
 
-def sighting(scene: Scene, target: Target) -> Sighting:
+def measure_sighting(scene: Scene, target: Target) -> Sighting:
     """What the tracks of a target show, in the scene's camera."""
     tracks = tracked(target).double().numpy()
     seen = tracks[:, 3] > 0.5
@@ -257,7 +257,7 @@ def sighting(scene: Scene, target: Target) -> Sighting:
     return Sighting(times[seen], tracks[seen, :3].T, focal, height, width, elevation)
 
 
-def mean_colour(target: Target) -> dict[str, list[float]]:
+def measure_colour(target: Target) -> dict[str, list[float]]:
     """The object's mean colour, where it surely is."""
     if target.frames is None or target.masks is None:
         return {}

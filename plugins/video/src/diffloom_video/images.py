@@ -16,14 +16,14 @@ from torch.nn.functional import interpolate
 from diffloom.interfaces import InputError
 from diffloom_video.limits import check_pixels
 
-__all__ = ["cut_out", "images_in", "read_image", "resize", "scale_frame"]
+__all__ = ["crop_frame", "list_images", "read_image", "resize", "scale_frame"]
 
 #: What Pillow may take a file for, whatever its name says.
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 
 
-def images_in(folder: Path) -> list[Path]:
+def list_images(folder: Path) -> list[Path]:
     """Its images, frame2 before frame10; InputError when there are none."""
     found = [p for p in folder.iterdir() if p.suffix.lower() in ENDINGS]
     if not found:
@@ -57,7 +57,7 @@ def read_folder(folder: Path, rate: float | None) -> Iterator[tuple[float, NDArr
             f"folder {str(folder)!r}: images have no times; say how many there are per second, e.g. rate = 30"
         )
     shape: tuple[int, ...] | None = None
-    for number, path in enumerate(images_in(folder)):
+    for number, path in enumerate(list_images(folder)):
         image = read_image(path)
         if shape is not None and image.shape != shape:
             raise InputError(
@@ -114,7 +114,7 @@ def scale_frame(frame: NDArray[Any], size: tuple[int, int] | None, dtype: torch.
     return torch.from_numpy(np.array(frame)).to(dtype) / 255.0
 
 
-def cut_out(frame: NDArray[Any], crop: tuple[int, int, int, int] | None, rotate: int, name: str) -> NDArray[Any]:
+def crop_frame(frame: NDArray[Any], crop: tuple[int, int, int, int] | None, rotate: int, name: str) -> NDArray[Any]:
     """A frame turned counter-clockwise by ``rotate`` degrees (a multiple of 90), then cut to ``crop``: (top, left,
     height, width) [px]."""
     if rotate % 90:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 
-__all__ = ["MOST_BYTES", "MOST_FRAMES", "ReadingLimits", "check_pixels", "read_arrays", "refused"]
+__all__ = ["MOST_BYTES", "MOST_FRAMES", "ReadingLimits", "check_pixels", "convert_errors", "read_arrays"]
 
 #: Most pixels of an image or a frame: some 8000 x 8000.
 MOST_PIXELS = 2**26
@@ -39,7 +39,7 @@ def check_pixels(what: str, width: int, height: int) -> None:
 
 
 @contextmanager
-def refused(what: str, expected: str) -> Iterator[None]:
+def convert_errors(what: str, expected: str) -> Iterator[None]:
     """Whatever reading somebody's file raises is an InputError that says what was expected of it."""
     try:
         yield
@@ -52,7 +52,7 @@ def refused(what: str, expected: str) -> Iterator[None]:
 
 def read_arrays(source: Path | bytes, what: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """The arrays ``names`` of an NPZ file, or of its content. What it says it unpacks to is looked at first."""
-    with refused(what, f"an NPZ file with {' and '.join(names)}"):
+    with convert_errors(what, f"an NPZ file with {' and '.join(names)}"):
         if (len(source) if isinstance(source, bytes) else source.stat().st_size) > MOST_BYTES:
             raise InputError(f"{what}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
         content = io.BytesIO(source) if isinstance(source, bytes) else source

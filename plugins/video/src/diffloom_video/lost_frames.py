@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom_fitting.targets import Target, tracked
-from diffloom_video.free_swing import frequency, swing_curves, usual_frequency
+from diffloom_video.free_swing import find_usual_frequency, frequency, make_swing_curves
 
 #: Frames on either side of a gap for motion that does not swing: a parabola goes through both.
 SIDE = 6
@@ -40,7 +40,7 @@ def with_lost_frames(target: Target, every: int = 1) -> Target:
     if len(seen) < 2 * SIDE:
         return target
     period = float(np.median(np.diff(times))) / every
-    lost = lost_before(times[seen], tracks[seen, :2], period)
+    lost = count_lost_frames(times[seen], tracks[seen, :2], period)
     if not lost.any():
         return target
     late = np.zeros(len(times))
@@ -50,7 +50,7 @@ def with_lost_frames(target: Target, every: int = 1) -> Target:
     return replace(target, times=torch.from_numpy(times + period * np.cumsum(late)))
 
 
-def lost_before(times: Row, places: Row, period: float) -> Row:
+def count_lost_frames(times: Row, places: Row, period: float) -> Row:
     """(n,): how many frames of ``period`` [s] were lost before each of the frames with ``places`` (n, 2) [px]."""
     count, (side, curve) = len(times), _motion(times, places)
     lost = np.zeros(count)
@@ -78,10 +78,10 @@ def _motion(times: Row, places: Row) -> tuple[int, Curve]:
     step = float(np.median(np.diff(times)))
     if times[-1] - times[0] > 20.0 * step:
         omega, left = frequency(times, swinging)
-        omega = usual_frequency(times, swinging, omega, 3 * SIDE)
+        omega = find_usual_frequency(times, swinging, omega, 3 * SIDE)
         side = round(PERIODS * 2.0 * np.pi / omega / step)
         if left < SWINGS and side >= SIDE:
-            return side, partial(swing_curves, omega)
+            return side, partial(make_swing_curves, omega)
     return SIDE, lambda t: np.stack([np.ones_like(t), t, t * t], axis=1)
 
 

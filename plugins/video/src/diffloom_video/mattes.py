@@ -106,14 +106,14 @@ class Cleaning:
         return found
 
     def matte(self, image: Plane, rough: Flags, behind: Plane | None) -> Plane:
-        """How much of each pixel is object (`shares`), for its colour, the object's colour nearest to it well inside,
-        and the colour behind it: of the plate, or the nearest well outside."""
+        """Estimate the part of each pixel that is object (`estimate_coverage`) from three colours: its own, that of the
+        object well inside, and the colour behind: the plate's, or the nearest well outside."""
         return self._soft(image, self.pieces(rough), behind, (0.0, 0.0))
 
     def mattes(self, video: Sequence[Plane] | Plane, rough: Iterable[Flags], behind: Plane | None) -> Plane:
         """(frames, height, width): the matte of each frame; edges reach as far as the object moves while exposed."""
         cores = [self.pieces(mask) for mask in rough]
-        ways = motions(cores)
+        ways = estimate_motions(cores)
         return np.stack([self._soft(*each) for each in zip(video, cores, [behind] * len(cores), ways, strict=True)])
 
     def _soft(self, image: Plane, core: Flags, behind: Plane | None, way: tuple[float, float]) -> Plane:
@@ -130,7 +130,7 @@ class Cleaning:
         edge = outer & ~inner
         front = _nearest(image, inner)[edge]
         back = (_nearest(image, ~outer) if behind is None else behind[window])[edge]
-        share = shares(image[edge], front, back, self.gamma, self.shade)
+        share = estimate_coverage(image[edge], front, back, self.gamma, self.shade)
         part = inner.astype(np.float32)
         part[edge] = np.clip((share - DREGS) / (1.0 - 2.0 * DREGS), 0.0, 1.0)
         matte[window] = part
@@ -155,7 +155,7 @@ def _opened(part: Flags, reach: int) -> Flags:
     return np.asarray(opened[reach:-reach, reach:-reach])
 
 
-def motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:
+def estimate_motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:
     """How far each frame's object moves, down and right, until the next frame [px]; 0 where that is not seen."""
     places = np.array([np.argwhere(mask).mean(axis=0) if mask.any() else (np.nan, np.nan) for mask in masks])
     steps = np.diff(places, axis=0)
@@ -179,7 +179,7 @@ def _along(mask: Flags, way: tuple[float, float]) -> Flags:
     return found
 
 
-def cleaning_of(given: Cleaning | Mapping[str, Any]) -> Cleaning:
+def make_cleaning(given: Cleaning | Mapping[str, Any]) -> Cleaning:
     """Cleaning from a table of its settings."""
     if isinstance(given, Cleaning):
         return given
@@ -230,7 +230,9 @@ Colours = NDArray[Any]
 DARK, SHADE, APART = 0.05, 0.3, 0.05
 
 
-def shares(image: Colours, front: Colours, back: Colours, gamma: float = 1.0, shade: bool = False) -> Colours:
+def estimate_coverage(
+    image: Colours, front: Colours, back: Colours, gamma: float = 1.0, shade: bool = False
+) -> Colours:
     """(n,): how much of each pixel is object, for colours (n, 3) of the image, of the object and behind it.
 
     Light adds up before it is encoded: i^gamma = a f^gamma + (1 - a) s b^gamma, in the least squares of the encoded

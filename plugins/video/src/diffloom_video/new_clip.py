@@ -16,10 +16,10 @@ from diffloom.interfaces import InputError
 from diffloom_fitting import Target
 from diffloom_video import read_video
 from diffloom_video.free_swing import frequency
-from diffloom_video.guesses import LEAST_THROW, first_bounce, through
+from diffloom_video.guesses import LEAST_THROW, find_first_bounce, fit_robustly
 from diffloom_video.segmentation import BackgroundPlate, Motion, Segmenter, segment
 
-__all__ = ["look_at", "write_contact_sheet", "write_experiment"]
+__all__ = ["inspect_clip", "write_contact_sheet", "write_experiment"]
 
 #: Pixels on the longer side and most frames that are looked at.
 LONGEST, MOST = 240, 400
@@ -44,7 +44,7 @@ class Proposal:
     sentences: tuple[str, ...]
 
 
-def look_at(path: Path) -> Proposal:
+def inspect_clip(path: Path) -> Proposal:
     """What the video at ``path`` shows; InputError where nothing moves in it."""
     first = read_video(path, size=LONGEST, dtype=torch.float32)
     video = first.select(range(0, len(first), 1 + (len(first) - 1) // MOST))
@@ -70,8 +70,8 @@ def look_at(path: Path) -> Proposal:
     if left < SWINGS and omega * (t[-1] - t[0]) > PERIODS * 2.0 * np.pi:
         told.append(f"it swings sideways with a period of {2.0 * np.pi / omega:.3f} s: a pendulum")
         return Proposal(seen, name, "pendulum", float(t[0]), float(t[-1] - t[0]), tuple(told))
-    end = first_bounce(t, row)
-    (_, _, half), rest = through([np.ones(end), t[:end], t[:end] ** 2], row[:end])
+    end = find_first_bounce(t, row)
+    (_, _, half), rest = fit_robustly([np.ones(end), t[:end], t[:end] ** 2], row[:end])
     told.append(
         f"it falls with {2.0 * half:.0f} px/s^2 until {t[end - 1]:.2f} s, a parabola leaves {rest:.1%} of its height: "
         + ("a throw" if half > 0.0 and rest < 0.05 else "NOT SURE that this is a throw; see the contact sheet")
@@ -141,7 +141,7 @@ LONG = 20.0
 SEEN = 5.0
 
 
-def experiment_text(seen: Proposal, video: str) -> str:
+def format_experiment(seen: Proposal, video: str) -> str:
     """The text of a file that fits what was seen in ``video``, a path as the file is to name it."""
     duration = min(seen.duration, LONG)
     step = float(seen.video.times.diff().median()) if len(seen.video) > 1 else 1.0 / 30.0
@@ -167,4 +167,4 @@ def write_experiment(seen: Proposal, clip: Path, place: Path) -> None:
         shown = str(named.relative_to(place.resolve().parent))
     except ValueError:
         shown = str(named)
-    place.write_text(experiment_text(seen, shown), encoding="utf-8")
+    place.write_text(format_experiment(seen, shown), encoding="utf-8")

@@ -64,7 +64,7 @@ class VideoFile(VideoReader):
 
     def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
         first: float | None = None
-        for time, frame in in_order(_decoded(path, rate), path.name):
+        for time, frame in sort_frames(_decoded(path, rate), path.name):
             first = time if first is None else first
             image = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
             # The file's angle turns the stored frame counter-clockwise into the one that is shown.
@@ -113,7 +113,7 @@ def _time(frame: Any, number: int, stream: Any) -> float:
     return float(number / stream.average_rate)
 
 
-def reader_for(path: Path, reader: VideoReader | str | None) -> VideoReader:
+def choose_reader(path: Path, reader: VideoReader | str | None) -> VideoReader:
     """The reader given, or of this name, or the one for a file or folder of the usual kind."""
     if isinstance(reader, VideoReader):
         return reader
@@ -131,7 +131,7 @@ Item = TypeVar("Item")
 REACH = 16
 
 
-def in_order(frames: Iterable[tuple[float, Item]], name: str) -> Iterator[tuple[float, Item]]:
+def sort_frames(frames: Iterable[tuple[float, Item]], name: str) -> Iterator[tuple[float, Item]]:
     """Frames with increasing times [s].
 
     Frames are believed to come in the order in which they were taken, as decoders give them. Some containers hand out

@@ -14,9 +14,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import place as given_place
-from diffloom_video.images import cut_out, images_in, read_image, resize, scale_frame
+from diffloom_video.images import crop_frame, list_images, read_image, resize, scale_frame
 from diffloom_video.limits import ReadingLimits
-from diffloom_video.readers import Frame, VideoReader, reader_for
+from diffloom_video.readers import Frame, VideoReader, choose_reader
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
@@ -28,7 +28,7 @@ def read_masks(target: Target, path: str | Path, *, dtype: torch.dtype = torch.f
     if not place.exists():
         raise InputError(f"masks {str(path)!r}: no such file or folder")
     if place.is_dir():
-        found = [torch.from_numpy(read_image(p, "L")).to(dtype)[..., None] / 255.0 for p in images_in(place)]
+        found = [torch.from_numpy(read_image(p, "L")).to(dtype)[..., None] / 255.0 for p in list_images(place)]
     else:
         frames = read_video(place, dtype=dtype).frames
         assert frames is not None
@@ -64,7 +64,7 @@ def read_video(
         raise InputError(f"video {place.name!r}: got every={every}; expected 1 or more")
     if not 0.2 <= gamma <= 5.0:
         raise InputError(f"video {place.name!r}: got gamma={gamma:g}; expected a power of 0.2 to 5, such as 2.2")
-    chosen = reader_for(place, reader)
+    chosen = choose_reader(place, reader)
     source = chosen.frames(place, rate)
     end = float("inf") if duration is None else begin + duration
     times: list[float] = []
@@ -80,7 +80,7 @@ def read_video(
             continue
         if seen % every == 0:
             step = 1.0 / 255.0 if image.dtype == np.uint8 else 0.0
-            part = cut_out(_checked(image, place.name), crop, rotate, place.name)
+            part = crop_frame(_checked(image, place.name), crop, rotate, place.name)
             frames.append(scale_frame(part, _wanted(part, size), dtype, gamma))
             shrunk = frames[-1].shape[0] / part.shape[0]
             limits.kept(frames[-1].numel() * frames[-1].element_size())

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets import Ruler, Target, doubled, with_masks
+from diffloom_fitting.targets import Ruler, Target, find_repeats, with_masks
 from diffloom_fitting.validation import instance, numbers, real, whole
 from diffloom_video.kinds import get_segmenter
-from diffloom_video.mattes import Cleaning, Plane, cleaning_of, dot
+from diffloom_video.mattes import Cleaning, Plane, dot, make_cleaning
 
 Video = NDArray[np.float32]
 """(frames, height, width, 3) in 0..1; mattes are the same without channels."""
@@ -73,7 +73,7 @@ def background_plate(video: Video, plate: str | Plane = "median", first: int = 5
     return stored.astype(np.float32) / np.float32(255.0)
 
 
-def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
+def measure_differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
     """(height, width): how far colours are from the plate's. shadows: a pixel that is only darker than the plate, in
     the same colour, counts little."""
     if not shadows:
@@ -84,7 +84,7 @@ def differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
     return np.asarray(np.sqrt(dot(rest, rest) + SHADOW**2 * dot(dark, dark)))
 
 
-def rough_masks(apart: Plane, threshold: float | None) -> NDArray[np.bool_]:
+def find_rough_masks(apart: Plane, threshold: float | None) -> NDArray[np.bool_]:
     """(frames, height, width): where differences ``apart`` are those of an object. threshold: the least difference;
     None takes a share of the object's contrast, which its strongest pixels show, and more than noise."""
     least = _threshold(apart) if threshold is None else threshold
@@ -123,12 +123,12 @@ class BackgroundPlate(Segmenter):
     cleaning: Cleaning = field(default_factory=Cleaning)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cleaning", cleaning_of(self.cleaning))
+        object.__setattr__(self, "cleaning", make_cleaning(self.cleaning))
 
     def mattes(self, video: Video) -> NDArray[np.float32]:
         behind = background_plate(video, self.plate, self.first)
-        apart = np.stack([differences(image, behind, self.shadows) for image in video])
-        rough = rough_masks(apart, self.threshold)
+        apart = np.stack([measure_differences(image, behind, self.shadows) for image in video])
+        rough = find_rough_masks(apart, self.threshold)
         return self.cleaning.mattes(video, rough, behind)
 
 
@@ -157,7 +157,7 @@ class ColourKey(Segmenter):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "colour", numbers("segmenter 'colour': colour", self.colour, 3))
-        object.__setattr__(self, "cleaning", cleaning_of(self.cleaning))
+        object.__setattr__(self, "cleaning", make_cleaning(self.cleaning))
         real("segmenter 'colour': tolerance", self.tolerance, above=0.0)
 
     def mattes(self, video: Video) -> NDArray[np.float32]:
@@ -177,7 +177,7 @@ class Motion(Segmenter):
     cleaning: Cleaning = field(default_factory=Cleaning)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cleaning", cleaning_of(self.cleaning))
+        object.__setattr__(self, "cleaning", make_cleaning(self.cleaning))
 
     def mattes(self, video: Video) -> NDArray[np.float32]:
         gap, count = whole("segmenter 'motion': gap", self.gap, 1), len(video)
@@ -185,11 +185,13 @@ class Motion(Segmenter):
             raise InputError(f"segmenter 'motion': got {count} frames; expected more than gap={gap}")
         apart = np.stack(
             [
-                np.minimum(*(differences(video[k], video[other], self.shadows) for other in _others(k, gap, count)))
+                np.minimum(
+                    *(measure_differences(video[k], video[other], self.shadows) for other in _others(k, gap, count))
+                )
                 for k in range(count)
             ]
         )
-        rough = rough_masks(apart, self.threshold)
+        rough = find_rough_masks(apart, self.threshold)
         return np.stack([self.cleaning.matte(*pair, None) for pair in zip(video, rough, strict=True)])
 
 
@@ -206,7 +208,7 @@ def segment(target: Target, segmenter: Segmenter | str, ruler: Ruler = "area") -
     """``target`` with masks, tracks of them, and how far each frame can be believed.
 
     segmenter: such as ``BackgroundPlate()``, or the name of a registered one. ruler: what the tracks' radii are
-    measured by, the "area" or the width "across" the motion (``measured_across``). InputError where no
+    measured by, the "area" or the width "across" the motion (``measure_across_motion``). InputError where no
     frame shows an object.
     """
     chosen = instance("segmenter", segmenter, Segmenter, get_segmenter)  # type: ignore[type-abstract]
@@ -223,4 +225,4 @@ def segment(target: Target, segmenter: Segmenter | str, ruler: Ruler = "area") -
             f"segmenter {type(chosen).__name__}: no frame shows an object; try another segmenter, a lower threshold, "
             "or give masks"
         )
-    return with_masks(target, mattes, doubled(video, mattes), ruler)
+    return with_masks(target, mattes, find_repeats(video, mattes), ruler)

@@ -7,10 +7,10 @@ from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.losses.moments import Moments
 from diffloom_fitting.losses.mse import PixelError
 from diffloom_fitting.losses.multiscale import MultiScale
-from diffloom_fitting.losses.region import Region
+from diffloom_fitting.losses.region import RegionLoss
 from diffloom_fitting.losses.silhouette import SilhouetteError
 from diffloom_fitting.losses.state import StateError
 from diffloom_fitting.losses.track import TrackError
 
-__all__ = ["CentreError", "InteriorError", "IoU", "Loss", "Moments", "MultiScale", "PixelError", "Region",
+__all__ = ["CentreError", "InteriorError", "IoU", "Loss", "Moments", "MultiScale", "PixelError", "RegionLoss",
            "SilhouetteError", "StateError", "TrackError"]  # fmt: skip

@@ -10,7 +10,7 @@ from torch.nn.functional import max_pool2d
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.losses.loss import Loss
-from diffloom_fitting.losses.robust import tamed
+from diffloom_fitting.losses.robust import compress_residuals
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 
@@ -57,7 +57,7 @@ class InteriorError(Loss):
                 f"{self.level:g}; lower margin or level, or use 'mse'"
             )
         difference = view.image.rgba[inside][:, :3] - target.frames[inside][:, :3]
-        return difference if self.scale is None else tamed(difference, self.scale)
+        return difference if self.scale is None else compress_residuals(difference, self.scale)
 
     def inside(self, coverage: Tensor) -> Tensor:
         """(frames, height, width): which pixels count."""

@@ -15,7 +15,7 @@ from diffloom_fitting.validation import instance, numbers
 
 
 @dataclass(frozen=True)
-class Region(Loss):
+class RegionLoss(Loss):
     """Another loss, ``of``, on a rectangle of the image alone.
 
     box: left, top, right and bottom, as parts 0..1 of the image's width and height; of: a loss, or the registered name

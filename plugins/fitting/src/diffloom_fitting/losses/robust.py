@@ -8,7 +8,7 @@ from torch import Tensor
 SMALL = 1e-8  # squared ratio below which the series is exact in double precision
 
 
-def tamed(difference: Tensor, scale: float) -> Tensor:
+def compress_residuals(difference: Tensor, scale: float) -> Tensor:
     """t with t^2 = scale^2 log(1 + (difference / scale)^2), Cauchy's loss, and the difference's sign.
 
     Small differences stay as they are; far beyond ``scale`` the square hardly grows, so that a pixel which shows

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.losses.loss import Loss
-from diffloom_fitting.losses.robust import tamed
+from diffloom_fitting.losses.robust import compress_residuals
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.target import tracked
@@ -61,7 +61,7 @@ class TrackError(Loss):
         weight = tracks[:, 3:]
         apart = self._followed(view.outline, tracks, target.across)
         if self.scale is not None:
-            apart = tamed(apart, self.scale)
+            apart = compress_residuals(apart, self.scale)
         each = torch.tensor([1.0, 1.0, self.radius][: apart.shape[1]], dtype=apart.dtype)
         # Frames that are not seen count nothing, and the mean is over those that are.
         usual = weight.mean().clamp(min=1e-12)
@@ -77,7 +77,7 @@ class TrackError(Loss):
     def _followed(self, points: Tensor, tracks: Tensor, across: tuple[float, float] | None) -> Tensor:
         """How far what follows the track is from it, of drawn vertices at points (frames, n, 2)."""
         if not self.vertices:
-            return torch.where(tracks[:, :3].isnan(), 0.0, outline_tracks(points, across) - tracks[:, :3])
+            return torch.where(tracks[:, :3].isnan(), 0.0, measure_outline_tracks(points, across) - tracks[:, :3])
         if not 0 <= min(self.vertices) <= max(self.vertices) < points.shape[1]:
             raise InputError(
                 f"loss 'track': got vertices {list(self.vertices)}; the drawn surface has 0 to {points.shape[1] - 1}"
@@ -85,7 +85,7 @@ class TrackError(Loss):
         return points[:, list(self.vertices)].mean(dim=1) - tracks[:, :2]
 
 
-def outline_tracks(points: Tensor, across: tuple[float, float] | None = None) -> Tensor:
+def measure_outline_tracks(points: Tensor, across: tuple[float, float] | None = None) -> Tensor:
     """(frames, 3): column and row of the centroid and equal-area radius [px] of the convex hull of points (frames, n,
     2), differentiable: by Green's theorem over the hull's sides. across: direction in which the radius is measured
     instead, as twice the standard deviation."""
@@ -121,7 +121,7 @@ def track_distance(objective: Objective, z: Tensor) -> float | None:
     for view, target in zip(views, targets, strict=True):
         assert view.outline is not None
         assert target.tracks is not None
-        apart = (outline_tracks(view.outline) - target.tracks[:, :3])[:, :2].square().sum(dim=1)
+        apart = (measure_outline_tracks(view.outline) - target.tracks[:, :3])[:, :2].square().sum(dim=1)
         squares += float((apart * target.tracks[:, 3]).sum())
         total += float(target.tracks[:, 3].sum())
     return math.sqrt(squares / total) if total > 0.0 else None

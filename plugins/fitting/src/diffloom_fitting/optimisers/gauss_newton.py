@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import SimulationError
 from diffloom_fitting.optimisers.jacobian import curvature, jacobian
-from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation, kept_residuals
+from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation, keep_residuals
 from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
 LEAST_SCALE = 1e-3
@@ -237,7 +237,7 @@ class GaussNewton(Optimiser):
                     memory["curvature"] = learned(model.curvature, step, 0.5 * seen.gradient - model.half)
                 return Progress(
                     progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + trial,
-                    progress.rejected + rejected, residuals=(yield from kept_residuals(seen)),
+                    progress.rejected + rejected, residuals=(yield from keep_residuals(seen)),
                 )  # fmt: skip
             damping *= growth
             growth *= 2.0

@@ -104,11 +104,11 @@ def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False, gradi
         (seen,) = yield Evaluate([seen], "gradient")
     if not seen.finite:
         raise not_finite("at the start", z, seen.trouble)
-    kept = (yield from kept_residuals(seen)) if residuals else None
+    kept = (yield from keep_residuals(seen)) if residuals else None
     return Progress(z.detach().clone(), seen.value, seen.gradient, {}, 1, residuals=kept)
 
 
-def kept_residuals(seen: Evaluation) -> Search[Tensor | None]:
+def keep_residuals(seen: Evaluation) -> Search[Tensor | None]:
     """The residuals of a differentiable evaluation, without simulating again; None where nothing was kept."""
     if seen.kept is None:
         return None

@@ -1,14 +1,21 @@
 """A scene: a model that moves, a camera that looks, a renderer that draws, and the clock they share."""
 
 from diffloom_fitting.scene.appearance import Appearance
-from diffloom_fitting.scene.batches import MOST_SCENES, batch_of, draw_batch, views_of_batch
-from diffloom_fitting.scene.checks import seekable, suggested_step
+from diffloom_fitting.scene.batches import MOST_SCENES, draw_batch, join_scenes, render_batch_views
+from diffloom_fitting.scene.checks import list_seekable, suggest_step
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.free_camera import FreeCamera
-from diffloom_fitting.scene.moving import Tracked, Waypoint
+from diffloom_fitting.scene.moving import MovingCamera, Waypoint
 from diffloom_fitting.scene.orbit import Orbit
-from diffloom_fitting.scene.placement import CameraPlacement, camera_of
-from diffloom_fitting.scene.policy import POLICY_PREFIX, Observation, Policy, Sinusoids, driven_shape, remembered
+from diffloom_fitting.scene.placement import CameraPlacement, make_camera
+from diffloom_fitting.scene.policy import (
+    POLICY_PREFIX,
+    Observation,
+    Policy,
+    Sinusoids,
+    find_driven_shape,
+    update_memory,
+)
 from diffloom_fitting.scene.rollouts import Rollouts
 from diffloom_fitting.scene.scene import Scene, View, coordinates
 from diffloom_fitting.scene.sensor import Sensor
@@ -24,6 +31,7 @@ __all__ = [
     "CameraPlacement",
     "Cameras",
     "FreeCamera",
+    "MovingCamera",
     "Observation",
     "Orbit",
     "Policy",
@@ -33,19 +41,18 @@ __all__ = [
     "Scene",
     "Sensor",
     "Sinusoids",
-    "Tracked",
     "View",
     "Viewpoint",
     "Waypoint",
-    "batch_of",
-    "camera_of",
     "camera_prefix",
     "coordinates",
     "draw_batch",
-    "driven_shape",
-    "remembered",
+    "find_driven_shape",
+    "join_scenes",
+    "list_seekable",
+    "make_camera",
+    "render_batch_views",
     "sample_times",
-    "seekable",
-    "suggested_step",
-    "views_of_batch",
+    "suggest_step",
+    "update_memory",
 ]

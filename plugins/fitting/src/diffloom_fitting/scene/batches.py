@@ -24,7 +24,7 @@ MOST_PIXELS = 2**19
 _ALONE: set[type[Model]] = set()
 
 
-def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | None:
+def join_scenes(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | None:
     """The parameters of all places, or None where more than the model's own parameters differ."""
     own = {spec.name for spec in scene.model.specs}
     if type(scene.model) in _ALONE:
@@ -37,20 +37,20 @@ def batch_of(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | N
     return Params({**known, **rows}, scene.dtype, checked, batch=len(values), per_scene=frozenset(rows))
 
 
-def views_of_batch(
+def render_batch_views(
     scene: Scene, params: Params, values: Mapping[str, Tensor], save: tuple[int, ...],
     frames: Mapping[str, tuple[Sampling, Tensor]], outputs: Sequence[str], gradient: Gradient, stopwatch: Stopwatch,
 ) -> list[dict[str, View]] | None:  # fmt: skip
     """What the cameras see of each scene of a batch; None where one of the scenes failed, or the model runs no batches.
 
-    params: of all scenes, from `batch_of`. values: of one of them, for its control. save: steps to save. frames: of
+    params: of all scenes, from `join_scenes`. values: of one of them, for its control. save: steps to save. frames: of
     each camera, by label, between the saved steps, and their times.
     """
     try:
         with stopwatch.timing("simulate"):
             path = simulate(
                 scene.model, params, dt=scene.dt, steps=save[-1], save=save, integrator=scene.integrator,
-                gradient=gradient, control=scene.control_with(values, save[-1]),
+                gradient=gradient, control=scene.make_control(values, save[-1]),
             )  # fmt: skip
             surface = batch_surface(scene.model, path, params) if outputs else None
         count = int(params.batch or 1)

@@ -13,7 +13,7 @@ from diffloom.plugins import get_renderer
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.viewpoint import camera_prefix, viewpoints_of
-from diffloom_fitting.scene.windows import checked_windows, plain_name, window_number
+from diffloom_fitting.scene.windows import check_windows, find_window, strip_window
 from diffloom_fitting.validation import images, instance, known, real, shown, whole
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RESERVED = ("appearance", "camera", "control", "policy")
 
 
-def checked_fields(scene: Scene) -> dict[str, Any]:
+def check_fields(scene: Scene) -> dict[str, Any]:
     """Fields of a scene as they are kept; InputError in the user's words for what cannot be meant."""
     if isinstance(scene.model, str):
         raise InputError(f"scene.model: got {scene.model!r}; expected a model: get_model({scene.model!r})(...)")
@@ -47,7 +47,7 @@ def checked_fields(scene: Scene) -> dict[str, Any]:
     if len(scene.windows):
         if scene.policy is not None:
             raise InputError("scene.windows: a policy sees one motion from its start; give a policy or windows")
-        found["windows"] = checked_windows(scene.windows, found["steps"] * found["dt"])
+        found["windows"] = check_windows(scene.windows, found["steps"] * found["dt"])
     if scene.background is not None:
         found["background"] = _background(scene, params.dtype)
     if scene.integrator is not None and not isinstance(scene.integrator, str):
@@ -65,10 +65,10 @@ def _check_names(model: Model) -> None:
             )
 
 
-def seekable(scene: Scene) -> list[str]:
+def list_seekable(scene: Scene) -> list[str]:
     """Names of everything that can be sought in a scene."""
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
-    camera = list(camera_specs(scene))
+    camera = list(list_camera_specs(scene))
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
     return (
         own
@@ -79,7 +79,7 @@ def seekable(scene: Scene) -> list[str]:
     )
 
 
-def camera_specs(scene: Scene) -> dict[str, ParamSpec]:
+def list_camera_specs(scene: Scene) -> dict[str, ParamSpec]:
     """What can be sought of the cameras, by full name; of those that are fixed, only what the sensor does."""
     found: dict[str, ParamSpec] = {}
     for label, view in scene.viewpoints.items():
@@ -94,8 +94,8 @@ def camera_specs(scene: Scene) -> dict[str, ParamSpec]:
 def check_known(scene: Scene, values: Mapping[str, object], what: str) -> None:
     """Raise when ``values`` name something that the scene does not have."""
     own = [spec.name for spec in scene.model.specs]
-    given = [name if window_number(name, scene.windows) is None else plain_name(name) for name in values]
-    known(what, given, list(dict.fromkeys([*own, *seekable(scene)])))
+    given = [name if find_window(name, scene.windows) is None else strip_window(name) for name in values]
+    known(what, given, list(dict.fromkeys([*own, *list_seekable(scene)])))
 
 
 def _background(scene: Scene, dtype: torch.dtype) -> Tensor:
@@ -121,10 +121,10 @@ def _params(model: Model, given: object) -> Params:
 def _step(model: Model, params: Params, dt: object) -> float:
     if dt != "auto":
         return real("scene.dt [s]", dt, above=0.0)
-    return suggested_step(model, params)
+    return suggest_step(model, params)
 
 
-def suggested_step(model: Model, params: Params) -> float:
+def suggest_step(model: Model, params: Params) -> float:
     """The time step [s] that a model suggests for these parameters; InputError for one that suggests none."""
     suggest = getattr(model, "suggested_dt", None)
     if suggest is None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Control, Gradient, NoGradient, State, StoreAll, Trajectory
-from diffloom_fitting.scene.policy import remembered
+from diffloom_fitting.scene.policy import update_memory
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -21,7 +21,7 @@ Past = tuple[Tensor, ...]  # earlier observations that the module is still shown
 
 
 @dataclass(frozen=True)
-class Loop:
+class ClosedLoop:
     """A closed loop over steps 0 to ``save[-1]``, of a scene whose policy observes.
 
     save: increasing step counts to keep. gradient: ``StoreAll`` keeps everything for the backward pass;
@@ -107,7 +107,7 @@ class Loop:
         scene, policy = self.scene, self.scene.policy
         assert policy is not None
         assert policy.observe is not None
-        params, given = scene.params_with(values), scene.given_control(values)
+        params, given = scene.params_with(values), scene.get_given_control(values)
         kept = self._kept(begin, end)
         saved: dict[int, State] = {}
         rows = []
@@ -115,7 +115,7 @@ class Loop:
         for now in range(begin, end, policy.every):
             steps = min(policy.every, end - now)
             seen = policy.observe.observed(scene, state, params, values)
-            shown, past = remembered(past, seen, policy.observe.count)
+            shown, past = update_memory(past, seen, policy.observe.count)
             row = policy.act(values, shown)[0]
             control = {name: value[now : now + steps] for name, value in given.items()}
             control[policy.drives] = row.expand(steps, *row.shape)

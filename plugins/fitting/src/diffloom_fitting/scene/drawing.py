@@ -11,8 +11,8 @@ from torch import Tensor
 from diffloom.interfaces import Camera, Image, Params, Renderer, Surface, Trajectory
 from diffloom_fitting.scene.device import moved
 from diffloom_fitting.scene.frame_times import Sampling
-from diffloom_fitting.scene.projection import bent, by_rows, projected
-from diffloom_fitting.scene.response import over, responded
+from diffloom_fitting.scene.projection import apply_rolling_shutter, bent, projected
+from diffloom_fitting.scene.response import apply_response, over
 from diffloom_fitting.scene.sensor import shutter_times
 from diffloom_fitting.scene.sizes import sized
 
@@ -24,7 +24,7 @@ def drawn(
     scene: Scene, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]
 ) -> Image:
     """Images of a surface, on the CPU, as the lens bends and the sensor answers."""
-    sensor, places = scene.viewpoint.sensor, scene.of_camera(values)
+    sensor, places = scene.viewpoint.sensor, scene.get_camera_values(values)
     distortion = sensor.value("distortion", places, scene.dtype)
     if distortion is not None:
         surface = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(scene.device)))
@@ -32,15 +32,15 @@ def drawn(
     image = moved(on_black(scene.renderer).render(coloured, camera, scene.lights, outputs), "cpu")
     if image.rgba is None:
         return image
-    return replace(image, rgba=over(responded(image.rgba, sensor, places), scene.behind))
+    return replace(image, rgba=over(apply_response(image.rgba, sensor, places), scene.behind))
 
 
-def outlined(
+def project_vertices(
     scene: Scene, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
 ) -> Tensor:
     """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
     surface, camera, subframes = exposure(scene, trajectory, params, values, sampling)
-    distortion = scene.viewpoint.sensor.value("distortion", scene.of_camera(values), scene.dtype)
+    distortion = scene.viewpoint.sensor.value("distortion", scene.get_camera_values(values), scene.dtype)
     places = projected(camera, surface.vertices, None if distortion is None else distortion.to(scene.device)).cpu()
     return places if subframes == 1 else places.unflatten(0, (-1, subframes)).mean(dim=1)
 
@@ -49,7 +49,7 @@ def exposure(
     scene: Scene, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
 ) -> tuple[Surface, Camera, int]:
     """The surface as it is exposed, the camera, and how many subframes a frame has."""
-    view, places = scene.viewpoint, scene.of_camera(values)
+    view, places = scene.viewpoint, scene.get_camera_values(values)
     surface, times, subframes, rows = scene.model.surface(trajectory, params), trajectory.times, 1, False
     if sampling is not None:
         surface, times = _at_frames(surface, sampling, len(trajectory)), sampling.between(times).detach()
@@ -63,7 +63,9 @@ def exposure(
     if rows:
         distortion = view.sensor.value("distortion", places, scene.dtype)
         pairs = surface.vertices.unflatten(0, (-1, 2))
-        surface = replace(surface.frames(slice(None, None, 2)), vertices=by_rows(camera, pairs, distortion))
+        surface = replace(
+            surface.frames(slice(None, None, 2)), vertices=apply_rolling_shutter(camera, pairs, distortion)
+        )
     return surface, camera, subframes
 
 

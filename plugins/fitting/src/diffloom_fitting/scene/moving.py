@@ -31,7 +31,7 @@ class Waypoint:
 
 
 @dataclass(frozen=True)
-class Tracked:
+class MovingCamera:
     """A camera whose pose was measured: ``camera`` has a rotation or an eye for each of ``times`` (poses,) [s] of its
     video, and a frame must have the time of one of them."""
 
@@ -42,11 +42,11 @@ class Tracked:
         counts = {len(t) for t, n in ((self.camera.rotation, 3), (self.camera.eye, 2)) if t.dim() == n}
         if counts != {len(self.times)}:
             raise InputError(
-                f"Tracked: got {len(self.times)} times for a camera of {sorted(counts) or 'one'} poses; expected a "
+                f"MovingCamera: got {len(self.times)} times for a camera of {sorted(counts) or 'one'} poses; expected a "
                 "rotation (poses, 3, 3) or an eye (poses, 3), one for each time"
             )
         if len(self.times) < 2 or bool((self.times.diff() <= 0.0).any()):
-            raise InputError("Tracked: expected at least two times [s], each later than the one before")
+            raise InputError("MovingCamera: expected at least two times [s], each later than the one before")
 
     def at(self, times: Tensor) -> Camera:
         """The camera at the frames' times [s] of its video."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError, ParamSpec
-from diffloom_fitting.scene.moving import Tracked
+from diffloom_fitting.scene.moving import MovingCamera
 
 
 class CameraPlacement(ABC):
@@ -38,8 +38,8 @@ class CameraPlacement(ABC):
         """
 
 
-def camera_of(
-    view: Camera | CameraPlacement | Tracked,
+def make_camera(
+    view: Camera | CameraPlacement | MovingCamera,
     dtype: torch.dtype,
     values: Mapping[str, Tensor],
     times: Tensor | None = None,
@@ -51,7 +51,7 @@ def camera_of(
         raise InputError(
             f"camera.{next(iter(values))} is sought, but the camera is fixed; give it as an Orbit to seek its place"
         )
-    if isinstance(view, Tracked):
+    if isinstance(view, MovingCamera):
         if times is None:
             raise InputError("the camera moves; give the times [s] at which it is looked through")
         view = view.at(times)

@@ -81,13 +81,13 @@ class Policy:
 
     def check(self, model: Model) -> Policy:
         """Itself, or InputError when the model has no such control."""
-        driven_shape(model, self.drives)
+        find_driven_shape(model, self.drives)
         if self.every < 1:
             raise InputError(f"policy: got every={self.every}; expected 1 or more steps between two observations")
         return self
 
 
-def driven_shape(model: Model, drives: str) -> tuple[int, ...]:
+def find_driven_shape(model: Model, drives: str) -> tuple[int, ...]:
     """The shape of a row of the control that a policy drives; InputError when the model has none of that name."""
     controls = {spec.name: spec for spec in model.specs if spec.per_step}
     if drives not in controls:
@@ -98,7 +98,7 @@ def driven_shape(model: Model, drives: str) -> tuple[int, ...]:
     return controls[drives].full_shape(model.axes)
 
 
-def remembered(past: tuple[Tensor, ...], now: Tensor, count: int) -> tuple[Tensor, tuple[Tensor, ...]]:
+def update_memory(past: tuple[Tensor, ...], now: Tensor, count: int) -> tuple[Tensor, tuple[Tensor, ...]]:
     """What a module is shown with ``now`` the newest of ``count`` observations, and the past of the next one."""
     if count == 1:
         return now, ()

@@ -16,7 +16,7 @@ from diffloom_fitting.scene.sensor import Sensor
 ROW_PASSES = 2
 
 
-def through_lens(camera: Camera, sensor: Sensor, values: Mapping[str, Tensor]) -> Camera:
+def apply_lens_pose(camera: Camera, sensor: Sensor, values: Mapping[str, Tensor]) -> Camera:
     """The camera with its roll and the centre of its lens."""
     roll, centre = (sensor.value(name, values, camera.dtype) for name in ("roll", "centre"))
     if roll is not None:
@@ -27,13 +27,13 @@ def through_lens(camera: Camera, sensor: Sensor, values: Mapping[str, Tensor]) -
     return camera if centre is None else replace(camera, centre=camera.centre + centre.to(camera.dtype))
 
 
-def in_camera(camera: Camera, points: Tensor) -> Tensor:
+def transform_to_camera(camera: Camera, points: Tensor) -> Tensor:
     """(frames, n, 3): points in the camera's axes: right, up and back."""
     eye = camera.eye if camera.eye.dim() == 1 else camera.eye[:, None]
     return (points - eye) @ camera.rotation.transpose(-1, -2)
 
 
-def distorted(place: Tensor, k: Tensor) -> Tensor:
+def distort(place: Tensor, k: Tensor) -> Tensor:
     """x, y at unit depth, right and down, where Brown and Conrady's lens shows them."""
     x, y = place.unbind(-1)
     k1, k2, p1, p2, k3 = k.unbind(-1)
@@ -50,26 +50,26 @@ def distorted(place: Tensor, k: Tensor) -> Tensor:
 
 def projected(camera: Camera, points: Tensor, distortion: Tensor | None) -> Tensor:
     """(frames, n, 2): column and row [px] in which points (frames, n, 3) [m] are seen."""
-    x, y, z = in_camera(camera, points).unbind(-1)
+    x, y, z = transform_to_camera(camera, points).unbind(-1)
     # What is beside or behind the camera is not seen; its place need only be finite.
     depth = torch.clamp(-z, min=camera.near)
     place = torch.stack([x / depth, -y / depth], dim=-1)
     if distortion is not None:
-        place = distorted(place, distortion)
+        place = distort(place, distortion)
     return camera.centre + camera.focal * place
 
 
 def bent(camera: Camera, points: Tensor, distortion: Tensor) -> Tensor:
     """Points moved across the line of sight to where a camera without distortion would see them in the same place."""
-    x, y, z = in_camera(camera, points).unbind(-1)
+    x, y, z = transform_to_camera(camera, points).unbind(-1)
     depth = torch.clamp(-z, min=camera.near)
-    place = distorted(torch.stack([x / depth, -y / depth], dim=-1), distortion)
+    place = distort(torch.stack([x / depth, -y / depth], dim=-1), distortion)
     seen = torch.stack([place[..., 0] * depth, -place[..., 1] * depth, z], dim=-1)
     eye = camera.eye if camera.eye.dim() == 1 else camera.eye[:, None]
     return seen @ camera.rotation + eye
 
 
-def by_rows(camera: Camera, pairs: Tensor, distortion: Tensor | None) -> Tensor:
+def apply_rolling_shutter(camera: Camera, pairs: Tensor, distortion: Tensor | None) -> Tensor:
     """(frames, n, 3): points where a rolling shutter sees them: each in the time of its own row.
 
     pairs: (frames, 2, n, 3), at the times of the first and of the last row.

@@ -15,7 +15,7 @@ from diffloom_fitting.scene.sensor import Sensor
 DARK = 1e-6
 
 
-def responded(rgba: Tensor, sensor: Sensor, values: Mapping[str, Tensor]) -> Tensor:
+def apply_response(rgba: Tensor, sensor: Sensor, values: Mapping[str, Tensor]) -> Tensor:
     """Colours of the surface as the sensor records them: gain c^gamma; coverage stays."""
     gain, gamma = (sensor.value(name, values, rgba.dtype) for name in ("gain", "gamma"))
     if gain is None and gamma is None:

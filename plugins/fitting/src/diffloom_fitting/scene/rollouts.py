@@ -72,10 +72,10 @@ class Rollouts:
             found = _kept(scene, values, wanted, made)
             self._kept = [found, *self._kept[: KEPT - 1]]
         if found.save == save:
-            return Rollout(found.trajectory, found.params, scene.control_with(values, save[-1]))
+            return Rollout(found.trajectory, found.params, scene.make_control(values, save[-1]))
         at = {step: row for row, step in enumerate(found.save)}
         rows = found.trajectory.select([at[step] for step in save])
-        return Rollout(rows, found.params, scene.control_with(values, save[-1]))
+        return Rollout(rows, found.params, scene.make_control(values, save[-1]))
 
     def keep(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> None:
         """Remember a simulation with gradient, gradients aside."""

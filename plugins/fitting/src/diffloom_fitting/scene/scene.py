@@ -26,16 +26,16 @@ from diffloom.interfaces import (
 )
 from diffloom.validation import nearest
 from diffloom_fitting.scene.appearance import Appearance
-from diffloom_fitting.scene.checks import check_known, checked_fields
+from diffloom_fitting.scene.checks import check_fields, check_known
 from diffloom_fitting.scene.device import check_device, moved
-from diffloom_fitting.scene.drawing import drawn, exposure, outlined
+from diffloom_fitting.scene.drawing import drawn, exposure, project_vertices
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
-from diffloom_fitting.scene.placement import camera_of
+from diffloom_fitting.scene.placement import make_camera
 from diffloom_fitting.scene.policy import Policy
-from diffloom_fitting.scene.projection import through_lens
+from diffloom_fitting.scene.projection import apply_lens_pose
 from diffloom_fitting.scene.response import averaged
 from diffloom_fitting.scene.sensor import SENSED, shutter_times
-from diffloom_fitting.scene.simulating import Rollout, control_with, given_control, rolled_out
+from diffloom_fitting.scene.simulating import Rollout, get_given_control, make_control, run_rollout
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix, viewpoints_of
 
 #: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
@@ -63,7 +63,7 @@ class Scene:
     renderer: or the name of a registered one, with its defaults. params: known values, made by ``model.params(...)``,
     whose dtype is the scene's precision; or a mapping of them, in single precision. dt: physics step [s], or "auto"
     for what the model suggests. steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be
-    sought), any ``Camera``, a ``Tracked`` one, or several by label, such as {"front": Orbit(), "side":
+    sought), any ``Camera``, a ``MovingCamera`` one, or several by label, such as {"front": Orbit(), "side":
     Viewpoint(Orbit(azimuth=90.0), time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth"
     names its place. lights: none means the renderer's own. background: (height, width, 3) image behind the surface,
     or None for the renderer's colour; images show the surface laid over it. integrator: the model's default if None.
@@ -95,7 +95,7 @@ class Scene:
     def __post_init__(self) -> None:
         check_device(self.device)
         viewpoints_of(self.camera)
-        for name, value in checked_fields(self).items():
+        for name, value in check_fields(self).items():
             object.__setattr__(self, name, value)
         if self.policy is not None:
             self.policy.check(self.model)
@@ -133,9 +133,9 @@ class Scene:
         return next(iter(self.viewpoints.values()))
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.kinds import html_of
+        from diffloom_fitting.kinds import format_html
 
-        return html_of("scene", self)
+        return format_html("scene", self)
 
     def seen_from(self, label: str) -> Scene:
         """The scene as one of its cameras sees it."""
@@ -170,8 +170,8 @@ class Scene:
         own = {k: v for k, v in places.items() if k not in SENSED}
 
         def made() -> Camera:
-            pose = camera_of(view.camera, self.dtype, own, times - view.time_offset)
-            return moved(through_lens(pose, view.sensor, places), self.device)
+            pose = make_camera(view.camera, self.dtype, own, times - view.time_offset)
+            return moved(apply_lens_pose(pose, view.sensor, places), self.device)
 
         if places or times.requires_grad:
             return made()
@@ -212,15 +212,15 @@ class Scene:
 
     def rollout(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None) -> Rollout:
         """The same, with the control that drove it."""
-        return rolled_out(self, values, save, self.gradient if gradient is None else gradient)
+        return run_rollout(self, values, save, self.gradient if gradient is None else gradient)
 
-    def given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def get_given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
-        return given_control(self, values)
+        return get_given_control(self, values)
 
-    def control_with(self, values: Mapping[str, Tensor], steps: int) -> Control:
+    def make_control(self, values: Mapping[str, Tensor], steps: int) -> Control:
         """The control for the first ``steps`` steps: given, sought or, open loop, made by the policy."""
-        return control_with(self, values, steps)
+        return make_control(self, values, steps)
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
@@ -240,9 +240,9 @@ class Scene:
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None = None
     ) -> Tensor:
         """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
-        return outlined(self, trajectory, params, values, sampling)
+        return project_vertices(self, trajectory, params, values, sampling)
 
-    def of_camera(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def get_camera_values(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What is sought of its camera and sensor, by their own names."""
         prefix = camera_prefix(next(iter(self.viewpoints)))
         return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
@@ -250,7 +250,7 @@ class Scene:
     def exposed(self, times: Tensor, values: Mapping[str, Tensor]) -> Tensor:
         """When the camera sees what frames at ``times`` [s] of the simulation show: those, or several for each where it
         exposes for a while, row by row, or at another time."""
-        view, places = self.viewpoint, self.of_camera(values)
+        view, places = self.viewpoint, self.get_camera_values(values)
         found, subframes, rows = shutter_times(view.sensor, places, times, view.time_offset)
         # A frame at the start is exposed from before it; there the scene stands still.
         return found.clamp(0.0, self.steps * self.dt) if subframes > 1 or rows else found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from diffloom.interfaces import Control, Gradient, Params, State, Trajectory
-from diffloom_fitting.scene.windows import begun, in_windows, own_values
+from diffloom_fitting.scene.windows import select_window_values, simulate_windows, start_window
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -26,7 +26,7 @@ class Rollout:
     control: Control
 
 
-def rolled_out(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
+def run_rollout(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
     """The states at step counts ``save`` (increasing)."""
     from diffloom import simulate
 
@@ -34,12 +34,12 @@ def rolled_out(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], 
         return _in_windows(scene, values, save, gradient)
     params = scene.params_with(values)
     if scene.policy is not None and scene.policy.observe is not None and save[-1] > 0:
-        from diffloom_fitting.scene.closed_loop import Loop
+        from diffloom_fitting.scene.closed_loop import ClosedLoop
 
-        trajectory, made = Loop(scene, tuple(save), gradient).run(values)
-        given = {name: value[: save[-1]] for name, value in given_control(scene, values).items()}
+        trajectory, made = ClosedLoop(scene, tuple(save), gradient).run(values)
+        given = {name: value[: save[-1]] for name, value in get_given_control(scene, values).items()}
         return Rollout(trajectory, params, Control({**given, **made}))
-    control = control_with(scene, values, save[-1])
+    control = make_control(scene, values, save[-1])
     trajectory = simulate(
         scene.model, params, dt=scene.dt, steps=save[-1], save=tuple(save), integrator=scene.integrator,
         gradient=gradient, control=control,
@@ -50,22 +50,23 @@ def rolled_out(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], 
 def _in_windows(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
     from diffloom import simulate
 
-    control = control_with(scene, values, save[-1])
+    control = make_control(scene, values, save[-1])
 
     def window(number: int, state: State | None, steps: tuple[int, ...]) -> Trajectory:
-        own, first = own_values(values, number), (0, *scene.breaks)[number - 1]
+        own, first = select_window_values(values, number), (0, *scene.breaks)[number - 1]
         params = scene.params_with({**values, **own})
         rows = Control({name: value[first : first + steps[-1]] for name, value in control.items()})
         return simulate(
             scene.model, params, dt=scene.dt, steps=steps[-1], save=steps, integrator=scene.integrator,
-            gradient=gradient, control=rows, state=None if state is None else begun(scene.model, params, own, state),
+            gradient=gradient, control=rows,
+            state=None if state is None else start_window(scene.model, params, own, state),
         )  # fmt: skip
 
-    trajectory = in_windows(scene.breaks, save, window, scene.dt)
-    return Rollout(trajectory, scene.params_with({**values, **own_values(values, 1)}), control)
+    trajectory = simulate_windows(scene.breaks, save, window, scene.dt)
+    return Rollout(trajectory, scene.params_with({**values, **select_window_values(values, 1)}), control)
 
 
-def given_control(scene: Scene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def get_given_control(scene: Scene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
     rows = dict(scene.control.items())
     for key, value in values.items():
@@ -75,9 +76,9 @@ def given_control(scene: Scene, values: Mapping[str, Tensor]) -> dict[str, Tenso
     return rows
 
 
-def control_with(scene: Scene, values: Mapping[str, Tensor], steps: int) -> Control:
+def make_control(scene: Scene, values: Mapping[str, Tensor], steps: int) -> Control:
     """The control for the first ``steps`` steps: given, sought or, open loop, made by the policy."""
-    rows = given_control(scene, values)
+    rows = get_given_control(scene, values)
     if scene.policy is not None and steps > 0:
         # All rows are made and then cut, so that a shorter horizon sees the very same controls.
         rows |= scene.policy.control(values, scene.dt, scene.steps, scene.dtype)

@@ -9,20 +9,20 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
-from diffloom_fitting.scene.moving import Tracked
+from diffloom_fitting.scene.moving import MovingCamera
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.sensor import Sensor
 from diffloom_fitting.validation import real, shown
 
 CAMERA = "scene.camera"
-AnyCamera = Camera | CameraPlacement | Tracked
+AnyCamera = Camera | CameraPlacement | MovingCamera
 
 
 @dataclass(frozen=True)
 class Viewpoint:
     """A camera with a video of its own.
 
-    camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, or a ``Tracked`` one.
+    camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, or a ``MovingCamera``.
     time_offset: the frame at time t of the video shows the scene at t + time_offset [s] of the simulation. background:
     (height, width, 3) image behind the surface in this video, or None for the scene's. sensor: lens, shutter and
     response to light.
@@ -34,14 +34,14 @@ class Viewpoint:
     sensor: Sensor = field(default_factory=Sensor)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.camera, Camera | CameraPlacement | Tracked):
+        if not isinstance(self.camera, Camera | CameraPlacement | MovingCamera):
             raise InputError(f"{CAMERA}: got {shown(self.camera)}; expected a camera, such as Orbit(distance=3.0)")
         object.__setattr__(self, "time_offset", real("Viewpoint.time_offset [s]", self.time_offset))
 
     @property
     def size(self) -> tuple[int, int]:
         """Height and width of its images [px]."""
-        camera = self.camera.camera if isinstance(self.camera, Tracked) else self.camera
+        camera = self.camera.camera if isinstance(self.camera, MovingCamera) else self.camera
         return camera.size if isinstance(camera, CameraPlacement) else (camera.height, camera.width)
 
     @property
@@ -49,7 +49,7 @@ class Viewpoint:
         """Depth up to which depths are normalised [m]."""
         if isinstance(self.camera, CameraPlacement):
             return self.camera.camera(torch.float64, times=torch.zeros(1)).far
-        return (self.camera.camera if isinstance(self.camera, Tracked) else self.camera).far
+        return (self.camera.camera if isinstance(self.camera, MovingCamera) else self.camera).far
 
 
 Cameras = AnyCamera | Viewpoint | Mapping[str, AnyCamera | Viewpoint]

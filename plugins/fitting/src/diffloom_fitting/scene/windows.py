@@ -19,7 +19,7 @@ from diffloom_fitting.validation import numbers
 OF_WINDOW = "@"
 
 
-def checked_windows(begins: Sequence[float], span: float) -> tuple[float, ...]:
+def check_windows(begins: Sequence[float], span: float) -> tuple[float, ...]:
     """Where windows after the first begin [s]; InputError unless they come one after another within the span [s]."""
     found = numbers("scene.windows [s]", begins, len(begins))
     if any(not low < high for low, high in zip((0.0, *found), (*found, span), strict=True)):
@@ -27,12 +27,12 @@ def checked_windows(begins: Sequence[float], span: float) -> tuple[float, ...]:
     return found
 
 
-def plain_name(name: str) -> str:
+def strip_window(name: str) -> str:
     """The name without its window."""
     return name.partition(OF_WINDOW)[0]
 
 
-def window_number(name: str, windows: Sequence[float]) -> int | None:
+def find_window(name: str, windows: Sequence[float]) -> int | None:
     """Which window a name such as "velocity@2" is of, from 1; None for what all share."""
     _, of, number = name.partition(OF_WINDOW)
     if not of:
@@ -44,13 +44,13 @@ def window_number(name: str, windows: Sequence[float]) -> int | None:
     return int(number)
 
 
-def own_values(values: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
+def select_window_values(values: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
     """What a window has of its own, by plain names."""
     end = f"{OF_WINDOW}{number}"
-    return {plain_name(name): value for name, value in values.items() if name.endswith(end)}
+    return {strip_window(name): value for name, value in values.items() if name.endswith(end)}
 
 
-def in_windows(
+def simulate_windows(
     breaks: Sequence[int], save: Sequence[int],
     simulate: Callable[[int, State | None, tuple[int, ...]], Trajectory], dt: float,
 ) -> Trajectory:  # fmt: skip
@@ -69,7 +69,7 @@ def in_windows(
     return Trajectory(q, u, torch.tensor(save, dtype=parts[0].times.dtype) * dt)
 
 
-def begun(model: Model, params: Params, own: Iterable[str], state: State) -> State:
+def start_window(model: Model, params: Params, own: Iterable[str], state: State) -> State:
     """``state`` with those of its numbers that the parameters ``own`` set at a start as ``params`` set them."""
     fresh, q, u = model.initial_state(params), {}, {}
     told = [_set_by(model, params, name) for name in own]

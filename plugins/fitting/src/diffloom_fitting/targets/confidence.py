@@ -59,11 +59,11 @@ def without_repeats(target: Target, rate: float | None = None) -> Target:
     if target.frames is None or target.masks is None:
         raise InputError("target.repeats: frames that repeat are told by masks; segment the video or give masks")
     video, mattes = target.frames[..., :3].to(torch.float32).numpy(), target.masks.to(torch.float32).numpy()
-    left = target.select(np.flatnonzero(~doubled(video, mattes)).tolist())
+    left = target.select(np.flatnonzero(~find_repeats(video, mattes)).tolist())
     return left if rate is None else replace(left, times=torch.arange(len(left)).double() / rate)
 
 
-def doubled(video: Video, mattes: NDArray[np.float32]) -> NDArray[np.bool_]:
+def find_repeats(video: Video, mattes: NDArray[np.float32]) -> NDArray[np.bool_]:
     """(frames,): whether a frame is the one before once more, while the frames around it move."""
     found = np.zeros(len(video), bool)
     if len(video) < 3:

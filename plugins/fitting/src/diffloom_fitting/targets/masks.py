@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom_fitting.targets.confidence import confidence, cut_off
-from diffloom_fitting.targets.tracks import Ruler, measured_across, tracks_of
+from diffloom_fitting.targets.tracks import Ruler, measure_across_motion, measure_tracks
 
 if TYPE_CHECKING:
     from diffloom_fitting.targets.target import Target
@@ -25,9 +25,9 @@ def with_masks(
     if repeated is not None:
         belief = np.where(repeated, 0.0, belief)
     dtype = torch.float32 if target.frames is None else target.frames.dtype
-    tracks, across = tracks_of(mattes, np.where(cut_off(mattes), 0.0, belief)), None
+    tracks, across = measure_tracks(mattes, np.where(cut_off(mattes), 0.0, belief)), None
     if ruler == "across":
-        tracks, across = measured_across(mattes, tracks)
+        tracks, across = measure_across_motion(mattes, tracks)
     return replace(
         target, masks=torch.from_numpy(mattes).to(dtype), tracks=tracks.to(dtype),
         confidence=torch.from_numpy(belief).to(dtype), across=across,

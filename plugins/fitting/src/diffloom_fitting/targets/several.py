@@ -44,9 +44,9 @@ class Targets:
         return any(target.goal for target in self.views.values())
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.kinds import html_of
+        from diffloom_fitting.kinds import format_html
 
-        return "".join(f"<h4>{escape(label)}</h4>{html_of('target', one)}" for label, one in self.views.items())
+        return "".join(f"<h4>{escape(label)}</h4>{format_html('target', one)}" for label, one in self.views.items())
 
     def by_view(self) -> Mapping[str, Target]:
         """Targets by label."""

@@ -53,8 +53,8 @@ def _synthesised(
 ) -> Target:
     offset = scene.viewpoint.time_offset
     if times is None:
-        times = video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
-    values = true_values(scene, truth)
+        times = list_video_times(scene.steps * scene.dt, offset, 1.0 / scene.dt if rate is None else rate)
+    values = make_true_values(scene, truth)
     with torch.no_grad():
         view = scene.render(values, times + offset, ("rgba",), NoGradient())
     assert view.image is not None
@@ -79,7 +79,7 @@ def synthesise_views(
     )
 
 
-def video_times(span: float, offset: float, rate: float) -> Tensor:
+def list_video_times(span: float, offset: float, rate: float) -> Tensor:
     """(frames,) [s]: all frames at ``rate``, counted from the video's time 0, that the simulation covers."""
     if rate * span > MOST_FRAMES:
         raise InputError(
@@ -104,7 +104,7 @@ def _without_unit(scene: Scene, name: str, value: object) -> object:
     return quantity(value, unit, f"truth.{name}") if isinstance(value, str) else value
 
 
-def true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:
+def make_true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:
     """``truth`` as tensors of the scene's precision; the model's own parameters are checked against their specs."""
     truth = {name: _without_unit(scene, name, value) for name, value in truth.items()}
     own = {spec.name for spec in scene.model.specs}

@@ -95,9 +95,9 @@ class Target:
         return 0.0 if shown is None or not shown.numel() else float(shown.double().square().mean())
 
     def _repr_html_(self) -> str:
-        from diffloom_fitting.kinds import html_of
+        from diffloom_fitting.kinds import format_html
 
-        return html_of("target", self)
+        return format_html("target", self)
 
     def select(self, index: Sequence[int]) -> Target:
         """Only some frames, by position; negative ones count from the end."""

@@ -14,7 +14,7 @@ COLUMNS = ("column", "row", "radius", "weight")
 Ruler = Literal["area", "across"]
 
 
-def tracks_of(mattes: NDArray[np.float32], weight: NDArray[np.float64]) -> Tensor:
+def measure_tracks(mattes: NDArray[np.float32], weight: NDArray[np.float64]) -> Tensor:
     """(frames, 4), of mattes (frames, height, width): column and row of the centroid [px] (the centre of the first
     pixel is at 0.5), the radius of a disc of the same area [px], and the weight of each frame, 0 where it is not
     seen."""
@@ -26,7 +26,7 @@ def tracks_of(mattes: NDArray[np.float32], weight: NDArray[np.float64]) -> Tenso
     return torch.from_numpy(np.stack([column, row, np.sqrt(area / np.pi), np.where(area > 0.0, weight, 0.0)], axis=1))
 
 
-def measured_across(mattes: NDArray[np.float32], tracks: Tensor) -> tuple[Tensor, tuple[float, float]]:
+def measure_across_motion(mattes: NDArray[np.float32], tracks: Tensor) -> tuple[Tensor, tuple[float, float]]:
     """The tracks with radii measured across the line, right and down, along which the object moves most; and that
     direction across it.
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom_fitting.checkpoints import from_data, to_data
+from diffloom_fitting.checkpoints import decode_state, encode_state
 from diffloom_fitting.driver import pose, run_search, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import FitError, Optimiser, Progress
@@ -139,13 +139,13 @@ def checkpoint(subject: OptimiserSubject) -> None:
     objective = valley()
     half = advanced(subject, objective, begun(subject, objective), 3)
     try:
-        kept = to_data(half)
+        kept = encode_state(half)
     except TypeError as error:
         raise Failure(f"Progress.memory: {error}; keep numbers, texts, tensors, lists and dicts of these") from error
     buffer = io.BytesIO()
     torch.save(kept, buffer)
     buffer.seek(0)
-    resumed = from_data(torch.load(buffer, weights_only=True))
+    resumed = decode_state(torch.load(buffer, weights_only=True))
     whole = advanced(subject, objective, half, 3)
     same_progress("with and without a pause", whole, advanced(subject, objective, resumed, 3))
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Image
-from diffloom_fitting.losses.track import outline_tracks
+from diffloom_fitting.losses.track import measure_outline_tracks
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 
@@ -55,7 +55,7 @@ def times() -> Tensor:
 def target(dtype: torch.dtype = torch.float64) -> Target:
     """A synthesised target: images with coverage, masks, states and tracks."""
     shown = tensors(0.0, 0.0, dtype)
-    tracks = torch.cat([outline_tracks(shown["outline"]), torch.ones(FRAMES, 1, dtype=dtype)], dim=1)
+    tracks = torch.cat([measure_outline_tracks(shown["outline"]), torch.ones(FRAMES, 1, dtype=dtype)], dim=1)
     return Target(times(), frames=shown["rgba"], masks=shown["silhouette"], q=shown["q"], tracks=tracks)
 
 

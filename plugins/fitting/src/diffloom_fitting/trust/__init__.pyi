@@ -9,9 +9,9 @@ from diffloom_fitting.trust.verdict import (
     AT_REST as AT_REST,
     HALF as HALF,
     WELL as WELL,
-    Finding as Finding,
     Verdict as Verdict,
+    VerdictPart as VerdictPart,
     converged as converged,
     identifiable as identifiable,
-    not_judged as not_judged,
+    skip_judgement as skip_judgement,
 )

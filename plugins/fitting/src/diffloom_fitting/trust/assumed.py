@@ -11,9 +11,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.scene import Scene, seekable
+from diffloom_fitting.scene import Scene, list_seekable
 from diffloom_fitting.trust.linearised import Linearised
-from diffloom_fitting.unknowns import Layout, Slot, Unknown, can_be_sought, resolve
+from diffloom_fitting.unknowns import Slot, Unknown, UnknownLayout, can_be_sought, resolve
 from diffloom_fitting.validation import real
 
 STEP = 1e-3  # of a deviation
@@ -23,7 +23,9 @@ def check_assumed(assumed: Mapping[str, float], sought: Mapping[str, object], sc
     """Raise unless each name is a number of the scene that is not sought, with a deviation above 0."""
     for name, deviation in assumed.items():
         if not can_be_sought(name, scene):
-            raise InputError(f"assumed.{name}: the scene has nothing called {name!r}{nearest(name, seekable(scene))}")
+            raise InputError(
+                f"assumed.{name}: the scene has nothing called {name!r}{nearest(name, list_seekable(scene))}"
+            )
         if name in sought:
             raise InputError(f"assumed.{name}: this is sought; what is known of it beforehand is a prior")
         real(f"assumed.{name}", deviation, above=0.0)
@@ -53,7 +55,9 @@ def _residuals(objective: Objective, z: Tensor, name: str, step: float) -> Tenso
     """(N,): the residuals at ``z`` with an assumed number changed by ``step``."""
     slot = _slot(name, objective.scene)
     there = slot.space.encode((slot.start + step).reshape(-1), name).to(z.dtype)
-    changed = replace(objective, layout=Layout((*objective.layout.slots, slot), objective.layout.dtype), tie=None)
+    changed = replace(
+        objective, layout=UnknownLayout((*objective.layout.slots, slot), objective.layout.dtype), tie=None
+    )
     whole = z if objective.tie is None else objective.tie.expand(z)
     with torch.no_grad():
         return torch.cat([field.reshape(-1) for field in changed.residual_fields(torch.cat([whole, there]))])

@@ -57,7 +57,7 @@ def _windows(end: Linearised, count: int) -> list[tuple[Tensor, Tensor]]:
     return found
 
 
-def student(fields: list[Tensor]) -> float:
+def widen_by_student(fields: list[Tensor]) -> float:
     """By how much a deviation from so few windows must be widened for 1.96 of them to cover 95 %: Student's 97.5 %
     quantile over the normal law's."""
     freedom = max(window_count(fields), LEAST) - 1

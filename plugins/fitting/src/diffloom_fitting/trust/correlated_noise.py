@@ -14,7 +14,7 @@ FARTHEST = 12  # [px] beyond which no correlation is looked for
 
 
 @dataclass(frozen=True)
-class Noise:
+class CorrelatedNoise:
     """Covariance of the residuals r of a video: in_time[|t - t'|] in_space[c, c', dy, dx], the same everywhere.
 
     in_time: (lags,), 1 for lag 0. in_space: (channels, channels, 2 reach - 1, 2 reach - 1), lag 0 in its middle.
@@ -24,7 +24,7 @@ class Noise:
     in_space: Tensor
 
     @staticmethod
-    def of(residuals: Tensor) -> Noise:
+    def of(residuals: Tensor) -> CorrelatedNoise:
         """Measured on residuals (frames, height, width, channels); zeros, where nothing is compared, do not count."""
         counted = (residuals != 0.0).to(residuals.dtype)
         spatial = _correlated(residuals) / _correlated(counted).clamp(min=1.0)
@@ -33,7 +33,7 @@ class Noise:
         beside = 0.5 * (own[middle, middle:] + own[middle:, middle]) / own[middle, middle]
         reach = _first_below(beside)
         near = slice(middle - reach + 1, middle + reach)
-        return Noise(_in_time(residuals, counted), spatial[:, :, near, near])
+        return CorrelatedNoise(_in_time(residuals, counted), spatial[:, :, near, near])
 
     def scatter(self, slopes: Tensor) -> Tensor:
         """(n, n): covariance of the sums of r x slopes, for slopes (n, frames, height, width, channels)."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from diffloom_fitting.unknowns import Layout
+from diffloom_fitting.unknowns import UnknownLayout
 from diffloom_fitting.unknowns.spaces import Log
 
 SINGULAR = 1e-6  # a singular value below this share of a slope's length is rounding in double precision
@@ -49,7 +49,7 @@ def weak(covariance: Tensor, most: float) -> Tensor:
     return found
 
 
-def echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
+def reduce_to_echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
     """A basis of the rows of ``ways`` (k, n) that mixes as few entries as possible: each has one to itself.
 
     blind: (n,) entries that are told already; directions that move only these are left out.
@@ -68,22 +68,22 @@ def echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
     return [(way / way.norm()).to(ways.dtype) for way in found]
 
 
-def touched(direction: Tensor) -> list[int]:
+def find_touched(direction: Tensor) -> list[int]:
     """The entries that a direction moves at all."""
     size = direction.abs()
     return [i for i in range(len(size)) if float(size[i]) > TOUCHED * float(size.max())]
 
 
-def involved(direction: Tensor) -> list[int]:
+def find_involved(direction: Tensor) -> list[int]:
     """The entries that take part in a direction."""
     size = direction.abs()
     return [i for i in range(len(size)) if float(size[i]) > TAKES_PART * float(size.max())]
 
 
-def describe(layout: Layout, direction: Tensor) -> str:
+def describe(layout: UnknownLayout, direction: Tensor) -> str:
     """What a direction (n,) in natural changes, along which the images stay the same, means for the unknowns."""
     labels = layout.labels()
-    entries = involved(direction)
+    entries = find_involved(direction)
     names = [labels[i] for i in entries]
     if len(entries) == 1:
         return f"{names[0]} is not determined"
@@ -109,7 +109,7 @@ def _power(name: str, exponent: int) -> str:
     return name if exponent == 1 else f"{name}^{exponent}"
 
 
-def _space(layout: Layout, entry: int) -> object:
+def _space(layout: UnknownLayout, entry: int) -> object:
     ends = 0
     for slot in layout.slots:
         ends += slot.size

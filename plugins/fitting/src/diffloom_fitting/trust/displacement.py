@@ -15,7 +15,7 @@ from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
-from diffloom_fitting.trust.correlated_noise import Noise, local_size
+from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.linearised import Linearised
 
 LEAST = 4  # frames below which nothing is said
@@ -78,7 +78,7 @@ def _of_view(loss: Loss, view: View, target: Target) -> Displacement:
 def _scatter(ways: Tensor, rest: Tensor, local: bool) -> Tensor:
     """(frames, 3, 3): covariance of J r of each frame, for noise like ``rest``, (frames, height, width, channels)."""
     size = local_size(rest).clamp(min=1e-12) if local else torch.ones_like(rest[..., :1])
-    noise = Noise.of(rest / size)
+    noise = CorrelatedNoise.of(rest / size)
     alone = replace(noise, in_time=noise.in_time[:1])
     return torch.stack([alone.scatter(ways[:, f : f + 1] * size[f]) for f in range(len(rest))])
 

@@ -23,7 +23,7 @@ REACH = (0.25 * math.pi, 0.75 * math.pi)  # lengths of trajectories: about a qua
 
 
 @dataclass(frozen=True)
-class Draws:
+class PosteriorDraws:
     """places: (chains, draws, n). accepted: share of trajectories accepted; diverged: how many were lost; evaluations:
     gradients taken, tuning included."""
 
@@ -60,7 +60,7 @@ class Draws:
         return counts
 
 
-def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, together: bool = True) -> Draws:
+def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, together: bool = True) -> PosteriorDraws:
     """Chains from ``starts`` (chains, n): ``tuning`` trajectories that choose the length of steps, then ``draws``.
 
     Coordinates should be such that the law is about as wide in all directions. The same seed gives the same draws.
@@ -74,7 +74,7 @@ def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, t
     found = run_searches(chains) if together else [run_searches([chain])[0] for chain in chains]
     places, accepted, diverged, evaluations = zip(*found, strict=True)
     count = draws * len(starts)
-    return Draws(torch.stack(places), sum(accepted) / count, sum(diverged), sum(evaluations) + len(starts))
+    return PosteriorDraws(torch.stack(places), sum(accepted) / count, sum(diverged), sum(evaluations) + len(starts))
 
 
 @dataclass(frozen=True)

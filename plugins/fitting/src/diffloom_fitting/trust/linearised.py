@@ -14,7 +14,7 @@ from diffloom_fitting.driver import pose, run_searches
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
 from diffloom_fitting.problem import Evaluate, Search
-from diffloom_fitting.unknowns import Free, Layout
+from diffloom_fitting.unknowns import Free, UnknownLayout
 
 ROUNDING = 0.5  # a slope of which this share is rounding is no slope
 UNEVEN = 0.3  # of a pixel's change: what it does on one side only is a switch, not a slope
@@ -132,7 +132,7 @@ def _switched(change: Tensor, uneven: Tensor) -> Tensor:
     return (uneven.abs() > UNEVEN * size) & (size > 1e-3 * float(size.max()))
 
 
-def natural_width(layout: Layout, z: Tensor) -> Tensor:
+def natural_width(layout: UnknownLayout, z: Tensor) -> Tensor:
     """(n,): the size of a natural change of each entry, in the searched space."""
     parts = []
     for slot, part in zip(layout.slots, layout.split(z), strict=True):
@@ -151,7 +151,7 @@ def _prior(objective: Objective, z: Tensor, count: int) -> tuple[Tensor, float]:
     return weight * slopes.T @ slopes, weight
 
 
-def probed(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -> Tensor:
+def probe_curvature(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -> Tensor:
     """(n,): the part of the deviations, in scaled coordinates, that residuals beside ``z`` add to the slopes.
 
     A few simulations a deviation away show where the residuals are not what the slopes promise: pixels of a hard

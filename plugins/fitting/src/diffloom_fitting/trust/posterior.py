@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom_fitting.driver import Posed, put
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.problem import Evaluate
-from diffloom_fitting.trust.hamiltonian import Draws, Energy, Level, sample
+from diffloom_fitting.trust.hamiltonian import Energy, Level, PosteriorDraws, sample
 
 CHAINS, DRAWS, TUNING = 4, 60, 30
 APART = 1.1  # potential scale reduction above which chains do not agree
@@ -27,7 +27,7 @@ class Posterior:
     residual that was assumed.
     """
 
-    draws: Draws
+    draws: PosteriorDraws
     values: dict[str, Tensor]
     noise: float
 
@@ -57,7 +57,7 @@ def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float
     """
     generator = torch.Generator().manual_seed(seed)
     starts = torch.randn((CHAINS, root.shape[1]), generator=generator, dtype=z.dtype)
-    law = energy_of(objective, z, root, noise, numbers)
+    law = make_energy(objective, z, root, noise, numbers)
     # Chains know nothing of each other, so that their simulations can be made together.
     drawn = sample(law, starts, DRAWS, TUNING, seed + 1, together=objective.batch_size(z) > 1)
     places = z + drawn.places @ root.T
@@ -67,7 +67,7 @@ def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float
     return Posterior(replace(drawn, places=places), values, noise)
 
 
-def energy_of(objective: Objective, z: Tensor, root: Tensor, noise: float, numbers: int) -> Energy:
+def make_energy(objective: Objective, z: Tensor, root: Tensor, noise: float, numbers: int) -> Energy:
     """The negative logarithm of the density over coordinates x with z + root x, and its gradient."""
     bare, scale = replace(objective, gaussian=None), 0.5 * numbers / noise**2
     least = bare.value(z).value  # only differences count, and these lose no digits

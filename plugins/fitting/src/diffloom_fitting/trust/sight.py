@@ -19,7 +19,7 @@ FAITHFUL = 1e-3  # of the contrast: a smaller rest is rounding, or a fit that mi
 
 
 @dataclass(frozen=True)
-class Sight:
+class ViewStatistics:
     """What one camera saw, and what the fit shows it.
 
     covered: (frames,) pixels that the fitted object covers. change: root mean square change of the video's pixels over
@@ -50,7 +50,7 @@ class Sight:
         return self.contrast <= 2.0 * self.level
 
 
-def sights(objective: Objective, z: Tensor) -> list[Sight]:
+def measure_views(objective: Objective, z: Tensor) -> list[ViewStatistics]:
     """Of each view; empty when the loss compares no images."""
     if not objective.loss.outputs:
         return []
@@ -77,7 +77,7 @@ def _image(
     return scene.draw(made.trajectory, made.params, values, outputs, sampling)[0]
 
 
-def _sight(label: str, scene: Scene, target: Target, image: Image) -> Sight:
+def _sight(label: str, scene: Scene, target: Target, image: Image) -> ViewStatistics:
     alpha, colours = image.alpha, image.rgba is not None
     if colours:
         assert target.frames is not None
@@ -102,7 +102,9 @@ def _sight(label: str, scene: Scene, target: Target, image: Image) -> Sight:
         change = max(change - noise, 0.0)
     explained = 1.0 - rest / contrast if contrast > 0.0 else 0.0
     rest_times = misfit(target, left, alpha, FAITHFUL**2 * contrast)
-    return Sight(label, len(video), alpha.sum(dim=(1, 2)), change**0.5, contrast**0.5, level, explained, rest_times)
+    return ViewStatistics(
+        label, len(video), alpha.sum(dim=(1, 2)), change**0.5, contrast**0.5, level, explained, rest_times
+    )
 
 
 def misfit(target: Target, left: Tensor, alpha: Tensor, faithful: float) -> float:

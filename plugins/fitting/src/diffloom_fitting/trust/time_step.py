@@ -22,7 +22,7 @@ IN_ALL, EACH, ENOUGH = 10.0, 1.05, 1e3
 FARTHER = 2.0  # times: a scene whose size halving changes by so much is not simulated but blown up
 
 
-def growth_of_changes(scene: Scene, values: Mapping[str, Tensor]) -> tuple[float, float] | None:
+def measure_change_growth(scene: Scene, values: Mapping[str, Tensor]) -> tuple[float, float] | None:
     """When [s] small changes of the motion flip sign and grow with every step, and by which factor; None if never.
 
     An explicit scheme whose step is too long for some part of a system multiplies it by a number below -1 every step;
@@ -70,7 +70,7 @@ def _followed(scene: Scene, params: Params, start: State) -> Tensor:
     return torch.cat([u.reshape(len(path), -1) for _, u in path.sets.values()], dim=1)
 
 
-def halved(scene: Scene) -> Scene | None:
+def halve_time_step(scene: Scene) -> Scene | None:
     """The scene in twice as many steps of half the length; None where inputs per step tie it to its steps."""
     if len(scene.control) or scene.policy is not None:
         return None
@@ -83,7 +83,7 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Roll
     Of a model that suggests a step, such as a world, also warn when small changes grow from step to step: the motion
     may still look right, and its gradient is lost. rollouts: where the simulation is to be remembered.
     """
-    finer = halved(scene)
+    finer = halve_time_step(scene)
     if finer is None or any(name.startswith("control.") for name in values):
         return
     try:
@@ -96,7 +96,7 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Roll
             f"dt = {scene.dt:g} s is too long: the motion spans {reached[0]:.3g} m, and {reached[1]:.3g} m with half "
             f"that step; use a smaller dt{_suggestion(scene, values)}"
         )
-    grows = growth_of_changes(scene, values) if hasattr(scene.model, "suggested_dt") else None
+    grows = measure_change_growth(scene, values) if hasattr(scene.model, "suggested_dt") else None
     if grows is not None:
         warnings.warn(
             f"dt = {scene.dt:g} s is too long for the motion near {grows[0]:.3g} s: small changes flip and become "
@@ -106,12 +106,12 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Roll
         )
 
 
-def residuals_of_half_steps(objective: Objective, z: Tensor) -> Tensor | None:
+def compute_half_step_residuals(objective: Objective, z: Tensor) -> Tensor | None:
     """(N,): the residuals at ``z`` with half the step; None where it cannot be halved or is not to be judged: a video
     that was synthesised with the same steps errs as the fit does."""
     if all(target.source.startswith("synthesised") for target in objective.target.by_view().values()):
         return None
-    finer = halved(objective.scene)
+    finer = halve_time_step(objective.scene)
     if finer is None or any(slot.name.startswith("control.") for slot in objective.layout.slots):
         return None
     try:

@@ -14,15 +14,15 @@ from diffloom.interfaces import InputError, SimulationError
 from diffloom.validation import check_choice
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.assumed import assumed_shift
-from diffloom_fitting.trust.blocks import block_covariance, student
+from diffloom_fitting.trust.blocks import block_covariance, widen_by_student
 from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
-from diffloom_fitting.trust.correlated_noise import Noise, local_size
-from diffloom_fitting.trust.directions import describe, echelon, in_natural_changes, split, touched, weak
+from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
+from diffloom_fitting.trust.directions import describe, find_touched, in_natural_changes, reduce_to_echelon, split, weak
 from diffloom_fitting.trust.displacement import displacement
-from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probed
+from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probe_curvature
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
-from diffloom_fitting.trust.time_step import residuals_of_half_steps
-from diffloom_fitting.unknowns import Layout
+from diffloom_fitting.trust.time_step import compute_half_step_residuals
+from diffloom_fitting.unknowns import UnknownLayout
 
 LIMIT = 32
 OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
@@ -87,7 +87,7 @@ def estimate_uncertainty(
     With J the slopes of the residuals r in the searched space and P the precision of a Gaussian prior, weighted as in
     the loss, A = J'J + P. Noise of covariance R moves the estimate by A^-1 (J'R J + P) A^-1. R is that of independent
     pixels, with the mean square of the residuals that are not exactly zero, but at least that of the target's grey
-    levels; or, where it is larger, the covariance measured on the residuals themselves (`Noise`), view by view, of
+    levels; or, where it is larger, the covariance measured on the residuals themselves (`CorrelatedNoise`), by view, of
     noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
     neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
     rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
@@ -116,7 +116,7 @@ def estimate_uncertainty(
     sigma = torch.maximum(larger, RESOLVED * torch.finfo(z.dtype).eps * z.abs().clamp(min=1.0) * end.size * seen)
     covariance = _with_diagonal(max(covariances, key=lambda each: float(each.trace())), sigma)
     step = (inverse @ end.half).abs()
-    extra = probed(objective, end, _factor(covariance, parted.kept), inverse)
+    extra = probe_curvature(objective, end, _factor(covariance, parted.kept), inverse)
     base = (sigma.square() + extra.square()).sqrt()
     bias = _step_bias(objective, end, inverse)
     blocks = block_covariance(end, curvature, parted.kept)
@@ -129,7 +129,7 @@ def estimate_uncertainty(
     shift = (shift.square() - by_noise.square()).clamp(min=0.0).sqrt()
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
-        total = torch.maximum(total, student(end.fields) * _root(blocks))
+        total = torch.maximum(total, widen_by_student(end.fields) * _root(blocks))
     ruler = (
         outline_shift(objective, end, inverse).square() + assumed_shift(objective, end, inverse, assumed or {}).square()
     )
@@ -160,7 +160,7 @@ def _deviation(draws: Tensor, beside: Tensor) -> Tensor:
 
 def _step_bias(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
     """(n,): by how much the physics step moves the estimate, scaled: twice what halving it does, to first order."""
-    finer = residuals_of_half_steps(objective, end.z)
+    finer = compute_half_step_residuals(objective, end.z)
     if finer is None or finer.shape != end.residuals.shape:
         return torch.zeros_like(end.size)
     return 2.0 * (inverse @ (end.unit @ (finer - end.residuals))).abs()
@@ -178,8 +178,10 @@ def _scatters(end: Linearised, noises: list[float]) -> list[Tensor]:
     """(n, n) each: covariance of J r for independent pixels, for those that err together alike everywhere, and for
     those that err most where the residuals are large; the prior's own included."""
     pairs = list(zip(end.parts(), end.fields, strict=True))
-    alone = sum_of([level * level * (part @ part.T) for level, (part, _) in zip(noises, pairs, strict=True)])
-    together = [sum_of([correlated_scatter(part, field, local) for part, field in pairs]) for local in (False, True)]
+    alone = sum_matrices([level * level * (part @ part.T) for level, (part, _) in zip(noises, pairs, strict=True)])
+    together = [
+        sum_matrices([correlated_scatter(part, field, local) for part, field in pairs]) for local in (False, True)
+    ]
     return [scatter + end.weight * end.prior for scatter in (alone, *together)]
 
 
@@ -219,7 +221,7 @@ def _largest(values: Tensor) -> float:
 
 
 def left_open(
-    layout: Layout, natural: Tensor, blind: Tensor, lost: Tensor, covariance: Tensor, data: str = "the images"
+    layout: UnknownLayout, natural: Tensor, blind: Tensor, lost: Tensor, covariance: Tensor, data: str = "the images"
 ) -> tuple[tuple[str, ...], list[int]]:
     """Sentences on what is not determined, and the entries concerned: those that do not show, combinations that
     exchange for each other to rounding, and those that noise leaves open.
@@ -236,20 +238,20 @@ def left_open(
     told = [f"{data} do not depend on {labels[i]}" for i in range(len(blind)) if bool(blind[i])]
     concerned = {i for i in range(len(blind)) if bool(blind[i])}
     rows = [in_natural_changes(way, natural) for way in lost.T]
-    ways = echelon(torch.stack(rows), blind) if rows else []
+    ways = reduce_to_echelon(torch.stack(rows), blind) if rows else []
     for way in ways:
         told.append(describe(layout, way))
-        concerned |= set(touched(way))
+        concerned |= set(find_touched(way))
     loose = covariance / torch.outer(natural, natural)
     for way in weak(loose, OPEN).T:
         told.append(f"{describe(layout, way)} beyond the noise")
         # Unlike an exact exchange, noise leaves those that take little part with a deviation of their own.
-        concerned |= {i for i in touched(way) if float(loose[i, i]) > (0.5 * OPEN) ** 2}
+        concerned |= {i for i in find_touched(way) if float(loose[i, i]) > (0.5 * OPEN) ** 2}
     return tuple(dict.fromkeys(told)), sorted(concerned)
 
 
 def clustered_uncertainty(
-    layout: Layout, z: Tensor, curvature: Tensor, pulls: Tensor, noise: float, data: str, meaning: str
+    layout: UnknownLayout, z: Tensor, curvature: Tensor, pulls: Tensor, noise: float, data: str, meaning: str
 ) -> Uncertainty | str:
     """The uncertainty where residuals come in groups that err independently of each other, however they err within.
 
@@ -291,7 +293,7 @@ def _by_prior(objective: Objective, end: Linearised) -> tuple[str, ...]:
     return tuple(labels[i] for i in range(len(alone)) if bool(alone[i]))
 
 
-def _in_units(layout: Layout, z: Tensor, deviation: Tensor, undetermined: list[int]) -> dict[str, Tensor]:
+def _in_units(layout: UnknownLayout, z: Tensor, deviation: Tensor, undetermined: list[int]) -> dict[str, Tensor]:
     """Deviations in the searched space carried to the unknowns' units; NaN for what is not determined."""
     carried = deviation * _slopes(layout, z).abs()
     carried[undetermined] = math.nan
@@ -323,7 +325,7 @@ def _noises(objective: Objective, fields: list[Tensor], unknowns: int) -> list[f
     return found
 
 
-def sum_of(matrices: list[Tensor]) -> Tensor:
+def sum_matrices(matrices: list[Tensor]) -> Tensor:
     """Of matrices of one shape."""
     return matrices[0] if len(matrices) == 1 else torch.stack(matrices).sum(0)
 
@@ -340,13 +342,13 @@ def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Te
     video = field[..., None] if field.dim() == 3 else field
     rows = slopes.to(video.dtype).reshape(len(slopes), *video.shape)
     if not local:
-        return Noise.of(video).scatter(rows)
+        return CorrelatedNoise.of(video).scatter(rows)
     size = local_size(video)
     even = _over(video, size.expand_as(video))
-    return Noise.of(even).scatter(rows * size)
+    return CorrelatedNoise.of(even).scatter(rows * size)
 
 
-def _slopes(layout: Layout, z: Tensor) -> Tensor:
+def _slopes(layout: UnknownLayout, z: Tensor) -> Tensor:
     """(n,): d unknown / d z, entry by entry."""
     point = z.detach().clone().requires_grad_(True)
     total = torch.stack([value.sum() for value in layout.sought(point).values()]).sum()

@@ -12,9 +12,9 @@ from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_fitting.quantities import quantity
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.scene.checks import camera_specs, seekable
-from diffloom_fitting.scene.windows import OF_WINDOW, plain_name, window_number
-from diffloom_fitting.unknowns.spaces import Bounds, Space, space_for
+from diffloom_fitting.scene.checks import list_camera_specs, list_seekable
+from diffloom_fitting.scene.windows import OF_WINDOW, find_window, strip_window
+from diffloom_fitting.unknowns.spaces import Bounds, Space, choose_space
 from diffloom_fitting.unknowns.unknown import Unknown
 from diffloom_fitting.validation import shown
 
@@ -54,7 +54,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Layout:
+class UnknownLayout:
     """All unknowns in order; ``dtype`` is that of the scene, so the vector has its precision."""
 
     slots: tuple[Slot, ...]
@@ -97,7 +97,7 @@ class Layout:
                 found[slot.name] = value
                 continue
             assert slot.base is not None
-            whole = found.get(slot.of, found.get(plain_name(slot.of), slot.base))
+            whole = found.get(slot.of, found.get(strip_window(slot.of), slot.base))
             here = torch.arange(whole.shape[-1]) == slot.part
             found[slot.of] = torch.where(here, value[..., None], whole)
         return found
@@ -123,7 +123,7 @@ class Layout:
         return names
 
 
-def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
+def resolve(unknowns: Sequence[Unknown], scene: Scene) -> UnknownLayout:
     """The layout of ``unknowns`` in ``scene``; a policy's weights all join under the name "policy"."""
     slots: list[Slot] = []
     for unknown in unknowns:
@@ -131,13 +131,13 @@ def resolve(unknowns: Sequence[Unknown], scene: Scene) -> Layout:
             slots += _policy_slots(scene)
         else:
             slots.append(_slot(unknown, scene))
-    return Layout(tuple(slots), scene.dtype)
+    return UnknownLayout(tuple(slots), scene.dtype)
 
 
 def component(name: str, scene: Scene) -> tuple[str, int] | None:
     """The vector and the number of it that a name such as "velocity.y" or "camera.centre.1" means; None for others."""
     whole, dot, last = name.rpartition(".")
-    if not dot or name in (allowed := seekable(scene)) or whole not in allowed:
+    if not dot or name in (allowed := list_seekable(scene)) or whole not in allowed:
         return None
     _, _, full, _ = _declared(whole, scene)
     part = "xyz".find(last) if len(last) == 1 and not last.isdigit() else int(last) if last.isdigit() else -1
@@ -148,8 +148,8 @@ def component(name: str, scene: Scene) -> tuple[str, int] | None:
 
 def can_be_sought(name: str, scene: Scene) -> bool:
     """Whether something in a scene, or a number of it, has this name."""
-    name = plain_name(name)
-    return name in seekable(scene) or component(name, scene) is not None
+    name = strip_window(name)
+    return name in list_seekable(scene) or component(name, scene) is not None
 
 
 def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Slot:
@@ -172,14 +172,14 @@ def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Sl
             )
         start = start.reshape(-1)[0]
     own = bounds if unknown.bounds is None else unknown.bounds
-    space = space_for(own, unknown.space, unknown.scale)
+    space = choose_space(own, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, shape, space, start.reshape(-1)[0] if not shape else start.expand(shape).clone(),
                 None, base, whole, part)  # fmt: skip
 
 
 def _slot(unknown: Unknown, scene: Scene) -> Slot:
-    if window_number(unknown.name, scene.windows) is not None:
-        plain = plain_name(unknown.name)
+    if find_window(unknown.name, scene.windows) is not None:
+        plain = strip_window(unknown.name)
         if plain not in (spec.name for spec in scene.model.specs) and component(plain, scene) is None:
             raise InputError(f"unknown {unknown.name!r}: a window has parameters of the model of its own, no camera")
         found = _slot(replace(unknown, name=plain), scene)
@@ -194,7 +194,7 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
         raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
     what = f"unknown {unknown.name!r}" + (f" [{unit}]" if unit else "")
     if unknown.along is not None:
-        return pattern_slot(unknown, unit, bounds, full, start)
+        return make_pattern_slot(unknown, unit, bounds, full, start)
     base: Tensor | None = None
     if unknown.only is not None:
         base = _base(what, unknown.only, full, present)
@@ -214,11 +214,11 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
         one = "" if full[-1:] == (3,) else "a number or "
         raise InputError(f"{what}: got a start of shape {tuple(start.shape)}; expected {one}shape {full}")
     own = bounds if unknown.bounds is None else unknown.bounds
-    space = space_for(own, unknown.space, unknown.scale)
+    space = choose_space(own, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, shape, space, start.detach().clone(), unknown.only, base)
 
 
-def pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[int, ...], start: Tensor) -> Slot:
+def make_pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[int, ...], start: Tensor) -> Slot:
     """The place of numbers that are multiplied with patterns; full: shape of the parameter that these add up to."""
     rows = torch.atleast_2d(torch.as_tensor(unknown.along, dtype=start.dtype))
     what = f"unknown {unknown.name!r}"
@@ -228,7 +228,7 @@ def pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[int, .
         raise InputError(f"{what}: got {start.numel()} numbers along {unknown.along}; expected a pattern for each")
     if full[-1:] != rows.shape[1:]:
         raise InputError(f"{what}: got patterns of {rows.shape[1]} numbers; expected rows of shape {full[-1:]}")
-    space = space_for(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
+    space = choose_space(bounds if unknown.bounds is None else unknown.bounds, unknown.space, unknown.scale)
     return Slot(unknown.name, unit, tuple(start.shape), space, start.detach().clone(), along=rows)
 
 
@@ -268,7 +268,7 @@ def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tens
 
 def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
     """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
-    allowed = seekable(scene)
+    allowed = list_seekable(scene)
     if name not in allowed:
         raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
     if name == "appearance.colour":
@@ -277,7 +277,7 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
     if name == "appearance.size":
         return "", (0.0, None), (), torch.ones((), dtype=scene.dtype)
     if name.startswith("camera."):
-        spec = camera_specs(scene)[name]
+        spec = list_camera_specs(scene)[name]
         value = torch.as_tensor(spec.default, dtype=scene.dtype)
         return spec.unit, spec.bounds, tuple(value.shape), value
     spec = scene.model.spec(name.removeprefix("control."))
@@ -291,4 +291,4 @@ def _policy_slots(scene: Scene) -> list[Slot]:
     if scene.policy is None:
         raise InputError("unknown 'policy': the scene has no policy; give it one")
     weights = scene.policy.weights(scene.dtype)
-    return [Slot(name, "", tuple(value.shape), space_for((None, None)), value) for name, value in weights.items()]
+    return [Slot(name, "", tuple(value.shape), choose_space((None, None)), value) for name, value in weights.items()]

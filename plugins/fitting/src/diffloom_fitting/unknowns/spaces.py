@@ -76,7 +76,7 @@ class Bounded:
 Space = Free | Log | Bounded
 
 
-def space_for(bounds: Bounds, kind: str | None = None, scale: float = 1.0) -> Space:
+def choose_space(bounds: Bounds, kind: str | None = None, scale: float = 1.0) -> Space:
     """The space that suits ``bounds`` (low, high), each may be None.
 
     kind: None chooses log for (low, None), bounded for (low, high) and free otherwise; "free", "log" or "bounded" ask

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import nearest
-from diffloom_fitting.unknowns.layout import Layout
+from diffloom_fitting.unknowns.layout import UnknownLayout
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Tie:
 
 
 def make_tie(
-    layout: Layout, base: Tensor, only: Sequence[str] | None, shared: Sequence[str], together: Sequence[str] = ()
+    layout: UnknownLayout, base: Tensor, only: Sequence[str] | None, shared: Sequence[str], together: Sequence[str] = ()
 ) -> Tie:
     """The tie that moves only the unknowns named in ``only`` (None: all).
 

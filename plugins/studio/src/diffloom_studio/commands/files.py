@@ -38,14 +38,14 @@ def new(clip: str, out: str | None, overwrite: bool) -> None:
     It proposes a background, masks, a scale and a model (a pendulum or a throw); the file is commented, runs as it is,
     and is meant to be changed.
     """
-    from diffloom_video.new_clip import look_at, write_contact_sheet, write_experiment
+    from diffloom_video.new_clip import inspect_clip, write_contact_sheet, write_experiment
 
     place = Path(out) if out is not None else Path(clip).with_suffix(".toml")
     sheet = place.with_name(f"{place.stem}-contact-sheet.png")
     for there in (place, sheet):
         if there.exists() and not overwrite:
             raise click.UsageError(f"{there} is there already; give --out another.toml, or --overwrite")
-    seen = look_at(Path(clip))
+    seen = inspect_clip(Path(clip))
     for sentence in seen.sentences:
         click.echo(sentence)
     write_contact_sheet(sheet, seen.video)

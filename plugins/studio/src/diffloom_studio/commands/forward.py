@@ -30,7 +30,7 @@ def simulate(
     from diffloom_experiments import build_scene, build_truth
     from diffloom_fitting.files import explained
     from diffloom_fitting.scene import sample_times
-    from diffloom_fitting.targets import video_times
+    from diffloom_fitting.targets import list_video_times
     from diffloom_fitting.trust import refuse_long_steps
     from diffloom_fitting.validation import real
     from diffloom_studio.report.media import write_states, write_video
@@ -40,7 +40,7 @@ def simulate(
     scene = build_scene(loaded)
     values = build_truth(loaded, scene) if truth else {}
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
-    times = video_times(scene.steps * scene.dt, 0.0, rate)
+    times = list_video_times(scene.steps * scene.dt, 0.0, rate)
     exposed = [scene.seen_from(label).exposed(times, values) for label in scene.viewpoints]
     whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps)
     ends = [0, *accumulate(len(part) for part in (times, *exposed))]

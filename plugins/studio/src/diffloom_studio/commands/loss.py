@@ -68,12 +68,12 @@ def _check_wide(file: str, options: ExperimentOptions, width: float, entries: in
     from rich.table import Table
 
     from diffloom_experiments.kinds import build_any
-    from diffloom_fitting import check_wide
+    from diffloom_fitting import check_wide_gradient
     from diffloom_fitting.gradient_check import ADVICE
     from diffloom_testing.wide_differences import COSINE, RATIO
 
     experiment = build_any(options.load(file))
-    found = check_wide(experiment.objective(), experiment.start(), width=width, entries=entries)
+    found = check_wide_gradient(experiment.objective(), experiment.start(), width=width, entries=entries)
     table = Table(header_style="bold")
     for name in ("unknown", "adjoint", "differences"):
         table.add_column(name, justify="left" if name == "unknown" else "right")

@@ -17,12 +17,12 @@ import numpy as np
 from diffloom_fitting import Estimate, Experiment, Result
 from diffloom_fitting.files import write_text
 from diffloom_fitting.loop import Record
-from diffloom_fitting.numbers import pretty_unit
+from diffloom_fitting.numbers import format_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from diffloom_fitting.landscape import Grid
+    from diffloom_fitting.landscape import LossGrid
 
 
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -285,7 +285,7 @@ def _one_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
     truth: list[float] = []
     if estimate.truth is not None:
         truth = sorted({round(v, 12) for v in estimate.truth.flatten().tolist()})[:16]
-    name = estimate.name + (f" [{pretty_unit(estimate.unit)}]" if estimate.unit else "")
+    name = estimate.name + (f" [{format_unit(estimate.unit)}]" if estimate.unit else "")
     return Chart(curves, "iteration", name, truth)
 
 
@@ -309,7 +309,7 @@ STYLE = {
 }  # fmt: skip
 
 
-def landscape_plot(grid: Grid, truth: Mapping[str, float], level: float | None = None) -> str:
+def landscape_plot(grid: LossGrid, truth: Mapping[str, float], level: float | None = None) -> str:
     """SVG of the grid; the truth is marked where it is known, and so is a ``level`` of the loss."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -349,7 +349,9 @@ def _svg(figure: Figure) -> str:
     return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)
 
 
-def write_landscape(folder: Path, experiment: Experiment, grid: Grid, level: float | None = None) -> tuple[Path, Path]:
+def write_landscape(
+    folder: Path, experiment: Experiment, grid: LossGrid, level: float | None = None
+) -> tuple[Path, Path]:
     """Write landscape.svg and landscape.csv. level: a loss to mark, such as the edge of a profile's 95 % region."""
     text = io.StringIO()
     table = csv.writer(text)

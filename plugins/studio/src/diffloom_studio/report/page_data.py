@@ -17,8 +17,17 @@ from PIL import Image
 
 from diffloom.interfaces import Camera
 from diffloom_fitting import Result
-from diffloom_fitting.numbers import memory, number, percent, pretty_unit, seconds, shown, shown_lines, with_caveat
-from diffloom_fitting.result_tables import found_word
+from diffloom_fitting.numbers import (
+    format_unit,
+    format_value_lines,
+    format_with_caveat,
+    memory,
+    number,
+    percent,
+    seconds,
+    shown,
+)
+from diffloom_fitting.result_tables import get_estimate_heading
 from diffloom_fitting.results import TIMED_PARTS
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.trust import AT_REST, FINE, SEVERAL, Uncertainty
@@ -183,9 +192,9 @@ def headline(result: Result) -> str:
         return f"{told[0].upper()}{told[1:]}."
     parts = []
     for e in result.estimates[:4]:
-        unit = f" {pretty_unit(e.unit)}" if e.unit else ""
+        unit = f" {format_unit(e.unit)}" if e.unit else ""
         told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
-        told = with_caveat(told, e.caveat)
+        told = format_with_caveat(told, e.caveat)
         parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
     more = len(result.estimates) - 4
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
@@ -214,12 +223,15 @@ def rows(result: Result) -> list[dict[str, list[str]]]:
     for e in result.estimates:
         row = {
             "unknown": [e.name],
-            "unit": [pretty_unit(e.unit)],
-            "start": shown_lines(e.start),
-            found_word(result): [*shown_lines(e.found, e.deviation), *([f"({e.caveat})"] if e.caveat else [])],
+            "unit": [format_unit(e.unit)],
+            "start": format_value_lines(e.start),
+            get_estimate_heading(result): [
+                *format_value_lines(e.found, e.deviation),
+                *([f"({e.caveat})"] if e.caveat else []),
+            ],
         }
         if known:
-            row |= {"truth": [] if e.truth is None else shown_lines(e.truth), "error": [percent(e.error)]}
+            row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [percent(e.error)]}
         found.append(row)
     return found
 
