@@ -42,8 +42,8 @@ class MovingCamera:
         counts = {len(t) for t, n in ((self.camera.rotation, 3), (self.camera.eye, 2)) if t.dim() == n}
         if counts != {len(self.times)}:
             raise InputError(
-                f"MovingCamera: got {len(self.times)} times for a camera of {sorted(counts) or 'one'} poses; expected a "
-                "rotation (poses, 3, 3) or an eye (poses, 3), one for each time"
+                f"MovingCamera: got {len(self.times)} times for a camera of {sorted(counts) or 'one'} poses; expected "
+                "a rotation (poses, 3, 3) or an eye (poses, 3), one for each time"
             )
         if len(self.times) < 2 or bool((self.times.diff() <= 0.0).any()):
             raise InputError("MovingCamera: expected at least two times [s], each later than the one before")
