@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom_mechanics.jacobian import ForceJacobian, colours
+from diffloom_mechanics.jacobian import ForceJacobian, colour_nodes
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_physics_rigid.pairs import find_near_pairs
 from diffloom_testing import check_gradient
@@ -114,7 +114,7 @@ def test_neighbours_and_their_colours() -> None:
     q = model.initial_state(model.params(torch.float64)).q.numpy()
     pairs = find_near_pairs(q, np.full(7, 0.5))
     assert sorted(map(tuple, np.sort(pairs, axis=1).tolist())) == [(k, k + 1) for k in range(6)]
-    assert colours(7, pairs).tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert colour_nodes(7, pairs).tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert find_near_pairs(q, np.array([0.5, -np.inf, 0.5, -np.inf, 0.5, -np.inf, 0.5])).shape == (0, 2)
 
 
