@@ -58,7 +58,7 @@ def sort(box, planes, frame_start, bands, target):
 
 
 def reaches(box, planes, tx, ty):
-    """Whether some pixel of the tile, in the box, may lie on the right side of all planes."""
+    """True if some pixel of the tile, in the box, may lie on the right side of all planes."""
     if box[2] < tx * TILE or box[0] >= (tx + 1) * TILE or box[3] < ty * TILE or box[1] >= (ty + 1) * TILE:
         return False
     if box[0] // TILE == box[2] // TILE and box[1] // TILE == box[3] // TILE:

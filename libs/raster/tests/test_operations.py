@@ -1,4 +1,4 @@
-"""The four operations by themselves, composed, and against central differences and plain torch."""
+"""The four operations alone, composed, and against central differences and plain torch."""
 
 import re
 from pathlib import Path

@@ -176,7 +176,7 @@ def test_lighting_is_that_of_torch(way, phong, with_harmonics):
     out = tuple(np.zeros((COUNT, 3)) for _ in range(3))
     rows = np.zeros((2, 10, COUNT))
     program.run(f"light_adjoint_{way}", COUNT, vectors, table, phong, adj[0].numpy(), adj[1].numpy(), out, rows)
-    # shade scales n and view to length one itself: compare what is left of the cotangents along the sphere.
+    # shade scales n and view to length one itself: compare the rest of the cotangents along the sphere.
     for mine, theirs, direction_of in ((out[0], grads[0], n), (out[1], grads[1], view)):
         flat = mine - (mine * direction_of.numpy()).sum(-1, keepdims=True) * direction_of.numpy()
         assert np.allclose(flat, 0.0 if theirs is None else theirs, atol=1e-12)

@@ -1,4 +1,4 @@
-"""The raster layer: operations that renderers are built of, each with an adjoint. The names are in ``__init__.pyi``.
+"""Raster layer: operations that renderers are built of, each with an adjoint. The names are in ``__init__.pyi``.
 
 Device functions for kernels are in ``diffloom_raster.kernels``, the records that kernels take in
 ``diffloom_raster.records``.

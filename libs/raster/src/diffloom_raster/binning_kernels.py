@@ -1,7 +1,7 @@
-"""Binning: which triangles may touch which tile of an image, by a counting sort without atomics.
+"""Binning: lists of the triangles that may touch each tile of an image, by a counting sort without atomics.
 
-A tile is TILE x TILE pixels; tiles of all frames are numbered frame by frame, row by row. Bands of tile rows are
-sorted independently, each in the order of the triangles, so the lists do not depend on the number of threads.
+A tile is TILE x TILE pixels; tiles of all frames are numbered frame by frame, row by row. Bands of tile rows are sorted
+independently, each in the order of the triangles, so the lists do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from diffloom_kernels import device, launch, maximum, minimum
 
 from .lane_kernels import first_index
 
-#: Pixels along the side of a tile: one run of float32 lanes.
+#: Number of pixels along the side of a tile: one run of float32 lanes.
 TILE = 8
 
 
 @device
 def locate_tile(tile, grid):
-    """Frame, first row and first column of a tile."""
+    """Return frame, first row and first column of a tile."""
     cells = grid.across * grid.down
     cell = tile % cells
     return tile // cells, cell // grid.across * TILE, cell % grid.across * TILE
@@ -24,7 +24,7 @@ def locate_tile(tile, grid):
 
 @device
 def locate_stripe(e, tile, grid):
-    """Frame and first row of a tile, and the columns of it that e stands for, e counting TILE columns for each tile."""
+    """Return frame and first row of a tile, and the columns that e stands for; e counts TILE columns for each tile."""
     s = first_index(e)
     frame, top, left = locate_tile(tile, grid)
     return frame, top, e + (left + s % TILE - s)
@@ -32,7 +32,7 @@ def locate_stripe(e, tile, grid):
 
 @device
 def locate_pixels(e, lists, grid):
-    """Tile, frame, row and columns of a run e of the pixels of the active tiles."""
+    """Return tile, frame, row and columns of a run e of the pixels of the active tiles."""
     s = first_index(e)
     tile = lists.active[s // (TILE * TILE)]
     frame, top, left = locate_tile(tile, grid)
@@ -41,13 +41,13 @@ def locate_pixels(e, lists, grid):
 
 @device
 def is_outside_box(t, row, first, last, box):
-    """Whether the pixels from column first to last of a row all lie outside the box of triangle t."""
+    """Return True if the pixels from column first to last of a row all lie outside the box of triangle t."""
     return row < box[t, 1] or row > box[t, 3] or last < box[t, 0] or first > box[t, 2]
 
 
 @device
 def tile_apart(t, tx, ty, planes, grid):
-    """Whether tile (tx, ty) lies wholly outside one of the three half planes a x + b y + c >= 0 around triangle t."""
+    """Return True if tile (tx, ty) lies wholly outside one of the half planes a x + b y + c >= 0 around triangle t."""
     R = planes.dtype.type
     half = R(0.5 * TILE)
     x = R(TILE * tx) + half - R(0.5) * R(grid.width)
@@ -62,15 +62,18 @@ def tile_apart(t, tx, ty, planes, grid):
 
 @device
 def band_of(i, bands, grid):
-    """Frame of band i of all frames' bands, the frame's first tile, and the band's first and end row of tiles."""
+    """Return frame of band i of all frames' bands, the frame's first tile, and the band's first and end row of tiles.
+    """
     frame, band = i // bands, i % bands
     return frame, frame * grid.across * grid.down, band * grid.down // bands, (band + 1) * grid.down // bands
 
 
 @device
 def tiles_of(t, low, high, box):
-    """Tiles of rows low to high that the box of triangle t touches: first column, last column, first row, end of the
-    rows (no rows for none); and whether the box lies in a single tile."""
+    """Return the tiles of rows low to high that the box of triangle t touches, and True if the box lies in one tile.
+
+    The tiles are first column, last column, first row and end of the rows (no rows for none).
+    """
     first, last = box[t, 1] // TILE, box[t, 3] // TILE
     if box[t, 2] < box[t, 0] or last < low or first >= high:
         return 0, 0, 0, 0, False
@@ -94,7 +97,7 @@ def count_band(i, bands, box, planes, frame_start, grid, count):
 
 @device
 def count_cells(t, box):
-    """How many tiles the box of triangle t touches."""
+    """Return the number of tiles that the box of triangle t touches."""
     if box[t, 2] < box[t, 0]:
         return 0
     return (box[t, 3] // TILE - box[t, 1] // TILE + 1) * (box[t, 2] // TILE - box[t, 0] // TILE + 1)
@@ -102,7 +105,7 @@ def count_cells(t, box):
 
 @device
 def sum_frame(frame, box, frame_start, grid, bins):
-    """Entries, non-empty tiles and cells (pairs of a triangle and a tile its box touches) of a frame."""
+    """Sum entries, non-empty tiles and cells (pairs of a triangle and a tile its box touches) of a frame."""
     entries, active, cells, tiles = 0, 0, 0, grid.across * grid.down
     for tile in range(frame * tiles, (frame + 1) * tiles):
         entries += bins.counts[tile]
@@ -127,10 +130,10 @@ def scan_frames(i, totals):
 
 @device
 def scan_tiles(frame, box, frame_start, grid, bins):
-    """First entry of each tile, the list of tiles that have any, and the first cell of each triangle.
+    """Write the first entry of each tile, the list of tiles that have any, and the first cell of each triangle.
 
-    The list takes every fourth row of tiles at a time: threads that share it evenly then share the work evenly too,
-    wherever in the image it lies.
+    The list takes every fourth row of tiles at a time: threads that share the list evenly then share the work evenly,
+    because the triangles of an image lie close together.
     """
     entry, slot, cell = bins.totals[frame, 0], bins.totals[frame, 1], bins.totals[frame, 2]
     across, tiles = grid.across, grid.across * grid.down
@@ -169,22 +172,23 @@ def fill_band(i, bands, box, planes, frame_start, grid, count, lists):
 
 @device
 def interleave(i, n):
-    """The i-th of n things taken from four heaps in turn; i runs to ``interleave_count(n)``, and n or more is none.
+    """Return the i-th of n items taken from four heaps in turn; i runs to ``interleave_count(n)``, and n or more is
+    none.
 
-    Neighbours in i lie far apart, so that threads which share i evenly share the work evenly too.
+    Neighbours in i lie far apart, so that threads which share i evenly share the work evenly.
     """
     return i % 4 * ((n + 3) // 4) + i // 4
 
 
 @device
 def interleave_count(n):
-    """How many numbers i ``interleave`` takes for n things."""
+    """Return the number of indices i that ``interleave`` takes for n items."""
     return (n + 3) // 4 * 4
 
 
 @device
 def record_entry(e, lists, box, grid, cells):
-    """Tell the cell of entry e its entry, counted from 1; cells of tiles that the triangle does not reach stay 0."""
+    """Write entry e, counted from 1, to its cell; cells of tiles that the triangle does not reach stay 0."""
     t = lists.triangle[e]
     cell = lists.tile[e] % (grid.across * grid.down)
     left, top = box[t, 0] // TILE, box[t, 1] // TILE
@@ -193,7 +197,7 @@ def record_entry(e, lists, box, grid, cells):
 
 
 def count_tiles(frames, box, planes, bins):
-    """Pipeline: how many entries each tile will have, and where they will start."""
+    """Pipeline: count the entries of each tile and place their lists."""
     n, start = bins.totals.shape[0] - 1, frames.mesh.frame_start
     launch(n * frames.bands, count_band, frames.bands, box, planes, start, frames.grid, bins.counts)
     launch(n, sum_frame, box, start, frames.grid, bins)

@@ -1,7 +1,7 @@
-"""Coverage: which triangle a pixel shows, the weights of its corners there, and values mixed with them.
+"""Coverage: the triangle that a pixel shows, the weights of its corners there, and values mixed with them.
 
-A pixel shows the nearest triangle that holds its centre. A tile draws the triangles seen from their front first. What
-is behind all it shows by then need not be looked at: of a closed surface, the whole back.
+A pixel shows the nearest triangle that holds its centre. A tile draws the triangles seen from their front first.
+Triangles behind the depths shown by then are skipped: of a closed surface, the whole back.
 
 A triangle has corners (x_i, y_i) on the image [px] and depths z_i > 0 [m]. With E_i = (v_j - p) x (v_k - p), twice the
 area of the triangle that p makes with the edge opposite corner i, the weights are
@@ -22,9 +22,9 @@ from .triangle_kernels import corner_rows, load_corner, load_depth, set_up_trian
 
 @device
 def cover(e, grid, lists, inner, edges, nearest, which):
-    """which[frame, row, column]: the nearest entry of the tile, or -1; nearest: 1 / depth there, or 0.
+    """Write the nearest entry of the tile to which[frame, row, column], or -1, and 1 / depth to ``nearest``, or 0.
 
-    e is a stripe of columns of a tile. A tile without entries leaves nearest as it is.
+    e is a stripe of columns of a tile. A tile without entries leaves ``nearest`` unchanged.
     """
     R = edges.dtype.type
     tile = first_index(e) // TILE
@@ -59,7 +59,7 @@ def cover_side(here, front, horizon, tile, grid, lists, inner, edges, nearest, w
         most = none + edges[n, 15]
         if alll(horizon >= most):
             continue
-        # read once: what is stored below might be these, as far as the compiler knows
+        # read once, because the compiler cannot know that the stores below leave these values alone
         y0, y1, y2, dx0, dx1, dx2 = edges[n, 1], edges[n, 5], edges[n, 9], edges[n, 2], edges[n, 6], edges[n, 10]
         w0, w1, w2, number = edges[n, 12], edges[n, 13], edges[n, 14], none + R(k - begin)
         u0, u1, u2 = edges[n, 3] * (x - edges[n, 0]), edges[n, 7] * (x - edges[n, 4]), edges[n, 11] * (x - edges[n, 8])
@@ -77,7 +77,7 @@ def cover_side(here, front, horizon, tile, grid, lists, inner, edges, nearest, w
 
 @device
 def write_face_index(tile, grid, lists, which, coverage):
-    """The coverage of a tile. ``visible`` begins as False, and whoever shows a triangle says so."""
+    """Write the coverage of a tile. ``visible`` begins as False and becomes True for each triangle shown."""
     frame, top, left = locate_tile(tile, grid)
     open_pixels = False
     for i in range(top, minimum(top + TILE, grid.height)):
@@ -94,7 +94,7 @@ def write_face_index(tile, grid, lists, which, coverage):
 
 @device
 def pixel_weights(r, grid, mesh, screen, face_index, weights, depth):
-    """Weights of the corners and depth [m] of the pixels of row r of all frames; zeros where nothing is shown."""
+    """Write weights of the corners and depth [m] of the pixels of row r of all frames; zeros where nothing is shown."""
     frame, i = r // grid.height, r % grid.height
     zero = weights.dtype.type(0)
     for j in range(grid.width):
@@ -110,7 +110,7 @@ def pixel_weights(r, grid, mesh, screen, face_index, weights, depth):
 
 @device
 def pixel_weights_adjoint(n, grid, mesh, screen, pixels, weights, adj_weights, adj_depth, adj_corners):
-    """adj_corners[n, corner]: cotangents of x, y and depth of triangle n from all its pixels."""
+    """Write cotangents of x, y and depth of triangle n to adj_corners[n, corner], summed over all its pixels."""
     R = screen.dtype.type
     v, z = load_corner(screen, mesh, n), load_depth(screen, mesh, n)
     for c in range(3):
@@ -129,7 +129,7 @@ def pixel_weights_adjoint(n, grid, mesh, screen, pixels, weights, adj_weights, a
 
 @device
 def gather_point(i, mesh, corners, adj_corners, adj_points):
-    """adj_points[i]: the sum over the corners that meet in point i."""
+    """Sum the cotangents of the corners that meet in point i: adj_points[i] = sum adj_corners[t, c]."""
     R = adj_corners.dtype.type
     x, y, z = R(0.0), R(0.0), R(0.0)
     count, shift = mesh.points, i // mesh.points * mesh.faces.shape[0]
@@ -140,20 +140,20 @@ def gather_point(i, mesh, corners, adj_corners, adj_points):
 
 
 def bin_triangles(frames, cull, reach, screen, valid, triangles, bins):
-    """Pipeline: set triangles up and count what the tiles will list."""
+    """Pipeline: set triangles up and count the entries of the tiles' lists."""
     launch(triangles.box.shape[0], set_up_triangle, frames.grid, frames.mesh, screen, valid, cull, reach, triangles)
     count_tiles(frames, triangles.box, triangles.planes, bins)
 
 
 def cover_pixels(frames, triangles, lists, nearest, which, coverage):
-    """Pipeline: which triangle each pixel shows, once the lists are filled."""
+    """Pipeline: find the triangle that each pixel shows, once the lists are filled."""
     tiles = coverage.open.shape[0]
     launch_runs(tiles * TILE, cover, frames.grid, lists, triangles.inner, triangles.edges, nearest, which)
     launch(tiles, write_face_index, frames.grid, lists, which, coverage)
 
 
 def rasterise_pixels(frames, screen, triangles, count, lists, nearest, which, coverage, weights, depth):
-    """Pipeline: coverage, weights of the corners and depths."""
+    """Pipeline: find coverage, weights of the corners and depths."""
     fill_tiles(frames, triangles.box, triangles.planes, count, lists)
     cover_pixels(frames, triangles, lists, nearest, which, coverage)
     rows = weights.shape[0] * weights.shape[1]
@@ -163,7 +163,7 @@ def rasterise_pixels(frames, screen, triangles, count, lists, nearest, which, co
 def rasterise_pixels_adjoint(
     frames, corners, screen, pixels, weights, adj_weights, adj_depth, adj_corners, adj_screen,
 ):
-    """Pipeline: the cotangent of the points on the screen. weights, adj_weights: (pixels, 3)."""
+    """Pipeline: compute the cotangent of the points on the screen. weights, adj_weights: (pixels, 3)."""
     launch(adj_corners.shape[0], pixel_weights_adjoint, frames.grid, frames.mesh, screen, pixels, weights, adj_weights,
            adj_depth, adj_corners)
     launch(adj_screen.shape[0], gather_point, frames.mesh, corners, adj_corners, adj_screen)
@@ -171,7 +171,7 @@ def rasterise_pixels_adjoint(
 
 @device
 def perspective_weights(px, py, corner, depth):
-    """q (3) of pixel (px, py). corner: (x0, y0, x1, y1, x2, y2); depth: (z0, z1, z2)."""
+    """Return q (3) of pixel (px, py). corner: (x0, y0, x1, y1, x2, y2); depth: (z0, z1, z2)."""
     one = constant(px, 1)
     ax, ay = corner[0] - px, corner[1] - py
     bx, by = corner[2] - px, corner[3] - py
@@ -185,10 +185,10 @@ def perspective_weights(px, py, corner, depth):
 
 @device
 def perspective_weights_adjoint(px, py, corner, depth, adj_q):
-    """adj_corner (6), adj_depth (3) from adj_q (3); the pixel does not move.
+    """Return adj_corner (6) and adj_depth (3) from adj_q (3); the pixel does not move.
 
-    With d q_i = (d t_i - q_i sum_k d t_k) / S:  adj_t_i = (adj_q_i - sum_k adj_q_k q_k) / S,
-    adj_E_i = adj_t_i / z_i,  adj_z_i = -adj_t_i E_i / z_i^2,  and each E_i passes to its two corners.
+    With d q_i = (d t_i - q_i sum_k d t_k) / S:  adj_t_i = (adj_q_i - sum_k adj_q_k q_k) / S, adj_E_i = adj_t_i / z_i,
+    adj_z_i = -adj_t_i E_i / z_i^2,  and each E_i passes to its two corners.
     """
     one = constant(px, 1)
     ax, ay = corner[0] - px, corner[1] - py
@@ -215,7 +215,7 @@ def perspective_weights_adjoint(px, py, corner, depth, adj_q):
 
 @device
 def mix_values(p, mesh, face_index, weights, values, mixed):
-    """mixed[p]: the values of the corners at pixel p, weighted; 0 where nothing is shown."""
+    """Mix values of the corners at pixel p: mixed[p] = sum_i q_i values[corner i], 0 where nothing is shown."""
     n = face_index[p]
     if n < 0:
         for d in range(values.shape[1]):
@@ -228,7 +228,7 @@ def mix_values(p, mesh, face_index, weights, values, mixed):
 
 @device
 def mix_weights_adjoint(p, mesh, face_index, values, adj_mixed, adj_weights):
-    """adj_weights[p]."""
+    """Compute adj_weights[p, i] = values[corner i] . adj_mixed[p]."""
     n = face_index[p]
     zero = adj_weights.dtype.type(0)
     g0, g1, g2 = zero, zero, zero
@@ -242,7 +242,7 @@ def mix_weights_adjoint(p, mesh, face_index, values, adj_mixed, adj_weights):
 
 @device
 def mix_values_adjoint(r, mesh, corners, pixels, weights, adj_mixed, adj_values):
-    """adj_values[r]: sums over the pixels of all triangles around row r, in a fixed order."""
+    """Compute adj_values[r]: sums of q_i adj_mixed over the pixels of all triangles around row r, in a fixed order."""
     for d in range(adj_values.shape[1]):
         adj_values[r, d] = adj_values.dtype.type(0)
     shift, v = r // mesh.points * mesh.faces.shape[0], r % mesh.points
@@ -255,11 +255,11 @@ def mix_values_adjoint(r, mesh, corners, pixels, weights, adj_mixed, adj_values)
 
 
 def interpolate_pixels(mesh, face_index, weights, values, mixed):
-    """Pipeline: values at pixels. face_index: (pixels,); weights: (pixels, 3); values: (points, n)."""
+    """Pipeline: mix values at pixels. face_index: (pixels,); weights: (pixels, 3); values: (points, n)."""
     launch(face_index.shape[0], mix_values, mesh, face_index, weights, values, mixed)
 
 
 def interpolate_pixels_adjoint(mesh, corners, face_index, pixels, weights, values, adj_mixed, adj_weights, adj_values):
-    """Pipeline: cotangents of weights and values."""
+    """Pipeline: compute cotangents of weights and values."""
     launch(face_index.shape[0], mix_weights_adjoint, mesh, face_index, values, adj_mixed, adj_weights)
     launch(adj_values.shape[0], mix_values_adjoint, mesh, corners, pixels, weights, adj_mixed, adj_values)

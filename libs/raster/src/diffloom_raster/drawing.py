@@ -1,4 +1,4 @@
-"""Plumbing that renderers with fused pipelines share: near plane, tensors of a scene, faces of triangles.
+"""Parts that renderers with fused pipelines share: near plane, tensors of a scene, faces of triangles.
 
 Such a renderer is an autograd function of ``SceneTensors``: ``draw_in_front`` calls it with a layout and points, and
 ``read_scene`` makes the tensors from a surface, a camera and lights.
@@ -37,9 +37,21 @@ from .surfaces import SurfaceAppearance, face_materials, no_image, point_normals
 class SceneTensors(NamedTuple):
     """Tensors that may carry gradients, in the order in which autograd functions of renderers take them.
 
-    points: (frames, count, 3) [m]. rotation, eye, focal, centre: see ``read_camera``. normals: of the points, one
-    zero where nothing is lit. values, image: see ``SurfaceAppearance``. The others: see ``records.Lights``.
     Also holds flags or cotangents by the same names.
+
+    Args:
+        points: (frames, count, 3) [m].
+        rotation: (frames or 1, 3, 3), see ``read_camera``.
+        eye: (frames or 1, 3) [m].
+        focal: (2,) [px].
+        centre: (2,) [px].
+        normals: (frames, count, 3) normals of the points; (1, 1, 3) zeros where nothing is lit.
+        values: Colours or texture coordinates, see ``SurfaceAppearance``.
+        image: Texture, see ``SurfaceAppearance``.
+        ambient: Ambient light, see ``records.Lights``.
+        table: Table of lights, see ``records.Lights``.
+        harmonics: Coefficients of light from all around, see ``records.Lights``.
+        shininess: Exponents of highlights, see ``records.Lights``.
     """
 
     points: Any
@@ -66,24 +78,45 @@ class SceneTensors(NamedTuple):
         return self[8:]
 
     def cameras(self) -> Cameras:
-        """Return the camera as kernels read it."""
+        """Return the camera as kernels read it.
+
+        Returns:
+            Arrays that share memory with the tensors.
+        """
         return Cameras(*map(array_of, self.camera))
 
     def lights(self, kinds: Any) -> Lights:
-        """Return the lights as kernels read them; kinds: see ``records.Lights``."""
+        """Return the lights as kernels read them.
+
+        Args:
+            kinds: Kinds of the lights, see ``records.Lights``.
+
+        Returns:
+            Arrays that share memory with the tensors.
+        """
         ambient, *others = map(array_of, self.lighting)
         return Lights(ambient, kinds, *others)
 
     def texels(self, appearance: SurfaceAppearance) -> Texels:
-        """Return the texture as kernels read it."""
+        """Return the texture as kernels read it.
+
+        Args:
+            appearance: Appearance that the image belongs to.
+
+        Returns:
+            Arrays that share memory with the tensors.
+        """
         return Texels(*appearance.mode, array_of(self.image))
 
 
 class SceneStyle(NamedTuple):
     """Properties of a scene that carry no gradients.
 
-    shading: 0 unlit, 1 lambert, 2 phong. kinds: of the lights, see ``records.Lights``. material: (faces,) numbers of
-    materials, empty where there is one.
+    Args:
+        appearance: Colours and texture of the surface.
+        shading: 0 unlit, 1 lambert, 2 phong.
+        kinds: Kinds of the lights, see ``records.Lights``.
+        material: (faces,) number of each face's material, empty where there is one.
     """
 
     appearance: SurfaceAppearance
@@ -105,7 +138,10 @@ def read_scene(
         layout: Layout of the images.
         points: Points of the layout, (frames, count, 3) [m].
         split: Cut that the near plane made, or None.
-        colour: Whether colours are wanted; without, nothing is lit.
+        colour: False where colours are not wanted; nothing is lit then.
+
+    Returns:
+        Properties without gradients, and tensors that may carry them.
     """
     made, kind, device = read_appearance(surface, split, layout), points.dtype, points.device
     shading = strongest_shading(surface.materials) if colour else 0
@@ -122,16 +158,19 @@ def draw_in_front(
     surface: Surface, camera: Camera, frames: int, target: str,
     draw: Callable[[ImageLayout, Tensor, NearCut | None], Image], unit_plane: bool = False,
 ) -> Image:  # fmt: skip
-    """Return what ``draw`` makes of a surface, its faces cut at the near plane where some point is nearer.
+    """Return the image of a surface, whose faces are cut at the near plane where some point is nearer.
 
     Args:
         surface: Surface to draw.
         camera: Camera that sees it.
         frames: Number of images.
         target: Where kernels run.
-        draw: Called with a layout, its points (frames, count, 3) [m] and the cut, None at first. Raises
-            BehindNearError where a point of an uncut layout is nearer than the camera's near; it is then called again.
-        unit_plane: Whether pixel centres lie in [-1, 1], y up; see ``ImageLayout``.
+        draw: Called with a layout, its points (frames, count, 3) [m] and the cut, None at first. Raises BehindNearError
+            where a point of an uncut layout is nearer than the camera's near; it is then called again.
+        unit_plane: Pixel centres lie in [-1, 1], y up; see ``ImageLayout``.
+
+    Returns:
+        The image that ``draw`` made.
     """
     vertices = surface.vertices
     vertices = vertices if vertices.shape[0] == frames else vertices.expand(frames, -1, -1)
@@ -145,12 +184,15 @@ def draw_in_front(
 
 
 def find_faces(triangle: Tensor, faces: int, split: NearCut | None) -> Tensor:
-    """Return faces of a surface, int64, from numbers of triangles through all frames; -1 stays.
+    """Return faces of a surface from numbers of triangles through all frames; -1 stays.
 
     Args:
         triangle: Numbers of triangles, whole numbers of any shape.
         faces: Number of faces of the surface.
         split: Cut that the near plane made, or None.
+
+    Returns:
+        Faces, int64, in the shape of ``triangle``.
     """
     if split is None:
         return torch.where(triangle >= 0, triangle % faces, -1).long()
@@ -166,6 +208,9 @@ def make_sample_scene(dtype: Any) -> tuple[Surface, Camera, tuple[Light, ...]]:
 
     Args:
         dtype: float32 or float64, as numpy names them.
+
+    Returns:
+        Surface, camera and lights.
     """
     kind = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
     vertices = torch.zeros((2, 3, 3), dtype=kind, requires_grad=True)

@@ -1,8 +1,8 @@
 """Operations on a run of lanes: its first element, its width, sums over it, exponential and logarithm.
 
-Each function takes an int or a scalar too, as on CUDA, where a run is one pixel. exp and log of lanes are vector code:
+Each function also takes an int or a scalar, as on CUDA, where a run is one pixel. exp and log of lanes are vector code:
 a few times faster than a library call per lane, right to about one ulp. Both split off a power of two by its bits and
-sum a polynomial for the rest; scalars take the same way and so give the same bits as lanes.
+sum a polynomial for the rest; scalars take the same path and so give the same bits as lanes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from diffloom_kernels.simd import FloatLanes, IndexLanes, MaskLanes, Run, pack_i
 
 
 def first_index(e):
-    """The first element of a run, an int."""
+    """Return the first element of a run, an int."""
     return e
 
 
 def run_width(e):
-    """How many elements a run holds."""
+    """Return the number of elements of a run."""
     return 1
 
 
 def total(x):
-    """Sum over the lanes, added pairwise in a fixed order."""
+    """Return the sum over the lanes, added pairwise in a fixed order."""
     return x
 
 
 def alll(c):
-    """Whether c holds for every lane."""
+    """Return True if c holds for every lane."""
     return c
 
 
@@ -97,12 +97,12 @@ def _alll(c):
 
 
 def to_index(x):
-    """Whole numbers held as floats, as indices."""
+    """Return whole numbers that are stored as floats as indices."""
     return int(x)
 
 
 def extract_lane(x, k):
-    """The k-th lane, a scalar; k is a plain int below the width."""
+    """Return the k-th lane, a scalar; k is a plain int below the width."""
     return x
 
 
@@ -139,23 +139,23 @@ def _overload_lane_of(x, k):
 
 
 def two_to(n):
-    """2 to the power n, a whole number within the exponents of normal floats."""
+    """Return 2 to the power n, a whole number within the exponents of normal floats."""
     return type(n)(2.0) ** n
 
 
 def split_power(x):
-    """(m, n) with x = m 2^n and m in [1, 2); x must be positive and normal."""
+    """Return (m, n) with x = m 2^n and m in [1, 2); x must be positive and normal."""
     m, n = np.frexp(x)
     return type(x)(2 * m), type(x)(n - 1)
 
 
 def is_single(x):
-    """Whether x is float32."""
+    """Return True if x is float32."""
     return np.dtype(type(x)) == np.float32
 
 
 def _layout(kind):
-    """Integer type, mantissa bits and exponent bias that go with a float type or its lanes."""
+    """Return integer type, mantissa bits and exponent bias that go with a float type or its lanes."""
     real = kind.dtype if isinstance(kind, FloatLanes) else kind
     bits = real.bitwidth
     integer = ir.IntType(bits)
@@ -165,7 +165,7 @@ def _layout(kind):
 
 
 def _splat(kind, value):
-    """A constant, the same in all lanes."""
+    """Return a constant that is equal in all lanes."""
     return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
 
 
@@ -239,7 +239,7 @@ def _overload_is_single(x):
 
 
 LOG2_E = 1.4426950408889634
-# ln 2 in two parts, the first with so few bits that its product with a whole exponent is exact.
+# ln 2 in two parts; the first has so few bits that its product with a whole exponent is exact (Cody and Waite 1980).
 LN2_HIGH_32, LN2_LOW_32 = 0.693359375, -2.12194440054690583e-4
 LN2_HIGH_64, LN2_LOW_64 = 6.93145751953125e-1, 1.42860682030941723212e-6
 LARGEST_32, LARGEST_64 = 88.0, 709.0
@@ -249,7 +249,7 @@ E8, E9, E10, E11, E12, E13 = [1.0 / math.factorial(k) for k in range(8, 14)]
 
 @device
 def expv(x):
-    """e to the power x; limited to about 1e38 (float32) or 1e308 (float64) and their reciprocals."""
+    """Return e to the power x, limited to about 1e38 (float32) or 1e308 (float64) and their reciprocals."""
     one = constant(x, 1.0)
     if is_single(x):
         y = maximum(minimum(x, constant(x, LARGEST_32)), constant(x, -LARGEST_32 + 1.0))
@@ -277,7 +277,7 @@ def expv(x):
 
 @device
 def logv(x):
-    """Natural logarithm of x, which must be positive and normal.
+    """Return the natural logarithm of x, which must be positive and normal.
 
     With x = m 2^n, m near 1 and s = (m - 1) / (m + 1): log m = 2 (s + s^3 / 3 + s^5 / 5 + ...), |s| < 0.172.
     """

@@ -1,4 +1,4 @@
-"""Light on a surface: normals of a moving mesh, and the colour that lights make of its own."""
+"""Light on a surface: normals of a moving mesh, and the colour that lights give a surface."""
 
 from __future__ import annotations
 
@@ -20,29 +20,32 @@ from .lighting_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SH
 from .pipelines import program
 from .records import Corners, Lights
 
-#: What lights a scene when no lights are given: some from everywhere, a lamp above and before the origin.
+#: Lights of a scene without any: ambient light, and a lamp above and before the origin.
 DEFAULT_LIGHTS: tuple[Light, ...] = (AmbientLight(0.5), PointLight((0.0, 3.0, 3.0), 0.5, 0.2))
 
-#: How a material answers light, as kernels know it.
+#: Numbers of the shadings of materials in kernels.
 SHADINGS = {"unlit": 0, "lambert": 1, "phong": 2}
 
 
 def shade(
     colour: Tensor, position: Tensor, normal: Tensor, eye: Tensor, material: Material, lights: Sequence[Light]
 ) -> Tensor:
-    """Return lit colours (..., 3).
+    """Return lit colours.
 
     With m the material and l, v, r the unit vectors to the light, to the eye and of the mirrored light, the result is
-    colour (m.ambient I_ambient + m.diffuse sum I_diffuse max(n.l, 0)) + m.specular sum I_specular max(v.r, 0)^s,
-    s being the shininess; a light behind the surface makes no highlight.
+    colour (m.ambient I_ambient + m.diffuse sum I_diffuse max(n.l, 0)) + m.specular sum I_specular max(v.r, 0)^s, s
+    being the shininess (Phong 1975). A light behind the surface makes no highlight.
 
     Args:
         colour: (..., 3), the surface's own.
         position: (..., 3) [m], world.
         normal: (..., 3), world, of any length.
-        eye: (..., 3) [m], the camera's place, broadcast over positions.
+        eye: (..., 3) [m], the camera's position, broadcast over positions.
         material: Material of the surface.
         lights: Lights, none for ``DEFAULT_LIGHTS``.
+
+    Returns:
+        (..., 3) red, green, blue.
     """
     if material.shading == "unlit":
         return colour
@@ -69,12 +72,14 @@ def shade(
 
 
 def _towards(light: PointLight | DirectionalLight, position: Tensor) -> Tensor:
+    """Return the vector from positions to a light."""
     if isinstance(light, PointLight):
         return as_vector("PointLight.position", light.position, position.dtype) - position
     return as_vector("DirectionalLight.direction", light.direction, position.dtype).expand_as(position)
 
 
 def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shininess: Tensor | float) -> Tensor:
+    """Return max(v.r, 0)^shininess, 0 where the light is behind the surface."""
     mirrored = 2.0 * cosine * n - towards
     aligned = (view * mirrored).sum(-1, keepdim=True)
     lit = (aligned > 0.0) & (cosine > 0.0)
@@ -82,12 +87,27 @@ def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shinine
 
 
 def irradiance(light: HarmonicLight, normal: Tensor) -> Tensor:
-    """Return light from all around, (..., 3), on a surface with the unit normal (..., 3)."""
+    """Return light from all around on a surface.
+
+    Args:
+        light: Light given by spherical harmonics. Differentiable in its coefficients.
+        normal: (..., 3) unit normals. Differentiable.
+
+    Returns:
+        (..., 3) red, green, blue.
+    """
     return harmonics(normal) @ _coefficients(light, normal.dtype)
 
 
 def harmonics(normal: Tensor) -> Tensor:
-    """Return the nine real spherical harmonics of degree 0 to 2 at unit vectors, (..., 9)."""
+    """Return the nine real spherical harmonics of degree 0 to 2.
+
+    Args:
+        normal: (..., 3) unit vectors. Differentiable.
+
+    Returns:
+        (..., 9), in the order (0, 0), (1, -1), (1, 0), (1, 1), (2, -2) to (2, 2).
+    """
     x, y, z = normal.unbind(-1)
     terms = [
         torch.full_like(x, Y0), Y1 * y, Y1 * z, Y1 * x, Y2 * x * y, Y2 * y * z, Y20 * (3.0 * z * z - 1.0),
@@ -97,19 +117,37 @@ def harmonics(normal: Tensor) -> Tensor:
 
 
 def unit(vector: Tensor) -> Tensor:
-    """Scaled to length one, unless shorter than SHORTEST."""
+    """Return a vector scaled to length one, unless it is shorter than SHORTEST."""
     length: Tensor = torch.linalg.vector_norm(vector, dim=-1, keepdim=True)
     return vector / length.clamp_min(SHORTEST)
 
 
 def as_rgb(what: str, value: object, dtype: torch.dtype) -> Tensor:
-    """Return a grey or coloured factor as a tensor (3,); what: its name in messages."""
+    """Return a grey or coloured factor as a tensor.
+
+    Args:
+        what: Name of the factor in messages.
+        value: One number, or three.
+        dtype: Precision of the result.
+
+    Returns:
+        (3,) red, green, blue.
+    """
     tensor = check_magnitude(what, as_float_tensor(what, value, dtype))
     return check_shape(what, tensor, (), (3,)).expand(3)
 
 
 def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
-    """Return a place or direction as a tensor (3,); what: its name in messages."""
+    """Return a position or a direction as a tensor.
+
+    Args:
+        what: Name of the vector in messages.
+        value: Three numbers.
+        dtype: Precision of the result.
+
+    Returns:
+        (3,).
+    """
     tensor = as_float_tensor(what, value, dtype)
     if tensor.shape != (3,):
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected three numbers")
@@ -119,29 +157,43 @@ def as_vector(what: str, value: object, dtype: torch.dtype) -> Tensor:
 def make_light_tables(
     materials: Sequence[Material], lights: Sequence[Light], dtype: torch.dtype, device: torch.device
 ) -> Lights:
-    """Return tables of ``lights`` (DEFAULT_LIGHTS if none) on each material; kept where all is plain numbers."""
+    """Return tables of lights on each material. They are kept where all parameters are plain numbers.
+
+    Args:
+        materials: Materials of the surface.
+        lights: Lights, none for ``DEFAULT_LIGHTS``.
+        dtype: Precision of the tables.
+        device: Device of the tables.
+
+    Returns:
+        Tensors, differentiable in the parameters of lights and materials.
+    """
     make = _kept_tables if all(_of_numbers(thing) for thing in (*materials, *lights)) else _tables
     return make(tuple(materials), tuple(lights), dtype, device)
 
 
 def strongest_shading(materials: Sequence[Material]) -> int:
-    """The shading by which all of them can be drawn: the others are it without highlights, or without lights."""
+    """Return the number of the shading that all materials can be drawn with.
+
+    Phong without highlights is lambert, and lambert without lights is unlit.
+    """
     return max(SHADINGS[material.shading] for material in materials)
 
 
 def _of_numbers(thing: object) -> bool:
-    """Whether no tensor can change what this says."""
+    """Return True if all attributes are numbers, texts or tuples of them: a table made from them can be kept."""
     return hasattr(thing, "__dict__") and all(_is_number(value) for value in vars(thing).values())
 
 
 def _is_number(value: object) -> bool:
+    """Return True for a number, a text or a tuple of them."""
     return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
 
 
 def _tables(
     materials: tuple[Material, ...], lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device
 ) -> Lights:
-    """Rows of each material, one after the other."""
+    """Stack the tables of all materials."""
     mixed = len({material.shading for material in materials}) > 1
     each = [_table(material, lights, dtype, mixed) for material in materials]
     kinds = each[0].kinds.to(device)
@@ -153,8 +205,11 @@ def _tables(
 
 
 def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mixed: bool) -> Lights:
-    """Of one material. mixed: whether others that are drawn with it have another shading; it is then told by factors:
-    no highlight is a specular factor of 0, and no light an ambient one of 1 alone."""
+    """Return the table of one material.
+
+    ``mixed``: other materials that are drawn with it have another shading. Factors then stand for the shading: a
+    specular factor of 0 for no highlight, an ambient one of 1 alone for no light.
+    """
     if mixed and material.shading == "unlit":
         return _unlit(_table(Material("lambert"), lights, dtype, False))
     ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
@@ -185,7 +240,7 @@ def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mi
 
 
 def _unlit(lit: Lights) -> Lights:
-    """The own colour as it is, in tables of the shape of ``lit``."""
+    """Return tables in the shape of ``lit`` that leave the surface's own colour unchanged."""
     ambient, table = torch.ones_like(lit.ambient), torch.cat([lit.table[:, :3], torch.zeros_like(lit.table[:, 3:])], 1)
     return Lights(ambient, lit.kinds, table, torch.zeros_like(lit.harmonics), lit.shininess)
 
@@ -194,6 +249,7 @@ _kept_tables = functools.lru_cache(maxsize=32)(_tables)
 
 
 def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
+    """Return the coefficients of a light from all around, (9, 3)."""
     given = as_float_tensor("HarmonicLight.coefficients", light.coefficients, dtype)
     check_magnitude("HarmonicLight.coefficients", check_shape("HarmonicLight.coefficients", given, (9,), (9, 3)))
     return given if given.dim() == 2 else given[:, None].expand(9, 3)
@@ -201,14 +257,21 @@ def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
 
 @functools.lru_cache(maxsize=8)
 def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
-    """What stands in for lights where nothing is lit."""
+    """Return empty tables for a scene in which nothing is lit."""
     zeros = functools.partial(torch.zeros, dtype=dtype, device=device)
     kinds = torch.zeros(0, dtype=torch.int32, device=device)
     return Lights(zeros((1, 3)), kinds, zeros((1, 0, 9)), zeros((1, 0, 3)), zeros((1, 1)))
 
 
 def count_light_columns(lights: Lights) -> int:
-    """Return the number of columns of the table that cotangents of lights are summed in."""
+    """Return the number of columns of the table that cotangents of lights are summed in.
+
+    Args:
+        lights: Lights as kernels read them.
+
+    Returns:
+        Number of columns.
+    """
     materials, count, harmonics = (
         int(n) for n in (lights.table.shape[0], lights.table.shape[1], lights.harmonics.shape[1])
     )
@@ -216,7 +279,15 @@ def count_light_columns(lights: Lights) -> int:
 
 
 def split_light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
-    """Return cotangents by the names of ``Lights`` from sums over the rows of ``kernels.light_table_adjoint``."""
+    """Return cotangents by the names of ``Lights``.
+
+    Args:
+        sums: (columns,) sums over the rows of ``kernels.light_table_adjoint``.
+        table: (materials, lights, 9) table of the lights; only its shape matters.
+
+    Returns:
+        Cotangents of ambient, shininess, table and harmonics.
+    """
     materials, count = (int(n) for n in table.shape[:2])
     of = sums.reshape(materials, -1)
     return {
@@ -227,30 +298,31 @@ def split_light_cotangents(sums: Tensor, table: Tensor) -> dict[str, Tensor]:
     }
 
 
-#: Nanoseconds for the normal of one vertex, roughly.
+#: Time for the normal of one vertex, roughly [ns].
 PER_VERTEX = 60.0
 
 
 def compute_vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
-    """Return unit normals (frames, vertices, 3): sums over the faces around a vertex, each weighted with its area.
-
-    Vertices without a proper face get zero.
+    """Return unit normals of vertices: sums over the faces around a vertex, each weighted with its area.
 
     Args:
         vertices: (frames, vertices, 3). Differentiable.
         faces: (faces, 3) int64, counter-clockwise seen from outside.
+
+    Returns:
+        (frames, vertices, 3); 0 for vertices without a proper face.
     """
     return normals_of(vertices, find_topology(faces, int(vertices.shape[1])).corners)
 
 
 def normals_of(vertices: Tensor, corners: Corners) -> Tensor:
-    """The same, of faces that were looked up."""
+    """Return unit normals of vertices whose topology is known."""
     normals: Tensor = _Normals.apply(corners, vertices)  # type: ignore[no-untyped-call]
     return normals
 
 
 class _Normals(torch.autograd.Function):
-    """(corners, vertices) -> normals."""
+    """Autograd function (corners, vertices) -> normals."""
 
     @staticmethod
     def forward(ctx: Any, corners: Corners, vertices: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""Normals of vertices, light on a run of surface points, and their adjoints: the same law as diffloom_raster.lighting.
+"""Normals of vertices, light on a run of surface points, and their adjoints, by the law of ``diffloom_raster.shade``.
 
-The normal of vertex i is the sum over its faces of (b - a) x (c - a), scaled to length one; nothing where the sum is
-shorter than SHORTEST_SUM. Frames of ``count`` vertices repeat the faces; corners: see records.Corners. lights: see
+The normal of vertex i is the sum over its faces of (b - a) x (c - a), scaled to length one; 0 where the sum is shorter
+than SHORTEST_SUM. Frames of ``count`` vertices repeat the faces; corners: see records.Corners. lights: see
 records.Lights; m: the number of the points' material among its rows.
 """
 
@@ -26,12 +26,12 @@ from diffloom_kernels import (
 from .lane_kernels import expv, logv, total
 
 POINT = 0
-"""Number of the kind of a point light."""
+"""Kind of a point light."""
 DIRECTIONAL = 1
-"""Number of the kind of a directional light."""
-#: Vectors shorter than this are left short instead of being scaled to one.
+"""Kind of a directional light."""
+#: Length below which a vector is not scaled to one.
 SHORTEST = 1e-6
-#: Below this a highlight is nothing, and its logarithm need not be taken.
+#: Cosine below which there is no highlight, so that no logarithm of 0 is taken.
 DARKEST = 1e-30
 #: Factors of the spherical harmonics.
 Y0, Y1, Y2 = 0.28209479177387814, 0.4886025119029199, 1.0925484305920792
@@ -40,7 +40,7 @@ Y20, Y22 = 0.31539156525252005, 0.5462742152960396
 
 @device
 def harmonic(k, n, like):
-    """The k-th of the nine real spherical harmonics of degree 0 to 2 at unit vectors n."""
+    """Return the k-th of the nine real spherical harmonics of degree 0 to 2 at unit vectors n."""
     R = like.dtype.type
     x, y, z = n
     if k == 0:
@@ -64,7 +64,7 @@ def harmonic(k, n, like):
 
 @device
 def irradiance(m, n, harmonics):
-    """Light from all around on points with unit normal n; zero without harmonics."""
+    """Return light from all around on points with unit normal n; zero without harmonics."""
     total = mul3(n, harmonics.dtype.type(0.0))
     for k in range(harmonics.shape[1]):
         y = harmonic(k, n, harmonics)
@@ -74,7 +74,7 @@ def irradiance(m, n, harmonics):
 
 @device
 def irradiance_adjoint(m, n, harmonics, adj):
-    """Cotangent of n for irradiance."""
+    """Return the cotangent of n for irradiance."""
     R = harmonics.dtype.type
     x, y, z = n
     if harmonics.shape[1] == 0:
@@ -93,13 +93,13 @@ def irradiance_adjoint(m, n, harmonics, adj):
 
 @device
 def harmonic_weight(m, k, harmonics, adj):
-    """Cotangent of the k-th harmonic."""
+    """Return the cotangent of the k-th harmonic."""
     return adj[0] * harmonics[m, k, 0] + adj[1] * harmonics[m, k, 1] + adj[2] * harmonics[m, k, 2]
 
 
 @device
 def unit3(v, like):
-    """v scaled to length one, the scale, and 1 (0 where v is too short to turn)."""
+    """Return v scaled to length one, the scale, and 1 (0 where v is too short to turn)."""
     R = like.dtype.type
     length = length3(v)
     scale = R(1.0) / maximum(length, R(SHORTEST))
@@ -108,23 +108,23 @@ def unit3(v, like):
 
 @device
 def unit3_adjoint(u, scale, free, adj):
-    """Cotangent of v for u = unit3(v)."""
+    """Return the cotangent of v for u = unit3(v): (adj - u (u . adj)) scale."""
     return mul3(sub3(adj, mul3(u, dot3(u, adj) * free)), scale)
 
 
 @device
 def towards(m, k, lights, position):
-    """From the surface to light k."""
+    """Return the vector from the surface to light k."""
     place = (lights.table[m, k, 0], lights.table[m, k, 1], lights.table[m, k, 2])
     if lights.kinds[k] == POINT:
         return sub3(place, position)
-    # A direction is the same everywhere; the zero makes it lanes.
+    # A direction is constant; adding a zero vector turns it into lanes.
     return sub3(place, sub3(position, position))
 
 
 @device
 def highlight(m, n, l, view, cosine, lights):
-    """max(v.r, 0)^shininess with r = 2 (n.l) n - l, and v.r; both as if 1 where there is none."""
+    """Return max(v.r, 0)^shininess with r = 2 (n.l) n - l, and v.r; where there is no highlight, 0 and 1."""
     R = lights.table.dtype.type
     aligned = R(2.0) * cosine * dot3(view, n) - dot3(view, l)
     lit = (aligned > R(DARKEST)) & (cosine > R(0.0))
@@ -134,7 +134,7 @@ def highlight(m, n, l, view, cosine, lights):
 
 @device
 def sum_light(m, n, view, position, lights, highlights):
-    """Diffuse and specular light on points with unit normal n, seen from the unit direction view."""
+    """Return diffuse and specular light on points with unit normal n, seen from the unit direction view."""
     table = lights.table
     R = table.dtype.type
     diffuse = irradiance(m, n, lights.harmonics)
@@ -152,7 +152,9 @@ def sum_light(m, n, view, position, lights, highlights):
 
 @device
 def sum_light_with_adjoint(m, n, view, position, lights, highlights, adj_diffuse, adj_specular):
-    """light_sum, and cotangents of n, view and position: directions and highlights are found once for both."""
+    """Return sum_light and the cotangents of n, view and position; directions and highlights are computed once for
+    both.
+    """
     table = lights.table
     R = table.dtype.type
     zero = R(0.0)
@@ -187,16 +189,16 @@ def sum_light_with_adjoint(m, n, view, position, lights, highlights, adj_diffuse
 
 @device
 def lit_colour(m, colour, n, view, position, lights, highlights):
-    """Colour under the lights: own colour x (ambient + diffuse) + specular."""
+    """Return the colour under the lights: own colour x (ambient + diffuse) + specular."""
     diffuse, specular = sum_light(m, n, view, position, lights, highlights)
     return add3(had3(colour, add3(diffuse, load_ambient(m, lights))), specular)
 
 
 @device
 def lit_colour_adjoint(m, colour, n, view, position, lights, highlights, adj):
-    """lit_colour; and cotangents of the own colour, of the position, of the normal and of the eye.
+    """Return lit_colour, and cotangents of the own colour, of the position, of the normal and of the eye.
 
-    n, view: what unit3 gives for the normal and for the direction to the eye, both of any length.
+    n, view: results of unit3 for the normal and for the direction to the eye, both of any length.
     """
     diffuse, specular, adj_n, adj_view, adj_position = sum_light_with_adjoint(
         m, n[0], view[0], position, lights, highlights, had3(adj, colour), adj
@@ -210,13 +212,13 @@ def lit_colour_adjoint(m, colour, n, view, position, lights, highlights, adj):
 
 @device
 def load_ambient(m, lights):
-    """Light from everywhere."""
+    """Return the ambient light on material m."""
     return lights.ambient[m, 0], lights.ambient[m, 1], lights.ambient[m, 2]
 
 
 @device
 def light_row_adjoint(m, k, n, view, position, lights, highlights, adj_diffuse, adj_specular):
-    """Cotangents of row k of lights (place, diffuse, specular: three vec3) and its part of the shininess's."""
+    """Return cotangents of row k of lights (place, diffuse, specular: three vec3) and its part of the shininess's."""
     table = lights.table
     R = table.dtype.type
     zero = R(0.0)
@@ -254,7 +256,7 @@ LIGHTS = 7
 
 @device
 def add_lane_sums3(table, i, column, v):
-    """table[i, column:column + 3] += sums over the lanes of v."""
+    """Add sums over the lanes of v to table[i, column:column + 3]."""
     table[i, column] += total(v[0])
     table[i, column + 1] += total(v[1])
     table[i, column + 2] += total(v[2])
@@ -262,7 +264,7 @@ def add_lane_sums3(table, i, column, v):
 
 @device
 def light_table_adjoint(m, i, n, view, position, lights, highlights, adj_diffuse, adj_specular, table):
-    """Add a run of points to row i of the table, all but its columns for the eye."""
+    """Add a run of points to row i of the table, except for its columns of the eye."""
     count, harmonics = lights.kinds.shape[0], lights.harmonics.shape[1]
     at = m * (LIGHTS + 9 * count + 3 * harmonics)
     add_lane_sums3(table, i, at + AMBIENT, adj_diffuse)
@@ -280,20 +282,20 @@ def light_table_adjoint(m, i, n, view, position, lights, highlights, adj_diffuse
         add_lane_sums3(table, i, first + 3 * k, (adj_diffuse[0] * y, adj_diffuse[1] * y, adj_diffuse[2] * y))
 
 
-#: A sum of face normals shorter than this [m^2] has no direction.
+#: Length of a sum of face normals [m^2] below which it has no direction.
 SHORTEST_SUM = 1e-18
 
 
 @device
 def face_normal(f, shift, faces, vertices):
-    """(b - a) x (c - a) of face f in the frame that starts at row ``shift``."""
+    """Return (b - a) x (c - a) of face f in the frame that starts at row ``shift``."""
     a = ld3(vertices, faces[f, 0] + shift)
     return cross3(sub3(ld3(vertices, faces[f, 1] + shift), a), sub3(ld3(vertices, faces[f, 2] + shift), a))
 
 
 @device
 def normal_sum(i, count, corners, vertices):
-    """The sum of face normals around vertex i."""
+    """Return the sum of face normals around vertex i."""
     R = vertices.dtype.type
     total = (R(0.0), R(0.0), R(0.0))
     for k in range(corners.start[i % count], corners.start[i % count + 1]):
@@ -303,7 +305,7 @@ def normal_sum(i, count, corners, vertices):
 
 @device
 def vertex_normal(i, count, corners, vertices, normals):
-    """normals[i]."""
+    """Write the unit normal of vertex i to normals[i]."""
     R = vertices.dtype.type
     total = normal_sum(i, count, corners, vertices)
     length = length3(total)
@@ -313,7 +315,7 @@ def vertex_normal(i, count, corners, vertices, normals):
 
 @device
 def normal_sum_adjoint(i, count, corners, vertices, adj_normals, adj_sums):
-    """adj_sums[i]: the cotangent of the sum, (adj - n (n . adj)) / length."""
+    """Write the cotangent of the sum, (adj - n (n . adj)) / length, to adj_sums[i]."""
     R = vertices.dtype.type
     total = normal_sum(i, count, corners, vertices)
     length = length3(total)
@@ -324,7 +326,7 @@ def normal_sum_adjoint(i, count, corners, vertices, adj_normals, adj_sums):
 
 @device
 def vertex_normal_adjoint(i, count, corners, vertices, adj_sums, adj_vertices):
-    """adj_vertices[i]: for a face abc with the cotangent s of its normal, corner a gets s x (c - b), and so round."""
+    """Write the cotangent of vertex i: corner a of a face abc with the cotangent s of its normal gets s x (c - b)."""
     R = vertices.dtype.type
     shift = i // count * count
     total = (R(0.0), R(0.0), R(0.0))
@@ -336,17 +338,17 @@ def vertex_normal_adjoint(i, count, corners, vertices, adj_sums, adj_vertices):
             p, q = q, r
         elif c == 1:
             p, q = r, p
-        # Now p and q are the next two corners after corner c.
+        # p and q are the next two corners after corner c.
         total = add3(total, cross3(s, sub3(ld3(vertices, q), ld3(vertices, p))))
     st3(adj_vertices, i, total)
 
 
 def find_normals(count, corners, vertices, normals):
-    """Pipeline: the normals of vertices."""
+    """Pipeline: compute the normals of vertices."""
     launch(vertices.shape[0], vertex_normal, count, corners, vertices, normals)
 
 
 def find_normals_adjoint(count, corners, vertices, adj_normals, adj_sums, adj_vertices):
-    """Pipeline: the cotangent of the vertices."""
+    """Pipeline: compute the cotangent of the vertices."""
     launch(vertices.shape[0], normal_sum_adjoint, count, corners, vertices, adj_normals, adj_sums)
     launch(vertices.shape[0], vertex_normal_adjoint, count, corners, vertices, adj_sums, adj_vertices)

@@ -1,4 +1,4 @@
-"""Program of the raster layer: the pipelines of its operations, each run by itself."""
+"""Program of the raster layer: one pipeline for each of its operations."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ PIPELINES: tuple[Any, ...] = (
     soft_mask_kernels.mask_pixels_adjoint,
 )  # fmt: skip
 
-#: Its samples are registered by programs.py, which the CUDA check imports.
+#: Program of all pipelines. programs.py, which the CUDA check imports, registers its samples.
 program = Program("raster", PIPELINES)

@@ -15,12 +15,13 @@ from .surfaces import sample_texture
 
 
 def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    """Replace the result of a recorded pipeline: no pixel shows a triangle."""
     if pipeline == "rasterise_pixels":
         args[7].face_index.fill(-1)
 
 
 def recorded_arguments(dtype: Any) -> Noted:
-    """Return the arguments by pipeline, in float32 or float64."""
+    """Return the arguments of each pipeline, in float32 or float64."""
     surface, camera, _ = make_sample_scene(dtype)
     assert surface.texture is not None
     with recording(program, _answer) as noted:

@@ -1,8 +1,8 @@
-"""Projection: where points of the world lie in a camera's image, how deep, and what lies before the near plane.
+"""Projection: positions of points in a camera's image, their depths, and cuts at the near plane.
 
 A face with one corner in front of the near plane keeps a triangle, one with two keeps a quadrilateral, drawn as two
-triangles whose common edge is marked hidden: it bounds nothing. All is differentiable: a cut slides along its edge as
-the vertices or the camera move.
+triangles whose common edge is marked hidden, because it bounds nothing. Everything is differentiable: a cut slides
+along its edge as the vertices or the camera move.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ from diffloom_kernels import Arena, array_of
 from .pipelines import program
 from .records import Cameras, Viewport
 
-#: Nanoseconds to project one point, roughly.
+#: Time to project one point, roughly [ns].
 PER_POINT = 8.0
 
 
 def project(vertices: Tensor, camera: Camera) -> Tensor:
-    """Return places in the image, (frames, vertices, 3): x, y [px] and depth [m].
+    """Return positions of points in the image.
 
     x runs to the right and y down, both from the middle of the image, where float32 is finest: pixel (i, j) has its
-    centre at x = j + 0.5 - width / 2, y = i + 0.5 - height / 2. depth is the distance along the viewing axis. Points
-    nearer than half of ``camera.near`` have no place: they get x = y = 0 and no gradient but their depth's; faces that
-    use them must be cut first (``clip_near``).
+    centre at x = j + 0.5 - width / 2, y = i + 0.5 - height / 2. Depth is the distance along the viewing axis. Points
+    nearer than half of ``camera.near`` have no position: they get x = y = 0 and no gradient but that of their depth.
+    Faces that use them must be cut first (``clip_near``).
 
     Args:
         vertices: (frames, vertices, 3) [m], world. Differentiable.
         camera: Camera, with one pose or one for each frame. Differentiable in rotation, eye, focal and centre.
+
+    Returns:
+        (frames, vertices, 3): x, y [px] and depth [m].
     """
     vertices = vertices.expand(count_frames(vertices, camera), -1, -1)
     viewport = Viewport(int(vertices.shape[1]), camera.near, camera.height, camera.width)
@@ -44,7 +47,14 @@ def project(vertices: Tensor, camera: Camera) -> Tensor:
 
 
 def read_camera(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return rotation and eye with a leading axis (1 where one serves all frames), focal and centre."""
+    """Return the tensors of a camera, with a leading axis of frames for its pose.
+
+    Args:
+        camera: Camera, with one pose or one for each frame.
+
+    Returns:
+        Rotation (frames or 1, 3, 3), eye (frames or 1, 3) [m], focal (2,) and centre (2,) [px].
+    """
     rotation, eye = camera.rotation, camera.eye
     return (
         rotation if rotation.dim() == 3 else rotation[None], eye if eye.dim() == 2 else eye[None],
@@ -53,17 +63,31 @@ def read_camera(camera: Camera) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def to_camera_axes(vertices: Tensor, camera: Camera) -> Tensor:
-    """Return camera coordinates (right, up, back) [m] of world points, (frames, vertices, 3)."""
+    """Return world points in the camera's axes.
+
+    Args:
+        vertices: (frames, vertices, 3) [m], world. Differentiable.
+        camera: Camera. Differentiable in rotation and eye.
+
+    Returns:
+        (frames, vertices, 3) right, up, back [m].
+    """
     return (vertices - camera.eye.unsqueeze(-2)) @ camera.rotation.transpose(-1, -2)
 
 
 def count_frames(vertices: Tensor, camera: Camera, appearance: Mapping[str, int] | None = None) -> int:
-    """Return how many images a surface and a camera make together; each may have one frame or all of them.
+    """Return the number of images that a surface and a camera make together; each may have one frame or all of them.
 
     Args:
         vertices: (frames, vertices, 3).
         camera: Camera, with one pose or one for each frame.
         appearance: Frames of colours and textures, by name.
+
+    Returns:
+        Number of frames.
+
+    Raises:
+        InputError: Two of them have different numbers of frames, neither of them 1.
     """
     counts = {"Surface.vertices": int(vertices.shape[0]), **(appearance or {})}
     if camera.rotation.dim() == 3:
@@ -73,7 +97,7 @@ def count_frames(vertices: Tensor, camera: Camera, appearance: Mapping[str, int]
     frames = max(counts.values())
     if any(n not in (1, frames) for n in counts.values()):
         said = ", ".join(f"{what} has {n} frames" for what, n in counts.items())
-        raise InputError(f"{said}; expected the same number, or 1 for what does not change")
+        raise InputError(f"{said}; expected the same number, or 1 for a field that does not change")
     return frames
 
 
@@ -81,9 +105,12 @@ def split_camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list
     """Return cotangents of rotation, eye, focal and centre, summed where one serves all frames.
 
     Args:
-        rows: (frames, 16), what ``kernels.camera_adjoint`` gives.
+        rows: (frames, 16), result of ``kernels.camera_adjoint``.
         rotation: Rotation as ``read_camera`` gives it.
         eye: Eye as ``read_camera`` gives it.
+
+    Returns:
+        Four tensors in the shapes of ``read_camera``.
     """
     turns, places = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:12]
     return [
@@ -94,7 +121,7 @@ def split_camera_cotangents(rows: Tensor, rotation: Tensor, eye: Tensor) -> list
 
 
 class _Projection(torch.autograd.Function):
-    """(viewport, vertices, rotation, eye, focal, centre) -> screen."""
+    """Autograd function (viewport, vertices, rotation, eye, focal, centre) -> screen."""
 
     @staticmethod
     def forward(ctx: Any, viewport: Viewport, vertices: Tensor, *camera: Tensor) -> Tensor:
@@ -126,12 +153,15 @@ class _Projection(torch.autograd.Function):
 class NearCut:
     """Triangles in front of the near plane, of all frames.
 
-    parents: (frames, cuts, 2) vertices between which a cut lies; fraction: (frames, cuts), 0 at the first parent.
-    corners: (triangles, 3) int32, rows of the (frames * (vertices + cuts), 3) points, frame by frame.
-    face: (triangles,) int32, the face each is a part of. frame_start: (frames + 1,) int32, first triangle of a frame.
-    hidden: (triangles,) bool, whether the edge from the last corner to the first lies inside a face.
-    local: (triangles, 3, 2) corners of the face (0..2) between which a corner lies, and cut: (triangles, 3) the row
-    of ``fraction`` flattened, -1 for an uncut corner.
+    Args:
+        parents: (frames, cuts, 2) vertices between which a cut lies.
+        fraction: (frames, cuts) position of a cut, 0 at the first parent and 1 at the second.
+        corners: (triangles, 3) int32, rows of the (frames * (vertices + cuts), 3) points, frame by frame.
+        face: (triangles,) int32, the face that each triangle is a part of.
+        frame_start: (frames + 1,) int32, first triangle of a frame.
+        hidden: (triangles,) bool, True if the edge from the last corner to the first lies inside a face.
+        local: (triangles, 3, 2) corners of the face (0..2) between which a corner lies.
+        cut: (triangles, 3) row of ``fraction`` flattened, -1 for an uncut corner.
     """
 
     parents: Tensor
@@ -144,19 +174,34 @@ class NearCut:
     cut: Tensor
 
     def sibling(self) -> Tensor:
-        """(triangles,) int32: the other half of a quadrilateral, -1 for triangles that are all that is left."""
+        """Return the other half of each quadrilateral.
+
+        Returns:
+            (triangles,) int32, -1 for triangles without another half.
+        """
         halves = self.hidden.nonzero()[:, 0]
         other = torch.full_like(self.face, -1)
         other[halves[0::2]], other[halves[1::2]] = halves[1::2].to(other), halves[0::2].to(other)
         return other
 
     def frame(self) -> Tensor:
-        """(triangles,) int64: the frame that a triangle belongs to."""
+        """Return the frame that each triangle belongs to.
+
+        Returns:
+            (triangles,) int64.
+        """
         counts = self.frame_start.long().diff()
         return torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
 
     def extend(self, values: Tensor) -> Tensor:
-        """Values of vertices and then cuts: (frames or 1, vertices, n) -> (frames, vertices + cuts, n)."""
+        """Return values of vertices followed by those of cuts.
+
+        Args:
+            values: (frames or 1, vertices, n). Differentiable.
+
+        Returns:
+            (frames, vertices + cuts, n).
+        """
         frames, cuts = self.fraction.shape
         values = values.expand(frames, -1, -1)
         ends = values.gather(1, self.parents.reshape(frames, 2 * cuts, 1).expand(-1, -1, values.shape[2]))
@@ -164,8 +209,14 @@ class NearCut:
         return torch.cat([values, torch.lerp(first, second, self.fraction[..., None])], dim=1)
 
     def corner_values(self, values: Tensor) -> Tensor:
-        """Values at the corners of faces, (faces, 3, n) or (frames, faces, 3, n), to those of the triangles,
-        (triangles, 3, n)."""
+        """Return values at the corners of the triangles from those at the corners of faces.
+
+        Args:
+            values: (faces, 3, n) or (frames, faces, 3, n). Differentiable.
+
+        Returns:
+            (triangles, 3, n).
+        """
         face = self.face.long()
         part = values[face] if values.dim() == 3 else values[self.frame(), face]
         width = part.shape[2]
@@ -182,13 +233,16 @@ def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | N
         faces: (faces, 3) int64.
         camera: Camera whose near plane cuts. Differentiable.
         depth: (frames, vertices) [m] where already known; it only decides which faces are cut.
+
+    Returns:
+        The cut triangles, or None.
     """
     if depth is None:
         depth = -to_camera_axes(vertices, camera)[..., 2].detach()
     front = depth.detach() >= camera.near
     if bool(front.all()):
         return None
-    # Fractions need gradients, and those only of the vertices and the camera, whatever ``depth`` came from.
+    # Fractions need gradients of the vertices and the camera, which a given ``depth`` may not carry.
     exact = -to_camera_axes(vertices, camera)[..., 2]
     pieces = _pieces(front, faces)
     parents, fraction, cut = _cuts(pieces, exact, camera.near)
@@ -205,7 +259,7 @@ def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | N
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Triangles with corners that lie between two vertices of their face (the same one twice where uncut)."""
+    """Triangles whose corners lie between two vertices of their face (one vertex twice where uncut)."""
 
     frame: Tensor
     face: Tensor
@@ -222,6 +276,7 @@ _TWO = (((1, 1), (2, 2), (2, 0)), ((2, 0), (1, 0), (1, 1)))
 
 
 def _pieces(front: Tensor, faces: Tensor) -> _Pieces:
+    """Cut the faces, in the order of frames and faces."""
     inside = front[:, faces]
     number = inside.sum(-1)
     odd = torch.where(number[..., None] == 1, inside, ~inside)
@@ -243,7 +298,7 @@ def _pieces(front: Tensor, faces: Tensor) -> _Pieces:
 
 
 def _cuts(pieces: _Pieces, depth: Tensor, near: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Parents and fractions, padded to the same number in each frame, and each corner's cut (-1 for none)."""
+    """Return parents and fractions, padded to one number in all frames, and each corner's cut (-1 for none)."""
     frames = depth.shape[0]
     is_cut = pieces.local[..., 0] != pieces.local[..., 1]
     frame = pieces.frame[:, None].expand(-1, 3)[is_cut]

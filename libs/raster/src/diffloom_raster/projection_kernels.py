@@ -1,4 +1,4 @@
-"""Projection of points and its adjoint; see diffloom_raster.project for what x, y and depth mean."""
+"""Projection of points and its adjoint; ``diffloom_raster.project`` defines x, y and depth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from diffloom_kernels import device, dot3, launch, ld3, matvec33, st3, sub3, tma
 
 @device
 def load_camera(frame, cameras):
-    """Rotation and eye of a frame; a camera that does not move has one row."""
+    """Return rotation and eye of a frame; a camera that does not move has one row."""
     rotation = cameras.rotation
     r = frame if rotation.shape[0] > 1 else 0
     e = frame if cameras.eye.shape[0] > 1 else 0
@@ -36,7 +36,8 @@ def project_point(i, viewport, cameras, points, screen):
 
 @device
 def project_point_adjoint(i, viewport, cameras, points, adj_screen, adj_points, adj_c):
-    """adj_points[i] += R^T adj_c[i], with adj_c the cotangent of the camera coordinates, kept for the camera's own."""
+    """Add R^T adj_c[i] to adj_points[i]; adj_c, the cotangent of the camera coordinates, is kept for the camera's own.
+    """
     R = points.dtype.type
     turn, place = load_camera(i // viewport.points, cameras)
     c = matvec33(turn, sub3(ld3(points, i), place))
@@ -56,7 +57,9 @@ def project_point_adjoint(i, viewport, cameras, points, adj_screen, adj_points, 
 
 @device
 def camera_adjoint(frame, viewport, cameras, points, adj_screen, adj_c, adj_camera):
-    """adj_camera[frame] = cotangents of rotation (9), eye (3), focal (2) and centre (2): sums over a frame's points."""
+    """Write cotangents of rotation (9), eye (3), focal (2) and centre (2) to adj_camera[frame]: sums over a frame's
+    points.
+    """
     R = points.dtype.type
     turn, place = load_camera(frame, cameras)
     zero = R(0.0)
@@ -83,15 +86,15 @@ def camera_adjoint(frame, viewport, cameras, points, adj_screen, adj_c, adj_came
 
 
 def project_points(viewport, cameras, points, screen):
-    """Pipeline: places of points in the image."""
+    """Pipeline: project points into the image."""
     launch(points.shape[0], project_point, viewport, cameras, points, screen)
 
 
 def project_points_adjoint(viewport, cameras, points, adj_screen, adj_points, adj_c):
-    """Pipeline: cotangents of points and of their camera coordinates."""
+    """Pipeline: compute cotangents of points and of their camera coordinates."""
     launch(points.shape[0], project_point_adjoint, viewport, cameras, points, adj_screen, adj_points, adj_c)
 
 
 def project_cameras_adjoint(viewport, cameras, points, adj_screen, adj_c, adj_camera):
-    """Pipeline: cotangents of the cameras; no row, no work."""
+    """Pipeline: compute cotangents of the cameras; an ``adj_camera`` without rows needs no work."""
     launch(adj_camera.shape[0], camera_adjoint, viewport, cameras, points, adj_screen, adj_c, adj_camera)

@@ -1,4 +1,4 @@
-"""Rasterising: which face each pixel shows, what its corners carry there, and the soft mask around the faces."""
+"""Rasterise faces, interpolate values of their corners, and draw the soft mask around them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ from .triangle_kernels import EDGES, SIDES
 
 @dataclass(frozen=True)
 class Raster:
-    """Faces that pixels show, and where on them.
+    """Faces that pixels show, and the places on them. ``weights`` and ``depth`` are differentiable in the points.
 
-    face_index: (frames, height, width) int64, -1 for none. weights: (frames, height, width, 3) of the face's corners at
-    the pixel's centre, perspective-correct, 0 where nothing is shown. depth: (frames, height, width) [m], 0 there.
-    weights and depth are differentiable in the points on the screen.
+    Args:
+        face_index: (frames, height, width) int64, -1 for none.
+        weights: (frames, height, width, 3) perspective-correct weights of the face's corners at the pixel's centre, 0
+            where nothing is shown.
+        depth: (frames, height, width) [m], 0 where nothing is shown.
     """
 
     face_index: Tensor
@@ -43,6 +45,9 @@ def rasterise(screen: Tensor, faces: Tensor, size: tuple[int, int], *, cull_back
         faces: (faces, 3) int64.
         size: (height, width) [px].
         cull_backfaces: Leave out faces turned away from the camera.
+
+    Returns:
+        The face, weights and depth of every pixel.
     """
     layout = screen_layout(screen, faces, size)
     index, weights, depth = _Rasterise.apply(layout, cull_backfaces, screen)  # type: ignore[no-untyped-call]
@@ -50,7 +55,7 @@ def rasterise(screen: Tensor, faces: Tensor, size: tuple[int, int], *, cull_back
 
 
 def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> ImageLayout:
-    """The layout of points on the screen, checked."""
+    """Return the layout of points on the screen, after checks of their shapes."""
     check_shape("screen", screen, ("frames", "points", 3))
     check_shape("faces", faces, ("faces", 3))
     if min(size) < 1:
@@ -60,20 +65,35 @@ def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> Image
 
 
 def allocate_triangles(layout: ImageLayout, ready: bool = True) -> Triangles:
-    """Return arrays to set triangles up in; ready: with edges and sides, which ``kernels.set_up_triangle`` fills."""
+    """Return arrays to set triangles up in.
+
+    Args:
+        layout: Layout of the images.
+        ready: Include edges and sides, which ``kernels.set_up_triangle`` fills.
+
+    Returns:
+        Arrays without values.
+    """
     arena, n = layout.arena, layout.triangles
     edges, sides = arena.floats(n if ready else 0, EDGES), arena.floats(n if ready else 0, SIDES)
     return Triangles(arena.ints(n, 4), arena.ints(n, 4), arena.floats(n, 9), edges, sides)
 
 
 def allocate_coverage(layout: ImageLayout) -> Coverage:
-    """Return arrays for the coverage of a layout's pixels."""
+    """Return arrays for the coverage of a layout's pixels.
+
+    Args:
+        layout: Layout of the images.
+
+    Returns:
+        Arrays without values, except that no triangle is visible.
+    """
     arena = layout.arena
     return Coverage(arena.ints(*layout.padded), arena.flags(layout.triangles, fill=False), arena.flags(layout.tiles))
 
 
 def bin_screen(layout: ImageLayout, points: Any, cull: bool, reach: float) -> tuple[Triangles, Bins, TileLists, int]:
-    """Triangles set up, bins counted, and arrays for the tiles' lists; how many cells there are."""
+    """Set up triangles and count bins: return triangles, bins, arrays for the tiles' lists, and the number of cells."""
     triangles, bins = allocate_triangles(layout), layout.bins()
     valid = layout.arena.flags(0)
     layout.run(program, "bin_triangles", layout.bound, int(cull), reach, points, valid, triangles, bins)
@@ -82,7 +102,15 @@ def bin_screen(layout: ImageLayout, points: Any, cull: bool, reach: float) -> tu
 
 
 def group_pixels(layout: ImageLayout, index: Tensor) -> PixelLists:
-    """Return covered pixels by triangle. index: (frames, height, width) triangles, numbered through all frames."""
+    """Return covered pixels by triangle.
+
+    Args:
+        layout: Layout of the images.
+        index: (frames, height, width) triangles, numbered through all frames; negative where nothing is shown.
+
+    Returns:
+        Pixels of each triangle, in reading order.
+    """
     flat = index.reshape(-1)
     covered = (flat >= 0).nonzero()[:, 0]
     shown = flat[covered]
@@ -126,12 +154,15 @@ class _Rasterise(torch.autograd.Function):
 
 
 def interpolate(values: Tensor, faces: Tensor, raster: Raster) -> Tensor:
-    """Return values at pixels, (frames, height, width, n), 0 where nothing is shown.
+    """Return values at pixels, mixed from those of the corners with the raster's weights.
 
     Args:
         values: (frames or 1, rows, n): colours, normals, texture coordinates, ... Differentiable.
         faces: (faces, 3) int64, rows of ``values`` at the corners of the faces that were rasterised.
         raster: Result of ``rasterise``. Differentiable in the points on the screen, through its weights.
+
+    Returns:
+        (frames, height, width, n), 0 where nothing is shown.
     """
     check_shape("values", values, ("frames", "rows", "channels"))
     frames, height, width = (int(n) for n in raster.face_index.shape)
@@ -176,25 +207,28 @@ class _Interpolate(torch.autograd.Function):
         return None, None, tensor(adj_weights).reshape(weights.shape), tensor(adj_rows).reshape(values.shape)
 
 
-#: More faces than any mask counts.
+#: Number of faces that no pixel reaches: no limit.
 NO_LIMIT = 2**24
 
 
 def draw_soft_mask(
     screen: Tensor, faces: Tensor, face_index: Tensor, *, sharpness: float, reach: float, most: int | None = None
 ) -> Tensor:
-    """Return the soft mask (frames, height, width) in 0..1.
+    """Return the soft mask of faces.
 
     It is 1 where a face is shown, else 1 - prod (1 - p) over the nearest faces, p = exp(-sharpness d^2), d [px] being
-    the distance from the face's nearest side. Covered pixels pass no gradient.
+    the distance from the face's nearest side (Chen et al. 2019, DIB-R). Covered pixels pass no gradient.
 
     Args:
         screen: (frames, points, 3) as for ``rasterise``. Differentiable.
         faces: (faces, 3) int64.
         face_index: (frames, height, width), negative where nothing is shown.
-        sharpness: [1/px^2].
-        reach: How far a face counts [px].
-        most: How many faces count at a pixel, the nearest ones; None for all.
+        sharpness: Factor of the squared distance [1/px^2].
+        reach: Distance up to which a face counts [px].
+        most: Largest number of faces that count at a pixel, the nearest ones; None for all.
+
+    Returns:
+        (frames, height, width) in 0..1.
     """
     check_shape("face_index", face_index, (screen.shape[0], "height", "width"))
     if not (sharpness > 0.0 and reach > 0.0):
@@ -206,7 +240,15 @@ def draw_soft_mask(
 
 
 def allocate_mask(layout: ImageLayout, entries: int) -> Mask:
-    """Return arrays of a soft mask; entries: of the tiles' lists."""
+    """Return arrays of a soft mask.
+
+    Args:
+        layout: Layout of the images.
+        entries: Number of entries of the tiles' lists.
+
+    Returns:
+        Arrays without values.
+    """
     arena = layout.arena
     return Mask(arena.floats(*layout.padded), arena.floats(*layout.padded), arena.ints(entries * layout.stripes))
 

@@ -1,4 +1,4 @@
-"""Checks of the scene that a renderer is given."""
+"""Checks of a scene before it is drawn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .surfaces import check_texture
 def check_scene(
     surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str], capabilities: Capabilities
 ) -> int:
-    """Return the number of frames to draw; raise InputError if the scene cannot be drawn.
+    """Return the number of frames to draw, after checks that the scene can be drawn.
 
     Args:
         surface: Surface to draw.
@@ -26,6 +26,12 @@ def check_scene(
         lights: Lights, none for ``DEFAULT_LIGHTS``.
         outputs: Names of the images wanted.
         capabilities: Capabilities of the renderer.
+
+    Returns:
+        Number of frames.
+
+    Raises:
+        InputError: The renderer cannot draw the scene; the message names the field.
     """
     if not outputs:
         raise InputError(f"outputs: got none; expected some of {', '.join(sorted(capabilities.outputs))}")
@@ -47,7 +53,7 @@ def check_scene(
     if isinstance(surface.material, FaceMaterials) and not capabilities.materials:
         raise InputError(
             f"Surface.material: got {len(surface.materials)} materials, and this renderer draws one for all faces; use "
-            "one whose capabilities.materials says so (softras and dibr, native), or give all bodies the same"
+            "a renderer whose capabilities.materials is true (softras and dibr, native), or give all bodies one material"
         )
     for material in surface.materials:
         check_choice("Material.shading", material.shading, capabilities.shadings)
@@ -57,19 +63,31 @@ def check_scene(
 
 
 def check_rgb(what: str, value: Sequence[float]) -> None:
-    """Raise InputError unless the setting ``what`` holds three finite numbers."""
+    """Raise InputError unless a setting holds three finite numbers.
+
+    Args:
+        what: Name of the setting in messages.
+        value: Red, green and blue.
+    """
     if len(value) != 3 or not all(math.isfinite(float(c)) for c in value):
         raise InputError(f"{what}: got {value!r}; expected three numbers r, g, b")
 
 
 def check_limit(what: str, value: int | None) -> None:
-    """Raise InputError unless the setting ``what`` is None, for no limit, or a whole number, 1 or more."""
+    """Raise InputError unless a setting is None, for no limit, or a whole number, 1 or more.
+
+    Args:
+        what: Name of the setting in messages.
+        value: The limit.
+    """
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InputError(f"{what}: got {value!r}; expected 1 or more, or None for all; a whole number")
+        raise InputError(f"{what}: got {value!r}; expected a whole number, 1 or more, or None for no limit")
 
 
 def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str, int]:
-    """Frames of colours and of a texture's images, where there is one for each frame; refuses what is not claimed."""
+    """Return the frames of colours and of a texture's images that differ by frame; refuse those the renderer cannot
+    draw.
+    """
     found = {}
     if surface.colours is not None and surface.colours.dim() == 3:
         found["Surface.colours"] = int(surface.colours.shape[0])
@@ -78,14 +96,14 @@ def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str,
     for what, frames in found.items():
         if what.split(".")[1] not in capabilities.per_frame:
             raise InputError(
-                f"{what}: got one for each of {frames} frames, and this renderer draws the same in every frame; use a "
+                f"{what}: got one for each of {frames} frames, and this renderer draws one for all frames; use a "
                 "renderer whose capabilities.per_frame names it, or draw frame by frame"
             )
     return found
 
 
 def _check_numbers(surface: Surface, camera: Camera) -> None:
-    """One precision, one device, finite numbers."""
+    """Check that all tensors have one precision, one device and finite numbers."""
     vertices = surface.vertices
     given: dict[str, Tensor | None] = {
         "Surface.vertices": vertices, "Surface.colours": surface.colours, "Camera.rotation": camera.rotation,
@@ -108,6 +126,7 @@ def _check_numbers(surface: Surface, camera: Camera) -> None:
 
 
 def _check_texture(surface: Surface) -> None:
+    """Check that texture coordinates fit the vertices or the faces."""
     texture = surface.texture
     assert texture is not None
     check_texture(texture)

@@ -1,10 +1,10 @@
-"""The soft mask: how near an uncovered pixel lies to the triangles around it.
+"""Soft mask: a measure of the distance from an uncovered pixel to the triangles around it (Chen et al. 2019, DIB-R).
 
 A covered pixel has mask 1 and passes no gradient. Elsewhere each triangle within ``reach`` [px] of the pixel counts
 with p = exp(-sharpness d^2), d [px] the distance from its nearest side, and mask = 1 - miss, miss = prod (1 - p). Of
-more than ``most`` only the nearest count, together with those as far off as the last of them: so the mask depends
-neither on the order of the faces nor on rounding. Two halves of a face cut at the near plane (``sibling``) count once,
-the nearer.
+more than ``most`` only the nearest count, together with those at the distance of the last of them, so that the mask
+depends neither on the order of the faces nor on rounding. Two halves of a face cut at the near plane (``sibling``)
+count once, the nearer.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .coverage_kernels import gather_point
 from .lane_kernels import alll, expv, first_index, is_single, run_width, total
 from .triangle_kernels import load_sides, triangle_distance, triangle_distance_adjoint
 
-#: Farther than anything: does not count.
+#: Squared distance of a triangle that does not count.
 NOWHERE = 1e30
-#: Least value of 1 - p, so that products can be divided by it.
+#: Lower bound of 1 - p, so that products can be divided by it.
 LEAST = 1e-6
-#: How much farther than the last of the nearest counts as equally far: what rounding may do, in float32 and float64.
+#: Factor up to which squared distances count as equal, for rounding in float32 and float64.
 EQUAL_32, EQUAL_64 = 1.00001, 1.0000000000001
 
 
 @device
 def counted_distance(x, y, n, three, sides, sibling):
-    """Squared distance [px^2] from triangle n (sides: three), or NOWHERE where its face's other half is nearer."""
+    """Return the squared distance [px^2] from triangle n, or NOWHERE where its face's other half is nearer."""
     R = sides.dtype.type
     d2 = triangle_distance(y, three)
     if sibling.shape[0] > 0 and sibling[n] >= 0:
@@ -40,14 +40,14 @@ def counted_distance(x, y, n, three, sides, sibling):
 
 @device
 def missed(d2, sharpness, like):
-    """1 - p."""
+    """Return 1 - p."""
     R = like.dtype.type
     return maximum(R(1.0) - expv(-sharpness * d2), d2 * R(0.0) + R(LEAST))
 
 
 @device
 def equal_to(d2, like):
-    """The largest squared distance that counts as equal to d2."""
+    """Return the largest squared distance that counts as equal to d2."""
     R = like.dtype.type
     if is_single(d2):
         return d2 * R(EQUAL_32)
@@ -56,7 +56,8 @@ def equal_to(d2, like):
 
 @device
 def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask):
-    """The mask of a stripe e of columns of a tile, miss 0 where covered; limit is -1 where too many were counted."""
+    """Write the mask of a stripe e of columns of a tile, miss 0 where covered; limit is -1 where too many were counted.
+    """
     miss, limit, sharpness = mask.miss, mask.limit, falloff.sharpness
     R = sides.dtype.type
     s = first_index(e)
@@ -97,7 +98,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
 
 @device
 def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near, mask):
-    """Where too many triangles were counted, the limit that leaves the nearest, and miss anew.
+    """Write, where too many triangles were counted, the limit that leaves the nearest, and miss anew.
 
     e is a stripe of columns of a tile. near: scratch, (entries, TILE).
     """
@@ -134,7 +135,10 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
 
 @device
 def bisect(own, crowded, begin, end, falloff, near):
-    """A squared distance that ``most`` of the noted ones do not exceed and, but for equals of the last, no more."""
+    """Return the least squared distance that ``most`` of the recorded ones do not exceed, found by bisection.
+
+    Distances equal to it, and no further ones, also count.
+    """
     R = near.dtype.type
     zero, one = R(0.0), R(1.0)
     low = near[begin, own] * zero
@@ -155,8 +159,10 @@ def bisect(own, crowded, begin, end, falloff, near):
 
 @device
 def miss_adjoint(tile, grid, open_tile, miss, adj_planes, adj_log_miss):
-    """pull = adj_miss miss in a tile with uncovered pixels; adj_miss = -adj_mask, the last channel of the planes
-    (frames, pixels x channels)."""
+    """Write the cotangent of log miss, adj_miss miss, in a tile with uncovered pixels.
+
+    adj_miss = -adj_mask, the last channel of the planes (frames, pixels x channels).
+    """
     if not open_tile[tile]:
         return
     frame, top, left = locate_tile(tile, grid)
@@ -169,9 +175,10 @@ def miss_adjoint(tile, grid, open_tile, miss, adj_planes, adj_log_miss):
 
 @device
 def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, adj_log_miss, slots):
-    """Cotangents of the corners of one entry's triangle from a stripe e of columns of its tile, if it touches that.
+    """Write cotangents of the corners of one entry's triangle from a stripe e of columns of its tile, if it touches
+    that.
 
-    pull: cotangent of miss times miss; d miss / d d^2 = miss sharpness p / (1 - p), and 0 where 1 - p is at its least.
+    With w the cotangent of log miss: adj_d^2 = w sharpness p / (1 - p), and 0 where 1 - p is at its lower bound.
     """
     R = sides.dtype.type
     s = first_index(e)
@@ -207,7 +214,7 @@ def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, adj
 
 @device
 def record_touching(entry, stripes, lists, open_tile, touched, box, grid, cells, near_open):
-    """Tell a triangle's cell of this entry (note_entry), and the triangle (near_open), if it counts in the mask.
+    """Record an entry of the mask: its cell (record_entry), and its triangle in ``near_open``.
 
     touched: see records.Mask; where it is empty, every entry of an open tile counts.
     """
@@ -223,7 +230,7 @@ def record_touching(entry, stripes, lists, open_tile, touched, box, grid, cells,
 
 @device
 def sum_mask_slots(n, stripes, box, cells, near_open, touched, slots):
-    """Sums (6) of what the entries of triangle n pass to x and y of its corners."""
+    """Return sums (6) over the entries of triangle n: cotangents of x and y of its corners."""
     o = slots.dtype.type(0)
     ax, ay, bx, by, cx, cy = o, o, o, o, o, o
     if near_open[n]:
@@ -238,7 +245,7 @@ def sum_mask_slots(n, stripes, box, cells, near_open, touched, slots):
 
 @device
 def gather_mask(n, stripes, box, cells, near_open, touched, slots, adj_corners):
-    """adj_corners[n, corner]: x, y and 0."""
+    """Write the sums of triangle n to adj_corners[n, corner]: x, y and 0."""
     g = sum_mask_slots(n, stripes, box, cells, near_open, touched, slots)
     for c in range(3):
         adj_corners[n, c, 0], adj_corners[n, c, 1] = g[2 * c], g[2 * c + 1]
@@ -246,7 +253,7 @@ def gather_mask(n, stripes, box, cells, near_open, touched, slots, adj_corners):
 
 
 def mask_pixels(frames, falloff, triangles, count, lists, open_tile, which, near, mask):
-    """Pipeline: the mask where ``which`` is negative."""
+    """Pipeline: compute the mask where ``which`` is negative."""
     fill_tiles(frames, triangles.box, triangles.planes, count, lists)
     runs, box, sides, sibling = open_tile.shape[0] * TILE, triangles.box, triangles.sides, frames.mesh.sibling
     launch_runs(runs, soften, frames.grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
@@ -256,7 +263,7 @@ def mask_pixels(frames, falloff, triangles, count, lists, open_tile, which, near
 def mask_pixels_adjoint(
     stripes, frames, falloff, corners, triangles, lists, open_tile, mask, adj_mask, cells, near_open, cotangents,
 ):
-    """Pipeline: the cotangent of the points on the screen. cotangents: see records.MaskAdjoint."""
+    """Pipeline: compute the cotangent of the points on the screen. cotangents: see records.MaskAdjoint."""
     grid, mesh = frames.grid, frames.mesh
     launch(open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_mask, cotangents.adj_log_miss)
     launch(lists.triangle.shape[0], record_touching, stripes, lists, open_tile, mask.touched, triangles.box, grid,

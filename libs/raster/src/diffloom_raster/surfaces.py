@@ -1,4 +1,4 @@
-"""A surface's own colour as kernels read it: rows of values, the rows at the corners of faces, and textures."""
+"""Colours of a surface as kernels read them: rows of values, the rows at the corners of faces, and textures."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ from .pipelines import program
 from .projection import NearCut
 from .records import Corners, Texels
 
-#: Colour of a surface that has none.
+#: Red, green and blue of a surface without a colour.
 GREY = 0.5
 
 
 @dataclass(frozen=True)
 class SurfaceAppearance:
-    """values: (rows, 3) colours or (rows, 2) texture coordinates; corners: rows used by the corners of faces.
+    """Colours of a surface as kernels read them.
 
-    stride: rows from a frame's values to the next frame's, 0 where they serve all frames; ``corners`` names the first
-    frame's. image: (rows, width, 3), the images of all frames below one another, one texel where there is no texture.
-    mode: corners, bilinear, height and stride of ``Texels``.
+    Args:
+        values: (rows, 3) colours or (rows, 2) texture coordinates.
+        corners: Rows at the corners of faces, those of the first frame where frames have their own.
+        stride: Rows from a frame's values to the next frame's, 0 where they serve all frames.
+        image: (rows, width, 3), the images of all frames below one another; one texel where there is no texture.
+        textured: True if values are texture coordinates.
+        mode: Fields corners, bilinear, height and stride of ``Texels``.
     """
 
     values: Tensor
@@ -49,6 +53,9 @@ def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout
         surface: Surface to draw.
         split: Cut that the near plane made, or None.
         layout: Layout of uncut faces; its topology is used again where colours belong to vertices.
+
+    Returns:
+        Values, their rows at the corners, and the texture.
     """
     texture = surface.texture
     values, index = _rows(surface)
@@ -69,7 +76,7 @@ def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout
         corners = layout.corners
     else:
         corners = find_topology(index, rows).corners
-    values = values if values.dim() == 2 else values.reshape(-1, width)  # autograd writes every view down
+    values = values if values.dim() == 2 else values.reshape(-1, width)  # autograd records every view
     if texture is None:
         image = no_image(surface.vertices.dtype, surface.vertices.device)
         return SurfaceAppearance(values, corners, stride, image, False, (1, 1, 1, 0))
@@ -79,12 +86,12 @@ def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout
 
 @functools.lru_cache(maxsize=8)
 def no_image(dtype: torch.dtype, device: torch.device) -> Tensor:
-    """The one texel that stands in for a texture, and the one normal where nothing is lit: (1, 1, 3)."""
+    """Return one black texel (1, 1, 3): the texture of a surface without one, and the normals where nothing is lit."""
     return torch.zeros((1, 1, 3), dtype=dtype, device=device)
 
 
 def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
-    """Values, with a leading axis where frames have their own, and their rows at the corners of faces."""
+    """Return values, with a leading axis where frames have their own, and their rows at the corners of faces."""
     faces, colours, texture = surface.faces, surface.colours, surface.texture
     if texture is not None:
         return texture.uv, faces if texture.uv_faces is None else texture.uv_faces
@@ -101,20 +108,21 @@ def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
 
 @functools.lru_cache(maxsize=32)
 def _repeated(faces: int, step: int, device: str) -> Topology:
-    """Row step x face for all three corners."""
+    """Return the topology that has row step x face at all three corners."""
     index = (torch.arange(faces, device=device) * step)[:, None].expand(-1, 3).contiguous()
     return find_topology(index, faces if step else 1)
 
 
 @functools.lru_cache(maxsize=8)
 def _counted(triangles: int, device: str) -> Topology:
-    """A row of its own for every corner."""
+    """Return the topology that has a separate row at every corner."""
     return find_topology(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)
 
 
 def face_materials(surface: Surface, split: NearCut | None) -> Tensor:
-    """(faces,) int32: the number of each face's material, of the triangles where faces were cut; empty where a surface
-    has one."""
+    """Return the number of each face's material, or of each triangle's where faces were cut: int32, empty for one
+    material.
+    """
     if not isinstance(surface.material, FaceMaterials):
         return _no_numbers(str(surface.faces.device))
     numbers = surface.material.index.to(torch.int32)
@@ -123,31 +131,34 @@ def face_materials(surface: Surface, split: NearCut | None) -> Tensor:
 
 @functools.lru_cache(maxsize=8)
 def _no_numbers(device: str) -> Tensor:
+    """Return an empty tensor of numbers."""
     return torch.zeros(0, dtype=torch.int32, device=device)
 
 
 def point_normals(surface: Surface, split: NearCut | None, layout: ImageLayout) -> Tensor:
-    """Normals of every point of a layout's frames, those that cutting made included."""
+    """Return normals of every point of a layout's frames, including the points that cutting made."""
     if split is not None:
         return split.extend(compute_vertex_normals(surface.vertices, surface.faces))
     normals = normals_of(surface.vertices, layout.corners)
     return normals if normals.shape[0] == layout.frames else normals.expand(layout.frames, -1, -1)
 
 
-#: Nanoseconds to read one point, roughly.
+#: Time to read one point, roughly [ns].
 PER_POINT = 20.0
-#: Copies of a texture that its cotangent is summed in, and the memory they may take together [bytes].
+#: Largest number of copies that a texture's cotangent is summed in, and their memory [bytes].
 COPIES, COPIES_MEMORY = 8, 256 * 2**20
 
 
 def sample_texture(texture: Texture, uv: Tensor, frame: Tensor | None = None) -> Tensor:
-    """Return colours (..., 3) of a texture.
+    """Return colours of a texture.
 
     Args:
         texture: Texture to read. Differentiable in its image.
-        uv: (..., 2), u to the right, v up, both 0..1, held at the border outside. Differentiable with the bilinear
-            filter.
+        uv: (..., 2), u to the right, v up, both 0..1, clamped at the border. Differentiable with the bilinear filter.
         frame: (...) whole numbers, the frame whose image each point reads; needed where the texture has several.
+
+    Returns:
+        (..., 3) red, green, blue.
     """
     check_texture(texture)
     check_shape("uv", uv.reshape(-1, uv.shape[-1]), ("points", 2))
@@ -161,21 +172,21 @@ def sample_texture(texture: Texture, uv: Tensor, frame: Tensor | None = None) ->
 
 
 def texture_mode(texture: Texture) -> tuple[int, int, int, int]:
-    """What ``Texels`` says of a texture besides its image: corners, bilinear, height, stride."""
+    """Return the fields of ``Texels`` besides the image: corners, bilinear, height, stride."""
     height = int(texture.image.shape[-3])
     stride = height if frames_of_texture(texture) > 1 else 0
     return int(texture.corners), int(texture.filter == "bilinear"), height, stride
 
 
 def frames_of_texture(texture: Texture) -> int:
-    """How many frames have an image of their own; 1 where one serves all."""
+    """Return the number of frames with an image of their own; 1 where one image serves all."""
     return int(texture.image.shape[0]) if texture.image.dim() == 4 else 1
 
 
 def _check_frames(frame: Tensor | None, uv: Tensor, frames: int) -> Tensor:
-    """The frames of points, flat, in the kind that kernels read."""
+    """Return the frames of points, flat and as int32, after a check of their range."""
     if frame is None:
-        raise InputError(f"sample_texture: the texture has {frames} images; give frame=, which of them a point reads")
+        raise InputError(f"sample_texture: the texture has {frames} images; give frame=, the image that each point reads")
     check_shape("frame", frame, tuple(uv.shape[:-1]))
     if frame.numel() and not 0 <= int(frame.min()) <= int(frame.max()) < frames:
         raise InputError(
@@ -186,24 +197,29 @@ def _check_frames(frame: Tensor | None, uv: Tensor, frames: int) -> Tensor:
 
 
 def check_texture(texture: Texture) -> None:
-    """Raise unless the texture has texels."""
+    """Raise InputError unless the texture has texels."""
     if 0 in texture.image.shape[:-1]:
         raise InputError(f"Texture.image: got {tuple(texture.image.shape)}; expected at least one row and one column")
 
 
 def count_texture_copies(image: Any, stripes: int = 1) -> int:
-    """Return in how many copies a texture's cotangent is summed: by sizes only, so that threads do not change a bit.
+    """Return the number of copies that a texture's cotangent is summed in.
+
+    It depends on sizes alone, so that the number of threads changes no bit.
 
     Args:
         image: (rows, width, 3), the rows of all frames.
         stripes: Copies that are filled at a time, see ``ImageLayout.stripes``.
+
+    Returns:
+        1 to 8.
     """
     memory = 8 * int(image.shape[0]) * int(image.shape[1]) * 3 * stripes
     return max(1, min(COPIES, COPIES_MEMORY // memory))
 
 
 class _Sample(torch.autograd.Function):
-    """(mode, frame, image (rows of all frames, width, 3), uv) -> colours."""
+    """Autograd function (mode, frame, image (rows of all frames, width, 3), uv) -> colours."""
 
     @staticmethod
     def forward(ctx: Any, mode: tuple[int, int, int, int], frame: Tensor, image: Tensor, uv: Tensor) -> Tensor:

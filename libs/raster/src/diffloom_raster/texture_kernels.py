@@ -1,4 +1,4 @@
-"""Reading a texture at a run of points, and the adjoint. texels: see records.Texels."""
+"""Texture sampling at a run of points, and its adjoint. texels: see records.Texels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from .lane_kernels import to_index
 
 @device
 def texel_place(place, size, corners, image):
-    """Position along an axis in texels, 0 at the centre of the first, and d position / d place (0 at the border)."""
+    """Return the position along an axis in texels, 0 at the centre of the first, and its derivative (0 at the border).
+    """
     R = image.dtype.type
     last = R(size - 1)
     slope = last if corners else R(size)
@@ -35,7 +36,7 @@ def texel_place(place, size, corners, image):
 
 @device
 def lower_texel(place, size, bilinear, image):
-    """The texel at or before a position, leaving room for a next one, as a float."""
+    """Return the texel at or before a position as a float, leaving room for a next one."""
     R = image.dtype.type
     if bilinear:
         return minimum(floor(place), R(maximum(size - 2, 0)))
@@ -44,13 +45,13 @@ def lower_texel(place, size, bilinear, image):
 
 @device
 def texel(i, j, image):
-    """image[i, j]."""
+    """Return image[i, j]."""
     return (image[i, j, 0], image[i, j, 1], image[i, j, 2])
 
 
 @device
 def sample(u, v, first, texels):
-    """Colours at texture coordinates (u, v) of the image whose rows begin at ``first``, and derivatives by u and v."""
+    """Return colours at (u, v) of the image whose rows begin at ``first``, and their derivatives by u and v."""
     image, corners, bilinear = texels.image, texels.corners, texels.bilinear
     R = image.dtype.type
     height, width = texels.height, image.shape[1]
@@ -74,7 +75,7 @@ def sample(u, v, first, texels):
 
 @device
 def scatter_texel(i, j, weight, adj, copy, adj_image):
-    """adj_image[copy, i, j] += weight adj, one pixel."""
+    """Add weight adj to adj_image[copy, i, j], for one pixel."""
     adj_image[copy, i, j, 0] += weight * adj[0]
     adj_image[copy, i, j, 1] += weight * adj[1]
     adj_image[copy, i, j, 2] += weight * adj[2]
@@ -82,7 +83,8 @@ def scatter_texel(i, j, weight, adj, copy, adj_image):
 
 @device
 def sample_texels_adjoint(u, v, first, texels, adj, copy, adj_image):
-    """Cotangent of the image for one point with the cotangent ``adj`` of its colour; all numbers are scalars."""
+    """Add the cotangent of the image from one point with the cotangent ``adj`` of its colour; all numbers are scalars.
+    """
     R = adj_image.dtype.type
     corners, bilinear = texels.corners, texels.bilinear
     height, width = texels.height, adj_image.shape[2]
@@ -104,8 +106,11 @@ def sample_texels_adjoint(u, v, first, texels, adj, copy, adj_image):
 
 @device
 def scatter_points(copy, texels, u, v, frame, adj_colour, adj_image):
-    """adj_image[copy]: what the copy-th part of the points at u, v (points,) passes; adj_colour: (3, points). frame:
-    (points,) whose image a point reads, empty where there is one for all."""
+    """Add the cotangent of the copy-th part of the points to adj_image[copy].
+
+    u, v: (points,); adj_colour: (3, points). frame: (points,) frame whose image a point reads, empty where one image
+    serves all.
+    """
     copies, points = adj_image.shape[0], adj_colour.shape[1]
     for i in range(adj_image.shape[1]):
         for j in range(adj_image.shape[2]):
@@ -119,7 +124,7 @@ def scatter_points(copy, texels, u, v, frame, adj_colour, adj_image):
 
 @device
 def sum_copies(i, adj_image):
-    """Row i of the first copy: the sum over all copies."""
+    """Sum row i over all copies into the first copy."""
     for copy in range(1, adj_image.shape[0]):
         for j in range(adj_image.shape[2]):
             for c in range(3):
@@ -128,7 +133,7 @@ def sum_copies(i, adj_image):
 
 @device
 def sample_of_frame(e, texels, uv, frame):
-    """What sample gives for point e; frame: see scatter_points."""
+    """Return sample for point e; frame: see scatter_points."""
     if frame.shape[0] > 0:
         return sample(uv[e, 0], uv[e, 1], frame[e] * texels.stride, texels)
     return sample(uv[e, 0], uv[e, 1], 0, texels)
@@ -136,14 +141,14 @@ def sample_of_frame(e, texels, uv, frame):
 
 @device
 def sample_point(e, texels, uv, frame, colour):
-    """colour[e] at uv[e]."""
+    """Write the colour at uv[e] to colour[e]."""
     c, by_u, by_v = sample_of_frame(e, texels, uv, frame)
     st3(colour, e, c)
 
 
 @device
 def sample_point_adjoint(e, texels, uv, frame, adj_colour, adj_uv):
-    """adj_uv[e] from adj_colour[e]."""
+    """Compute adj_uv[e] = (d colour / d uv)^T adj_colour[e]."""
     c, by_u, by_v = sample_of_frame(e, texels, uv, frame)
     adj = ld3(adj_colour, e)
     adj_uv[e, 0] = dot3(by_u, adj)
@@ -151,16 +156,16 @@ def sample_point_adjoint(e, texels, uv, frame, adj_colour, adj_uv):
 
 
 def sample_points(texels, uv, frame, colour):
-    """Pipeline: colours (points, 3) at uv (points, 2)."""
+    """Pipeline: sample colours (points, 3) at uv (points, 2)."""
     launch_lanes(uv.shape[0], sample_point, texels, uv, frame, colour)
 
 
 def sample_points_adjoint(texels, uv, frame, adj_colour, adj_uv):
-    """Pipeline: the cotangent of uv."""
+    """Pipeline: compute the cotangent of uv."""
     launch_lanes(uv.shape[0], sample_point_adjoint, texels, uv, frame, adj_colour, adj_uv)
 
 
 def sample_image_adjoint(texels, u, v, frame, adj_colour, adj_image):
-    """Pipeline: the cotangent of the image (copies, rows, width, 3), in the first of the copies."""
+    """Pipeline: sum the cotangent of the image (copies, rows, width, 3) into the first of the copies."""
     launch(adj_image.shape[0], scatter_points, texels, u, v, frame, adj_colour, adj_image)
     launch(adj_image.shape[1], sum_copies, adj_image)

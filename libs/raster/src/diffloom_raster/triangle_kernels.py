@@ -1,12 +1,11 @@
 """Triangles set up for rasterising, and the distance of pixels from their sides.
 
-Points are (x, y, depth): pixels from the middle of the image, right and down, and metres ahead of the camera.
-edges: (triangles, 17), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that
-dx (py - y) - dy (px - x) is positive inside; then three factors that make 1 / depth of those edge functions, the
-largest 1 / depth of the corners, and whether the triangle is seen from its front (1, else 0). A side shared by two
-triangles is evaluated from the same end point by both: their edge functions are exact opposites, and no pixel between
-neighbours is missed by both. sides: (triangles, 9), the corners x, y and the inverse squared lengths of the sides 01,
-12, 20.
+Points are (x, y, depth): pixels from the middle of the image, right and down, and metres ahead of the camera. edges:
+(triangles, 17), of the sides 12, 20 and 01 in turn an end point x, y and the direction dx, dy, such that dx (py - y) -
+dy (px - x) is positive inside; then three factors that make 1 / depth of those edge functions, the largest 1 / depth of
+the corners, and 1 if the triangle is seen from its front (else 0). A side shared by two triangles is evaluated from one
+end point by both: their edge functions are exact opposites, and no pixel between neighbours is missed by both. sides:
+(triangles, 9), the corners x, y and the inverse squared lengths of the sides 01, 12, 20.
 
 The squared distance of a pixel p outside of a triangle is
     d^2 = min over the three sides of |a + t (b - a) - p|^2 with t in [0, 1].
@@ -20,16 +19,16 @@ from __future__ import annotations
 from diffloom_kernels import clamp, constant, device, maximum, minimum, sqrt, where
 
 EDGES = 17
-"""Columns of the table of edges."""
+"""Number of columns of the table of edges."""
 SIDES = 9
-"""Columns of the table of sides."""
+"""Number of columns of the table of sides."""
 LENGTH = 6
 """First column of the inverse lengths in the table of sides."""
 
 
 @device
 def set_box(n, box, left, top, right, bottom):
-    """box[n], made empty when it holds nothing."""
+    """Write box[n]; a box without pixels becomes empty."""
     empty = right < left or bottom < top
     box[n, 0], box[n, 1] = 0 if empty else left, 0 if empty else top
     box[n, 2], box[n, 3] = -1 if empty else right, -1 if empty else bottom
@@ -37,30 +36,30 @@ def set_box(n, box, left, top, right, bottom):
 
 @device
 def corner_rows(n, count, faces):
-    """Rows of the points that triangle n joins; faces repeat every ``count`` points."""
+    """Return rows of the points that triangle n joins; faces repeat every ``count`` points."""
     f, shift = n % faces.shape[0], n // faces.shape[0] * count
     return faces[f, 0] + shift, faces[f, 1] + shift, faces[f, 2] + shift
 
 
 @device
 def load_corner(point, mesh, n):
-    """(x0, y0, x1, y1, x2, y2) of triangle n. point: rows (x, y, depth)."""
+    """Return (x0, y0, x1, y1, x2, y2) of triangle n. point: rows (x, y, depth)."""
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
     return (point[a, 0], point[a, 1], point[b, 0], point[b, 1], point[c, 0], point[c, 1])
 
 
 @device
 def load_depth(point, mesh, n):
-    """(z0, z1, z2) of triangle n."""
+    """Return (z0, z1, z2) of triangle n."""
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
     return (point[a, 2], point[b, 2], point[c, 2])
 
 
 @device
 def pixel_range(low, high, size):
-    """First and last row or column whose centre lies in [low, high]."""
+    """Return the first and last row or column whose centre lies in [low, high]."""
     half, margin = constant(low, 0.5), constant(low, size) * constant(low, 0.5)
-    # what lies outside of the image may be too large for an integer
+    # coordinates outside of the image may be too large for an integer
     limit = margin + constant(low, 1)
     a = minimum(maximum(low, -limit), limit) + margin - half
     b = minimum(maximum(high, -limit), limit) + margin - half
@@ -72,21 +71,24 @@ def pixel_range(low, high, size):
 
 @device
 def twice_area(v):
-    """Twice the signed area; negative for a face seen from its front, since y runs down."""
+    """Return twice the signed area; negative for a face seen from its front, since y runs down."""
     return (v[2] - v[0]) * (v[5] - v[1]) - (v[3] - v[1]) * (v[4] - v[0])
 
 
 @device
 def set_plane(n, k, x, y, dx, dy, reach, planes):
-    """Half plane k of triangle n: pixels within ``reach`` of it on the inner side of the line through (x, y) along
-    (dx, dy), with a little to spare for rounding."""
+    """Write half plane k of triangle n, which holds the pixels within ``reach`` of it, with a small margin for
+    rounding.
+
+    It lies on the inner side of the line through (x, y) along (dx, dy), moved outwards by ``reach``.
+    """
     planes[n, 3 * k], planes[n, 3 * k + 1] = -dy, dx
     planes[n, 3 * k + 2] = dy * x - dx * y + sqrt(dx * dx + dy * dy) * (reach + constant(x, 0.01))
 
 
 @device
 def note_side(n, k, ax, ay, bx, by, sign, reach, edges, planes):
-    """Side k of triangle n: its edge function, and the half plane of what lies within reach of it."""
+    """Write side k of triangle n: its edge function, and the half plane of the pixels within reach of it."""
     turned = (ax > bx) | ((ax == bx) & (ay > by))
     x, y = where(turned, bx, ax), where(turned, by, ay)
     dx, dy = sign * (bx - ax), sign * (by - ay)
@@ -96,14 +98,17 @@ def note_side(n, k, ax, ay, bx, by, sign, reach, edges, planes):
 
 @device
 def inverse_square(dx, dy):
-    """1 / (dx^2 + dy^2), 0 for no length."""
+    """Return 1 / (dx^2 + dy^2), 0 for no length."""
     square = dx * dx + dy * dy
     return where(square > constant(dx, 0), constant(dx, 1) / square, constant(dx, 0))
 
 
 @device
 def set_up_triangle(n, grid, mesh, point, valid, cull, reach, triangles):
-    """All about triangle n. valid: (triangles,) which to draw, or empty for all. cull: leave out those turned away."""
+    """Write all fields of triangle n.
+
+    valid: (triangles,) True for those to draw, or empty for all. cull: 1 to leave out triangles turned away.
+    """
     box, inner, planes = triangles.box, triangles.inner, triangles.planes
     edges, sides = triangles.edges, triangles.sides
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
@@ -140,7 +145,9 @@ def set_up_triangle(n, grid, mesh, point, valid, cull, reach, triangles):
 
 @device
 def side_of(x, n, a, b, k, sides):
-    """Side ab of triangle n to the columns x: x - ax, ay, the direction, and t = (along at ay) + (rise) (y - ay)."""
+    """Return side ab of triangle n to the columns x: x - ax, ay, the direction, and t = (along at ay) + (rise) (y -
+    ay).
+    """
     ax, ay = sides[n, 2 * a], sides[n, 2 * a + 1]
     dx, dy = sides[n, 2 * b] - ax, sides[n, 2 * b + 1] - ay
     inverse, px = sides[n, LENGTH + k], x - ax
@@ -149,13 +156,13 @@ def side_of(x, n, a, b, k, sides):
 
 @device
 def load_sides(x, n, sides):
-    """The three sides of triangle n to the columns x."""
+    """Return the three sides of triangle n to the columns x."""
     return side_of(x, n, 0, 1, 0, sides), side_of(x, n, 1, 2, 1, sides), side_of(x, n, 2, 0, 2, sides)
 
 
 @device
 def side_distance(y, side):
-    """Squared distance in row y, from the pixel to the nearest point (rx, ry), and t."""
+    """Return the squared distance in row y, the vector from the pixel to the nearest point (rx, ry), and t."""
     px, ay, dx, dy, along, rise = side
     py = y - ay
     t = clamp(along + rise * py, constant(ay, 0), constant(ay, 1))
@@ -165,7 +172,7 @@ def side_distance(y, side):
 
 @device
 def triangle_distance(y, three):
-    """Squared distance in row y from the nearest of a triangle's sides."""
+    """Return the squared distance in row y from the nearest of a triangle's sides."""
     d0, rx, ry, t = side_distance(y, three[0])
     d1, rx, ry, t = side_distance(y, three[1])
     d2, rx, ry, t = side_distance(y, three[2])
@@ -175,7 +182,7 @@ def triangle_distance(y, three):
 
 @device
 def triangle_distance_adjoint(y, three):
-    """d^2, and half its derivative by the corners (6); ties go to the first side, as in triangle_distance."""
+    """Return d^2, and half its derivative by the corners (6); ties go to the first side, as in triangle_distance."""
     zero, one = constant(y, 0), constant(y, 1)
     d0, rx0, ry0, t0 = side_distance(y, three[0])
     d1, rx1, ry1, t1 = side_distance(y, three[1])
