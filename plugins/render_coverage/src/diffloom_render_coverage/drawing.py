@@ -1,0 +1,184 @@
+"""One draw: its plan, known before the first vertex is; its arrays; and the runs of the program in order."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from diffloom_kernels import Bound, array_of, num_threads
+from diffloom_raster import BehindNearError, ImageLayout, split_camera_cotangents
+from diffloom_raster.kernels import TILE
+from diffloom_raster.records import Bins, Cameras, EntryCells
+
+from .piece_kernels import CORNERS, SLOTS
+from .pipeline_kernels import program
+from .records import (
+    Edges,
+    Images,
+    Limit,
+    Outlines,
+    Pieces,
+    PointsAdjoint,
+    Rules,
+    Scene,
+    Setup,
+    Slots,
+    Source,
+    Wants,
+)
+from .topology import find_closed, find_neighbours
+from .triangle_kernels import OUTLINE
+
+#: Thresholds by precision, see records.Rules.
+RULES = {
+    torch.float32: Rules(smallest=1e-8, least=1e-7, touch=1e-6, equal=2e-6),
+    torch.float64: Rules(smallest=1e-14, least=1e-13, touch=1e-13, equal=1e-10),
+}
+
+#: Workers that share the pixels that are divided into pieces, on a CPU and on CUDA.
+WORKERS = {"cpu": 32, "cuda": 2048}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """setup: what kernels are told besides arrays that depend on the scene."""
+
+    layout: ImageLayout
+    setup: Bound
+    far: float
+
+    @property
+    def groups(self) -> int:
+        """Work items that share a tile in the passes over pieces."""
+        return TILE if self.layout.on_cuda else 1
+
+    def run(self, pipeline: str, *args: Any) -> None:
+        """Run a pipeline: with threads wherever there are several, so that code is compiled once only."""
+        target = self.layout.target
+        if target == "auto" and self.layout.arena.on_host:
+            target = "parallel" if num_threads() > 1 else "serial"
+        program.run(pipeline, *args, target=target)
+
+    def workers(self, items: int) -> int:
+        """How many workers share ``items`` work items."""
+        return max(1, min(items, WORKERS["cuda" if self.layout.on_cuda else "cpu"]))
+
+    def pieces(self, workers: int) -> Pieces:
+        """Scratch memory of workers."""
+        arena, rows = self.layout.arena, workers * SLOTS
+        return Pieces(
+            arena.floats(rows, CORNERS), arena.floats(rows, CORNERS), arena.ints(rows, CORNERS),
+            arena.floats(rows, CORNERS), arena.ints(rows), arena.ints(rows),
+        )  # fmt: skip
+
+
+def find_plan(layout: ImageLayout, culls: bool | None, far: float) -> Plan:
+    """Return the plan of a layout; kept for layouts that are kept."""
+    return _make_plan(layout, culls, far) if layout.cut else _kept_plan(layout, culls, far)
+
+
+def _make_plan(layout: ImageLayout, culls: bool | None, far: float) -> Plan:
+    edges = _find_edges(layout, culls)
+    rules = RULES[layout.arena.dtype]
+    groups = TILE if layout.on_cuda else 1
+    return Plan(layout, Bound(Setup(layout.bound.record, rules, edges, far, layout.stripes, groups)), far)
+
+
+_kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
+
+
+def _find_edges(layout: ImageLayout, culls: bool | None) -> Edges:
+    """Topology of a layout's faces. Where faces were cut, every edge counts as a boundary: parts share no points."""
+    faces = layout.arena.tensor(layout.corners.faces).cpu().numpy()
+    neighbour = np.full(faces.shape, -1, np.int32) if layout.cut else find_neighbours(faces)
+    closed = np.zeros(len(faces), np.int32) if layout.cut else find_closed(neighbour)
+    side = closed if culls is None else np.full(len(faces), int(culls), np.int32)
+    return Edges(*(array_of(torch.from_numpy(a).to(layout.arena.device)) for a in (neighbour, side)))
+
+
+@dataclass
+class Drawing:
+    """Triangles projected, set up and binned; made by ``prepare``."""
+
+    plan: Plan
+    scene: Scene
+    first_cell: Any
+    active: int
+    cells: int
+
+    @property
+    def source(self) -> Source:
+        """Points and cameras."""
+        return self.scene.source
+
+    @property
+    def entries(self) -> int:
+        """Pairs of a triangle and a tile."""
+        return int(self.scene.lists.triangle.shape[0])
+
+    @property
+    def items(self) -> int:
+        """Work items of the passes over pieces."""
+        return self.active * self.plan.groups
+
+    def draw(self, wants: Wants, shading: Any, images: Images) -> None:
+        """Fill the images."""
+        plan = self.plan
+        workers = plan.workers(self.items)
+        tally = plan.layout.arena.ints(workers, 2, fill=0)
+        plan.run(
+            "draw", workers, self.items, wants, plan.setup, self.scene, shading, images, plan.pieces(workers), tally
+        )
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of the tiles that have entries."""
+        return self.active * TILE * TILE
+
+    def face_index(self) -> Tensor:
+        """(frames, height, width) int64: the nearest triangle of a frame that holds a pixel's centre, -1 for none."""
+        plan, layout = self.plan, self.plan.layout
+        index = layout.arena.floats(*layout.padded, fill=-1.0)
+        plan.run("index_pixels", self.pixels, plan.setup, self.scene, index)
+        return layout.crop(index).long()
+
+    def slots(self, parts: int) -> Slots:
+        """Arrays that entries leave their cotangents in."""
+        layout, arena = self.plan.layout, self.plan.layout.arena
+        return Slots(
+            layout.stripes, layout.corners, EntryCells(self.first_cell, arena.ints(self.cells, fill=0)),
+            arena.floats(self.entries * layout.stripes, parts, 9, fill=0.0), arena.floats(layout.triangles, 3, 3),
+        )  # fmt: skip
+
+    def adjoint(self) -> PointsAdjoint:
+        """Arrays for the cotangents of points."""
+        arena, shape = self.plan.layout.arena, self.source.points.shape
+        return PointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
+
+    def camera_adjoint(self, camera: list[Tensor], adjoint: PointsAdjoint) -> list[Tensor]:
+        """Cotangents of rotation, eye, focal and centre; camera: the first two."""
+        rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
+        self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)
+        return split_camera_cotangents(self.plan.layout.arena.tensor(rows), *camera)
+
+
+def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
+    """Project, set up and sort; raises BehindNearError."""
+    layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
+    world = array_of(points).reshape(-1, 3)
+    source = Source(Cameras(*map(array_of, camera)), world, arena.floats(*world.shape))
+    triangles = Outlines(arena.ints(n, 4), arena.floats(n, 9), arena.floats(n, OUTLINE), arena.ints(n))
+    bins: Bins = layout.bins()
+    plan.run("prepare", plan.setup, source, triangles, bins)
+    if not layout.cut and bool(source.screen[:, 2].min() < layout.near):
+        raise BehindNearError
+    lists, active, cells = layout.lists(bins)
+    limit = Limit(arena.floats(*layout.padded, fill=-1.0), arena.ints(int(lists.triangle.shape[0])))
+    scene = Scene(source, triangles, lists, limit)
+    plan.run("arrange", plan.setup, bins.counts, scene)
+    return Drawing(plan, scene, bins.first_cell, active, cells)

@@ -1,0 +1,281 @@
+"""Pixels that are divided into pieces, one at a time: colour, coverage and depth, and the adjoint.
+
+All pieces of a triangle in a pixel count together: their area times the triangle's colour at their common centroid,
+with corners weighed in space. With c that colour, linear about the centroid, b the background and g the cotangent of
+the pixel, a boundary of the pieces that moves outward by a small area dA changes the loss by g . (c - b) dA: see
+piece_kernels.py. The colour itself changes with the centroid held.
+
+A pixel that is too crowded is divided into 2 x 2 squares, or 4 x 4, and so on, each of which counts by itself.
+
+Work items are shared by ``workers``, each with scratch memory of its own. What an item stores belongs to its tile, so
+sums do not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+from diffloom_kernels import add3, constant, device, dot3, maximum, minimum, mul3
+from diffloom_raster.kernels import (
+    TILE,
+    load_corner,
+    load_depth,
+    locate_tile,
+    perspective_weights,
+    perspective_weights_adjoint,
+    sample_texels_adjoint,
+)
+
+from .piece_kernels import SLOTS, find_pieces, measure_owner, next_owner, owner_adjoint
+from .surface_kernels import (
+    lit_factor,
+    mix2,
+    own_colour,
+    own_colour_adjoint,
+    point_rows,
+    shaded,
+    shaded_adjoint,
+    shaded_table_adjoint,
+    value_rows,
+)
+
+#: How often the square of a pixel is halved at most: 32 x 32 parts.
+DEEPEST = 5
+
+
+@device
+def is_mixed(frame, row, column, limit):
+    """Whether a pixel is divided into pieces."""
+    return limit.depth[frame, row, column] < constant(limit.depth[frame, row, column], 0)
+
+
+@device
+def level_of(frame, row, column, limit):
+    """How often the square of a mixed pixel was halved."""
+    return int(-limit.depth[frame, row, column]) - 1
+
+
+@device(inline=False)
+def draw_part(base, count, frame, row, column, wants, setup, scene, shading, pieces):
+    """Changes of rgb, alpha and depth that the pieces of a square bring."""
+    grid, mesh, lists, screen = setup.frames.grid, setup.frames.mesh, scene.lists, scene.source.screen
+    left, top, zero = grid.columns[column], grid.rows[row], constant(grid.rows[row], 0)
+    background = shading.background
+    r, g, b, total, depth = zero, zero, zero, zero, zero
+    owner = next_owner(base, count, -1, pieces)
+    while owner >= 0:
+        area, mx, my = measure_owner(base, count, owner, pieces)
+        total += area
+        if wants.colour or wants.deep:
+            t = lists.triangle[owner]
+            z = load_depth(screen, mesh, t)
+            q = perspective_weights(left + mx, top + my, load_corner(screen, mesh, t), z)
+            depth += area * (q[0] * z[0] + q[1] * z[1] + q[2] * z[2] - setup.far)
+            if wants.colour:
+                own, by_u, by_v = own_colour(q, value_rows(t, frame, shading.surfacing), frame, shading.surfacing)
+                c = shaded(t, own, q, point_rows(t, mesh), frame, shading.lighting)
+                r += area * (c[0] - background[0])
+                g += area * (c[1] - background[1])
+                b += area * (c[2] - background[2])
+        owner = next_owner(base, count, owner, pieces)
+    return r, g, b, total, depth
+
+
+@device(inline=False)
+def draw_pixel(base, frame, tile, row, column, wants, setup, scene, shading, images, pieces):
+    """Draw a mixed pixel, in as many parts as it takes; returns whether the last parts were crowded, and whether
+    triangles intersect."""
+    grid, lists = setup.frames.grid, scene.lists
+    zero, one = constant(grid.rows[row], 0), constant(grid.rows[row], 1)
+    r, g, b, total, depth = zero, zero, zero, zero, zero
+    level, crowded, crossing = 0, 1, 0
+    while crowded and level <= DEEPEST:
+        r, g, b, total, depth = zero, zero, zero, zero, zero
+        crowded, crossing = 0, 0
+        for part in range(1 << (2 * level)):
+            count, full, crossed = find_pieces(
+                base, tile, row, column, part, level, grid, setup.rules, scene.triangles, lists, pieces
+            )
+            crowded, crossing = maximum(crowded, full), maximum(crossing, crossed)
+            if full and level < DEEPEST:
+                break
+            s = draw_part(base, count, frame, row, column, wants, setup, scene, shading, pieces)
+            r, g, b, total, depth = r + s[0], g + s[1], b + s[2], total + s[3], depth + s[4]
+        level += 1
+    scene.limit.depth[frame, row, column] = -constant(one, level)
+    background, planes = shading.background, images.planes
+    planes[frame, 3, row, column] = minimum(total, one)
+    if wants.colour:
+        planes[frame, 0, row, column] = background[0] + r
+        planes[frame, 1, row, column] = background[1] + g
+        planes[frame, 2, row, column] = background[2] + b
+    if wants.deep:
+        images.depth[frame, row, column] = setup.far + depth
+    return crowded, crossing
+
+
+@device
+def draw_mixed(worker, workers, items, wants, setup, scene, shading, images, pieces, tally):
+    """Draw the mixed pixels of every ``workers``-th item. tally[worker]: crowded pixels, and those where triangles
+    intersect."""
+    grid, lists, base = setup.frames.grid, scene.lists, worker * SLOTS
+    tally[worker, 0] = 0
+    tally[worker, 1] = 0
+    for item in range(worker, items, workers):
+        tile = lists.active[item // setup.groups]
+        frame, top, left = locate_tile(tile, grid)
+        for row in range(top, minimum(top + TILE, grid.height)):
+            for column in range(left + item % setup.groups, minimum(left + TILE, grid.width), setup.groups):
+                if is_mixed(frame, row, column, scene.limit):
+                    crowded, crossing = draw_pixel(
+                        base, frame, tile, row, column, wants, setup, scene, shading, images, pieces
+                    )
+                    tally[worker, 0] += crowded
+                    tally[worker, 1] += crossing
+
+
+@device
+def add_corners(slots, i, part, q, adj):
+    """slots[i, part] += the cotangent of a vec3 that corners were mixed to with q."""
+    for c in range(3):
+        slots[i, part, c] += q[0] * adj[c]
+        slots[i, part, 3 + c] += q[1] * adj[c]
+        slots[i, part, 6 + c] += q[2] * adj[c]
+
+
+@device
+def add_places(slots, i, corner, depth):
+    """slots[i, 0] += cotangents of the places (x0, y0, x1, y1, x2, y2) and depths of corners."""
+    slots[i, 0, 0] += corner[0]
+    slots[i, 0, 1] += corner[1]
+    slots[i, 0, 2] += depth[0]
+    slots[i, 0, 3] += corner[2]
+    slots[i, 0, 4] += corner[3]
+    slots[i, 0, 5] += depth[1]
+    slots[i, 0, 6] += corner[4]
+    slots[i, 0, 7] += corner[5]
+    slots[i, 0, 8] += depth[2]
+
+
+@device(inline=False)
+def draw_part_adjoint(
+    base, count, frame, row, column, group, wants, setup, scene, shading, adj_images, pieces, slots
+):
+    """Add what a square passes of its pixel's cotangents to the slots of the entries that own pieces, or edges, in
+    it."""
+    grid, mesh, lists, screen = setup.frames.grid, setup.frames.mesh, scene.lists, scene.source.screen
+    left, top, zero = grid.columns[column], grid.rows[row], constant(grid.rows[row], 0)
+    background, planes = shading.background, adj_images.planes
+    g = (zero, zero, zero)
+    if wants.colour:
+        g = (planes[frame, 0, row, column], planes[frame, 1, row, column], planes[frame, 2, row, column])
+    ga, gd = planes[frame, 3, row, column], zero
+    if wants.deep:
+        gd = adj_images.depth[frame, row, column]
+    if g[0] == zero and g[1] == zero and g[2] == zero and ga == zero and gd == zero:
+        return
+    ground = g[0] * background[0] + g[1] * background[1] + g[2] * background[2] + gd * setup.far
+    owner = next_owner(base, count, -1, pieces)
+    while owner >= 0:
+        area, mx, my = measure_owner(base, count, owner, pieces)
+        h, hx, hy = ga, zero, zero
+        if wants.colour or wants.deep:
+            t, i = lists.triangle[owner], owner * setup.stripes + group
+            v, z, x, y = load_corner(screen, mesh, t), load_depth(screen, mesh, t), left + mx, top + my
+            q = perspective_weights(x, y, v, z)
+            weight = gd * area
+            adj_q, adj_z = (weight * z[0], weight * z[1], weight * z[2]), mul3(q, weight)
+            h += gd * dot3(q, z) - ground
+            if wants.colour:
+                value_at, point_at = value_rows(t, frame, shading.surfacing), point_rows(t, mesh)
+                colour, by_u, by_v = own_colour(q, value_at, frame, shading.surfacing)
+                lit, adj_own = colour, mul3(g, area)
+                if shading.lighting.shading > 0:
+                    adj_lit = adj_own
+                    lit, adj_own, adj_position, adj_normal, adj_eye, by_light = shaded_adjoint(
+                        t, colour, q, point_at, frame, shading.lighting, adj_lit
+                    )
+                    adj_q = add3(adj_q, by_light)
+                    add_corners(slots, i, 2, q, adj_normal)
+                    add_corners(slots, i, 3, q, adj_position)
+                    if wants.table:
+                        shaded_table_adjoint(
+                            t, i, colour, q, point_at, frame, shading.lighting, adj_lit, adj_eye, adj_images.table
+                        )
+                adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, shading.surfacing)
+                add_corners(slots, i, 1, q, adj_value)
+                adj_q = add3(adj_q, by_value)
+                h += dot3(g, lit)
+            adj_corner, adj_depth = perspective_weights_adjoint(x, y, v, z, adj_q)
+            add_places(slots, i, adj_corner, add3(adj_depth, adj_z))
+            # a place that moves with all corners changes nothing
+            hx = -(adj_corner[0] + adj_corner[2] + adj_corner[4]) / area
+            hy = -(adj_corner[1] + adj_corner[3] + adj_corner[5]) / area
+        owner_adjoint(
+            base, count, owner, left, top, h, hx, hy, mx, my, setup.stripes, group, scene.triangles.outline, lists,
+            pieces, slots,
+        )
+        owner = next_owner(base, count, owner, pieces)
+
+
+@device
+def draw_mixed_adjoint(worker, workers, items, wants, setup, scene, shading, adj_images, pieces, slots):
+    """Add the cotangents of the mixed pixels of every ``workers``-th item to the slots."""
+    grid, lists, base = setup.frames.grid, scene.lists, worker * SLOTS
+    for item in range(worker, items, workers):
+        tile, group = lists.active[item // setup.groups], item % setup.groups
+        frame, top, left = locate_tile(tile, grid)
+        for row in range(top, minimum(top + TILE, grid.height)):
+            for column in range(left + group, minimum(left + TILE, grid.width), setup.groups):
+                if is_mixed(frame, row, column, scene.limit):
+                    level = level_of(frame, row, column, scene.limit)
+                    for part in range(1 << (2 * level)):
+                        count, crowded, crossing = find_pieces(
+                            base, tile, row, column, part, level, grid, setup.rules, scene.triangles, lists, pieces
+                        )
+                        draw_part_adjoint(
+                            base, count, frame, row, column, group, wants, setup, scene, shading, adj_images, pieces,
+                            slots,
+                        )  # fmt: skip
+
+
+@device(inline=False)
+def texture_part_adjoint(base, count, frame, row, column, copy, setup, scene, shading, adj_planes, pieces, adj_image):
+    """Add the cotangent of the texture from one square."""
+    grid, mesh, lists, screen = setup.frames.grid, setup.frames.mesh, scene.lists, scene.source.screen
+    left, top = grid.columns[column], grid.rows[row]
+    texels, values = shading.surfacing.texels, shading.surfacing.values
+    owner = next_owner(base, count, -1, pieces)
+    while owner >= 0:
+        area, mx, my = measure_owner(base, count, owner, pieces)
+        t = lists.triangle[owner]
+        q = perspective_weights(left + mx, top + my, load_corner(screen, mesh, t), load_depth(screen, mesh, t))
+        factor = lit_factor(t, q, point_rows(t, mesh), frame, shading.lighting)
+        adj = (
+            area * factor[0] * adj_planes[frame, 0, row, column],
+            area * factor[1] * adj_planes[frame, 1, row, column],
+            area * factor[2] * adj_planes[frame, 2, row, column],
+        )
+        uv = mix2(q, value_rows(t, frame, shading.surfacing), values)
+        sample_texels_adjoint(uv[0], uv[1], frame * texels.stride, texels, adj, copy, adj_image)
+        owner = next_owner(base, count, owner, pieces)
+
+
+@device
+def texture_adjoint(copy, copies, active, setup, scene, shading, adj_planes, pieces, adj_image):
+    """adj_image[copy]: what the pixels of every ``copies``-th active tile pass to the texture, all divided into
+    pieces."""
+    grid, lists, base = setup.frames.grid, scene.lists, copy * SLOTS
+    for item in range(copy, active, copies):
+        tile = lists.active[item]
+        frame, top, left = locate_tile(tile, grid)
+        for row in range(top, minimum(top + TILE, grid.height)):
+            for column in range(left, minimum(left + TILE, grid.width)):
+                level = 0
+                if is_mixed(frame, row, column, scene.limit):
+                    level = level_of(frame, row, column, scene.limit)
+                for part in range(1 << (2 * level)):
+                    count, crowded, crossing = find_pieces(
+                        base, tile, row, column, part, level, grid, setup.rules, scene.triangles, lists, pieces
+                    )
+                    texture_part_adjoint(
+                        base, count, frame, row, column, copy, setup, scene, shading, adj_planes, pieces, adj_image
+                    )

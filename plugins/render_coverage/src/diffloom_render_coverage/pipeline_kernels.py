@@ -1,0 +1,121 @@
+"""The pipelines of exact coverage, and sums from the entries of tiles over triangles and points.
+
+Slots hold nine numbers for a triangle: three for each of its corners. Sums have a fixed order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffloom_kernels import Program, device, launch, launch_runs
+from diffloom_raster.kernels import (
+    count_cells,
+    count_tiles,
+    fill_tiles,
+    gather_point,
+    project_cameras_adjoint,
+    project_points,
+    project_points_adjoint,
+    record_entry,
+)
+
+from .mixed_kernels import draw_mixed, draw_mixed_adjoint, texture_adjoint
+from .run_kernels import find_index
+from .triangle_kernels import set_up_triangle, sort_tile
+
+
+@device
+def gather_triangle(t, part, stripes, box, cells, slots, adj_corners):
+    """adj_corners[t]: sums over all entries of triangle t."""
+    for c in range(9):
+        total = slots.dtype.type(0.0)
+        for cell in range(cells.first[t], cells.first[t] + count_cells(t, box)):
+            entry = cells.entry[cell] - 1
+            if entry >= 0:
+                for i in range(entry * stripes, (entry + 1) * stripes):
+                    total += slots[i, part, c]
+        adj_corners[t, c // 3, c % 3] = total
+
+
+@device
+def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
+    """adj_values[i]: the sum over the corners of all frames that take row i, or of its own frame where frames have
+    ``stride`` rows each."""
+    R = adj_corners.dtype.type
+    x, y, z = R(0.0), R(0.0), R(0.0)
+    row, begin, end = i, 0, repeats
+    if stride > 0:
+        row, begin, end = i % stride, i // stride, i // stride + 1
+    for k in range(corners.start[row], corners.start[row + 1]):
+        for frame in range(begin, end):
+            t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
+            x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
+    adj_values[i, 0], adj_values[i, 1], adj_values[i, 2] = x, y, z
+
+
+def prepare(setup, source, triangles, bins):
+    """Project points, set triangles up, count them into tiles."""
+    frames = setup.frames
+    project_points(frames.viewport, source.cameras, source.points, source.screen)
+    launch(triangles.box.shape[0], set_up_triangle, frames.grid, frames.mesh, setup.rules, setup.edges, source.screen, triangles)
+    count_tiles(frames, triangles.box, triangles.planes, bins)
+
+
+def arrange(setup, count, scene):
+    """Write the lists of the tiles, and sort them from front to back."""
+    fill_tiles(setup.frames, scene.triangles.box, scene.triangles.planes, count, scene.lists)
+    launch(count.shape[0], sort_tile, scene.lists, scene.triangles.outline, scene.limit)
+
+
+def draw(workers, items, wants, setup, scene, shading, images, pieces, tally):
+    """Colours, coverage and depths, after the lists were sorted."""
+    launch(workers, draw_mixed, workers, items, wants, setup, scene, shading, images, pieces, tally)
+
+
+def index_pixels(pixels, setup, scene, index):
+    """The triangle at each pixel's centre, after the lists were sorted."""
+    launch_runs(pixels, find_index, setup.frames.grid, setup.frames.mesh, scene.triangles, scene.lists, index)
+
+
+def to_points(part, setup, triangles, slots, adj_points):
+    """Sum slots over triangles, then over points."""
+    launch(triangles.box.shape[0], gather_triangle, part, slots.stripes, triangles.box, slots.cells, slots.sums,
+           slots.adj_corners)
+    launch(adj_points.shape[0], gather_point, setup.frames.mesh, slots.corners, slots.adj_corners, adj_points)
+
+
+def draw_adjoint(workers, items, wants, setup, scene, shading, adj_images, pieces, slots, adjoint):
+    """From the cotangents of the images to those of the points; the slots are kept for the rest."""
+    lists, source = scene.lists, scene.source
+    launch(lists.triangle.shape[0], record_entry, lists, scene.triangles.box, setup.frames.grid, slots.cells)
+    launch(workers, draw_mixed_adjoint, workers, items, wants, setup, scene, shading, adj_images, pieces, slots.sums)
+    to_points(0, setup, scene.triangles, slots, adjoint.screen)
+    project_points_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.world,
+                           adjoint.seen)
+
+
+def values_adjoint(repeats, stride, corners, triangles, slots, adj_values):
+    """Cotangents of colours or texture coordinates."""
+    launch(triangles.box.shape[0], gather_triangle, 1, slots.stripes, triangles.box, slots.cells, slots.sums,
+           slots.adj_corners)
+    launch(adj_values.shape[0], gather_value, repeats, stride, corners, slots.adj_corners, adj_values)
+
+
+def texture_image_adjoint(copies, active, setup, scene, shading, adj_planes, pieces, adj_image):
+    """Cotangent of the texture, in copies."""
+    launch(copies, texture_adjoint, copies, active, setup, scene, shading, adj_planes, pieces, adj_image)
+
+
+def cameras_adjoint(setup, source, adjoint, adj_camera):
+    """Cotangents of the cameras."""
+    project_cameras_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.seen,
+                            adj_camera)
+
+
+PIPELINES: tuple[Any, ...] = (
+    prepare, arrange, draw, index_pixels, to_points, draw_adjoint, values_adjoint, texture_image_adjoint,
+    cameras_adjoint,
+)
+
+#: Its samples are registered by programs.py, which the CUDA check imports.
+program = Program("coverage", PIPELINES)

@@ -1,0 +1,165 @@
+"""Records of the coverage kernels, besides those of the raster layer."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from diffloom_raster.records import Cameras, Corners, EntryCells, FrameSetup, Lights, Texels, TileLists
+
+
+class Rules(NamedTuple):
+    """Thresholds of geometry, by precision.
+
+    smallest: twice the area [px^2] up to which a triangle is left out. least: area [px^2] up to which a piece is left
+    out. touch: distance [px] up to which a corner lies on an edge. equal: relative difference up to which two inverse
+    depths are equal.
+    """
+
+    smallest: float
+    least: float
+    touch: float
+    equal: float
+
+
+class Edges(NamedTuple):
+    """Topology of the faces. neighbour: (faces, 3), the face beyond each edge, -1 for none. side: (faces,) 1 for faces
+    that are drawn from their front alone, 0 for both sides."""
+
+    neighbour: Any
+    side: Any
+
+
+class Setup(NamedTuple):
+    """Values that are the same in every draw of a plan. far: depth where nothing is shown [m]. stripes: slots of an
+    entry. groups: work items that share a tile in the passes over pieces."""
+
+    frames: FrameSetup
+    rules: Rules
+    edges: Edges
+    far: float
+    stripes: int
+    groups: int
+
+
+class Outlines(NamedTuple):
+    """Triangles set up. box: (triangles, 4). planes: (triangles, 9). outline: (triangles, OUTLINE) and torn:
+    (triangles,), see triangle_kernels.py."""
+
+    box: Any
+    planes: Any
+    outline: Any
+    torn: Any
+
+
+class Source(NamedTuple):
+    """Points to draw: cameras, points (points, 3) [m] and their places screen (points, 3): x, y [px] and depth [m]."""
+
+    cameras: Cameras
+    points: Any
+    screen: Any
+
+
+class Pieces(NamedTuple):
+    """Scratch memory of each worker: SLOTS polygons of at most CORNERS corners, see piece_kernels.py.
+
+    x, y: (workers x SLOTS, CORNERS) places from the pixel's centre [px]. tag: the edge that runs from a corner to the
+    next, 3 x entry + edge or -1. value: of a linear function at the corners. count, owner: (workers x SLOTS,) corners,
+    and the entry that owns the piece, -1 for the background.
+    """
+
+    x: Any
+    y: Any
+    tag: Any
+    value: Any
+    count: Any
+    owner: Any
+
+
+class Limit(NamedTuple):
+    """depth: (frames, rows, columns). Triangles whose nearest corner lies before it are shown in the pixel as they are;
+    MIXED where pieces must be cut out instead, see run_kernels.py. ends: (entries,) whether a slab ends after it."""
+
+    depth: Any
+    ends: Any
+
+
+class Images(NamedTuple):
+    """planes: (frames, 4, rows, columns) rgb and alpha; depth: (frames, rows, columns)."""
+
+    planes: Any
+    depth: Any
+
+
+class Surfacing(NamedTuple):
+    """The surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or u, v and a zero
+    where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
+
+    textured: int
+    texels: Texels
+    rows: Any
+    stride: int
+    values: Any
+
+
+class Lighting(NamedTuple):
+    """shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
+    (faces,) numbers of their materials, empty where there is one."""
+
+    shading: int
+    points: Any
+    normals: Any
+    eye: Any
+    material: Any
+    lights: Lights
+
+
+class Shading(NamedTuple):
+    """background: (3,) rgb."""
+
+    surfacing: Surfacing
+    lighting: Lighting
+    background: Any
+
+
+class Wants(NamedTuple):
+    """colour, deep: whether colours and depths are made. table: whether lights have cotangents."""
+
+    colour: int
+    deep: int
+    table: int
+
+
+class ImagesAdjoint(NamedTuple):
+    """planes, depth: cotangents of the images. table: (entries x stripes, columns), see light_table_adjoint."""
+
+    planes: Any
+    depth: Any
+    table: Any
+
+
+class Slots(NamedTuple):
+    """sums: (entries x stripes, parts, 9) cotangents that entries pass to the corners of their triangles; adj_corners:
+    (triangles, 3, 3) sums of them; corners: which of these meet in a point."""
+
+    stripes: int
+    corners: Corners
+    cells: EntryCells
+    sums: Any
+    adj_corners: Any
+
+
+class PointsAdjoint(NamedTuple):
+    """Cotangents (points, 3) of places in the image, of points and of their camera coordinates."""
+
+    screen: Any
+    world: Any
+    seen: Any
+
+
+class Scene(NamedTuple):
+    """A drawing as its passes take it: triangles, the tiles' lists, and how pixels are made."""
+
+    source: Source
+    triangles: Outlines
+    lists: TileLists
+    limit: Limit
