@@ -3,31 +3,52 @@
 import re
 from pathlib import Path
 
+import formulas
 import parameters
+import reference_pages
 import yaml
-from import_graph import Repository
-from mkdocs_hooks import REGISTERED_ONLY
 
 from diffloom.plugins import get_model
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_public_names_are_on_reference_pages(site):
-    pages = "".join(page.read_text() for page in (site / "reference").glob("*.html"))
-    anchors = set(re.findall(r'id="([\w.]+)"', pages))
-    repository, missing, seen = Repository(ROOT), [], 0
-    for one in repository.distributions.values():
-        if one.name.startswith(REGISTERED_ONLY):
-            continue
-        for module in one.public:
-            for name in repository.exports(module) - {"__version__"}:
-                place = f"{module}.{name}"
-                # Where a module bears the name of its function, the heading of the module is not enough.
-                missing += [] if (f"{place}.{name}" if place in one.modules else place) in anchors else [place]
-                seen += 1
-    assert not missing, f"not on the pages that tools/mkdocs_hooks.py generates: {', '.join(missing)}"
-    assert seen > 400
+def test_every_public_name_is_on_one_reference_page():
+    """A name that several modules export needs one entry."""
+    listed = {}
+    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
+        for module, name in reference_pages.listed_names(page.read_text()):
+            assert name in reference_pages.repository().exports(module), f"{page.name}: {module} exports no {name}"
+            listed.setdefault(reference_pages.home(module, name), []).append(f"{page.name}: {module}.{name}")
+    public = {reference_pages.home(*pair): ".".join(pair) for pair in reference_pages.public_names()}
+    assert len(public) > 400
+    assert [name for home, name in public.items() if home not in listed] == []
+    assert [places for places in listed.values() if len(places) > 1] == []
+
+
+def test_reference_pages_show_signatures_parameters_and_sources(site):
+    page = (site / "reference" / "scene.html").read_text()
+    (entry,) = re.findall(r'<h3 id="diffloom_fitting.Scene".*?<h4', page, flags=re.DOTALL)
+    text = re.sub(r"<[^>]+>", "", entry)
+    assert "Scene(" in text
+    assert "steps: int" in text
+    (link,) = re.findall(r'class="source" href="([^"#]+)#(L-\d+)"', entry)
+    source = (site / "reference" / link[0]).resolve()
+    assert f'name="{link[1]}"' in source.read_text() or f'id="{link[1]}"' in source.read_text()
+    for page in (site / "reference").glob("*.html"):
+        anchors = set(re.findall(r'id="([\w.]+)"', page.read_text()))
+        markdown = ROOT / "docs" / "reference" / f"{page.stem}.md"
+        for module, name in reference_pages.listed_names(markdown.read_text()) if markdown.exists() else []:
+            assert {f"{module}.{name}", f"{module}.{name}.{name}"} & anchors, f"{page.name}: {module}.{name}"
+
+
+def test_formulas_are_mathml_without_scripts(site):
+    pages = {page.relative_to(site).as_posix(): page.read_text() for page in site.rglob("*.html")}
+    assert not [name for name, text in pages.items() if re.search(r"FORMULA\d+END", text)]
+    text, found = formulas.take_formulas("a $x^2$ b `$c$`\n\n$$y$$\n\n```\n$d$ $\n```\nand 5 $ or 6 $\n")
+    assert text == "a FORMULA0END b `$c$`\n\nFORMULA1END\n\n```\n$d$ $\n```\nand 5 $ or 6 $\n"
+    assert "<msup>" in found[0]
+    assert formulas.put_formulas("<p>FORMULA1END</p>", found).startswith('<div class="formula"><math')
 
 
 def test_every_parameter_is_on_the_page_of_parameters(site):

@@ -133,7 +133,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, script: str, seconds: float = 60.0) -> None:
-        """Until an expression is true."""
+        """Wait until an expression is true."""
         deadline = time.monotonic() + seconds
         while not self.ask(script):
             if time.monotonic() > deadline:
@@ -163,7 +163,7 @@ class Page:
             self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
     def faults(self) -> list[str]:
-        """What the page's scripts raised."""
+        """Errors that the page's scripts raised."""
         mine = [e for e in self.browser.events if e.get("sessionId") == self.session]
         return [
             e["params"]["exceptionDetails"].get("exception", {}).get("description", str(e))

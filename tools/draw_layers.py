@@ -1,6 +1,6 @@
 """Draw the distributions by layer, with their imports, into docs/images/layers.svg: ``python tools/draw_layers.py``.
 
-Boxes stand in the layers of tools/import_graph.py. An arrow is an import; one that follows from others (a imports c,
+Boxes stand in the layers of tools/import_graph.py. An arrow is an import; one that follows from other arrows (a imports c,
 where a imports b and b imports c) is left out. The table has all imports.
 """
 
@@ -83,7 +83,7 @@ def draw(repository: Repository) -> str:
 
 
 def reduce_imports(imports: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Return the imports that do not follow from others (the transitive reduction)."""
+    """Return the imports that do not follow from other imports (the transitive reduction)."""
 
     def reached(name: str) -> set[str]:
         return imports[name].union(*(reached(other) for other in imports[name]))

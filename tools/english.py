@@ -37,7 +37,7 @@ COMMENT_OPENINGS = re.compile(
     r"what|those|of|whether|who|whose|whom|nobody|how|whatever|whoever|somebody|the\s+same", re.IGNORECASE
 )
 
-#: What to write instead, by the construction.
+#: Advice by forbidden construction.
 CONSTRUCTIONS = {
     r"nobody|no one|somebody|someone|anybody|anyone|whoever|whomever": "name the subject",
     r"what (?:is|was|are|were)": "name the thing",

@@ -31,7 +31,7 @@ RUNS = 3
 
 @dataclass(frozen=True)
 class Seen:
-    """What one device makes of an experiment: loss, gradient, images, and the seconds of the fastest run."""
+    """Results of one device on an experiment: loss, gradient, images, and the seconds of the fastest run."""
 
     loss: float
     gradient: Tensor
@@ -99,7 +99,7 @@ def _run(objective: Objective, z: Tensor) -> tuple[float, Tensor, Tensor, float]
     """Loss, gradient and images, and the seconds that loss and gradient took."""
     began = time.perf_counter()
     found = objective.evaluate(z)
-    seconds = time.perf_counter() - began  # what is seen comes back to the CPU, so the GPU has finished
+    seconds = time.perf_counter() - began  # images have come back to the CPU, so the GPU has finished
     if found.gradient is None:
         raise ValueError(f"no gradient: {found.trouble}")
     with torch.no_grad():

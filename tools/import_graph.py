@@ -70,7 +70,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A folder with a ``pyproject.toml``: its short name, its package and the modules that others may import."""
+    """A folder with a ``pyproject.toml``: its short name, its package and its public modules."""
 
     folder: Path
 
@@ -148,7 +148,7 @@ class Repository:
 
     @cached_property
     def all_imports(self) -> tuple[Import, ...]:
-        """All imports, also of modules of others."""
+        """All imports, also of modules outside this repository."""
         return tuple(
             found for name, path in self.modules.items() for found in _imports_of(name, path, self.modules.keys())
         )

@@ -1,6 +1,6 @@
-"""Hooks of mkdocs: pages that are generated, and pages that live beside the code they describe.
+"""Hooks of mkdocs: generated pages, pages that live beside the code they describe, formulas, and links to source code.
 
-Generated are the reference of each distribution (from its public modules), the gallery and the page of parameters.
+Generated are the index of all public names, the gallery and the page of parameters.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ import ast
 import posixpath
 import re
 import sys
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
-if TYPE_CHECKING:
-    from import_graph import Distribution, Repository
+sys.path.insert(0, str(Path(__file__).parent))
+import formulas
+import reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Where a page appears, and the file it is.
+#: Source file of each page that lives beside the code, by the address of the page.
 PAGES = {
     "reference/kernel_layer.md": "libs/kernels/src/diffloom_kernels/README.md",
     "project/contributing.md": "CONTRIBUTING.md",
@@ -27,8 +28,8 @@ PAGES = {
     "project/security.md": "SECURITY.md",
     "project/conduct.md": "CODE_OF_CONDUCT.md",
 }
-#: Distributions that are used by name through the registry, and have no page of the reference.
-REGISTERED_ONLY = ("physics_", "render_")
+#: MathML of the formulas of each page.
+_FORMULAS: dict[str, list[str]] = {}
 GALLERY = """# Gallery
 
 Each image was made by the script under it, of at most 40 lines: `python docs/gallery/NAME.py`. Take the one that is
@@ -42,50 +43,48 @@ def on_files(files: Files, config: Any) -> Files:
         # A heading that begins with a digit gets a name that the theme's scripts cannot look up.
         text = re.sub(r"^## (?=\d)", "## Version ", (ROOT / source).read_text(encoding="utf-8"), flags=re.MULTILINE)
         files.append(File.generated(config, place, content=relinked(text, source, place)))
-    # From the specs of the models themselves: imported here, since this needs diffloom and torch.
+    # Imported late, because the specs of the models need diffloom and torch; mkdocs restores the path in between.
     sys.path.insert(0, str(ROOT / "tools"))
     import parameters
-    from import_graph import Repository
 
     files.append(File.generated(config, "reference/parameters.md", content=parameters.page()))
-    repository = Repository()
-    for one in repository.distributions.values():
-        if not one.name.startswith(REGISTERED_ONLY):
-            files.append(File.generated(config, f"reference/{one.name}.md", content=reference(repository, one)))
+    files.append(File.generated(config, "reference/names.md", content=reference_pages.index_page()))
+    files.append(File.generated(config, "reference/constructors.md", content=reference_pages.constructors_page()))
     files.append(File.generated(config, "gallery/index.md", content=gallery()))
     return files
 
 
-def reference(repository: Repository, distribution: Distribution) -> str:
-    """Return the page of one distribution: its public modules, each with the names that it exports."""
-    about = tomllib.loads((distribution.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    modules = sorted(distribution.public)
-    parts = [f"# {distribution.package}\n", f"{about['description']}. Install `{about['name']}`.\n"]
-    if len(modules) > 1:
-        parts.append(f"Public modules: {', '.join(f'`{module}`' for module in modules)}.\n")
-    for module in modules:
-        names = sorted(repository.exports(module) - {"__version__"})
-        # A function that bears the name of its module is hidden by it.
-        hidden = [name for name in names if f"{module}.{name}" in distribution.modules]
-        parts.append(f"::: {module}\n    options:\n      members: {[name for name in names if name not in hidden]}\n")
-        parts += [f"::: {module}.{name}.{name}\n" for name in hidden]
-    return "\n".join(parts)
+def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
+    """Expand the blocks of the reference, and set formulas aside."""
+    text, _FORMULAS[page.file.src_uri] = formulas.take_formulas(reference_pages.expand_blocks(markdown))
+    return text
+
+
+def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
+    """Put in the formulas, and links to source code."""
+    html = formulas.put_formulas(html, _FORMULAS.get(page.file.src_uri, []))
+    return reference_pages.link_sources(html, page.url)
+
+
+def on_post_build(config: Any) -> None:
+    """Write the pages with source code."""
+    reference_pages.write_sources(Path(config["site_dir"]))
 
 
 def gallery() -> str:
-    """Every script of docs/gallery: what it shows, its image and its code."""
+    """Return the page of the gallery: each script of docs/gallery with its image and its code."""
     parts = [GALLERY]
     for path in sorted((ROOT / "docs" / "gallery").glob("*.py")):
         code = path.read_text(encoding="utf-8")
-        told = ast.get_docstring(ast.parse(code)) or path.stem
-        title, _, rest = told.partition(": ")
+        docstring = ast.get_docstring(ast.parse(code)) or path.stem
+        title, _, rest = docstring.partition(": ")
         parts.append(f"## {title}\n\n`{path.name}`: {rest}\n")
-        parts.append(f"![{told}]({path.stem}.png)\n\n```python\n{code.split(chr(10), 2)[2].strip()}\n```\n")
+        parts.append(f"![{docstring}]({path.stem}.png)\n\n```python\n{code.split(chr(10), 2)[2].strip()}\n```\n")
     return "\n".join(parts)
 
 
 def relinked(text: str, source: str, place: str) -> str:
-    """Links as seen from ``place``; what is no page of the documentation becomes plain text."""
+    """Rewrite links as seen from ``place``; a link to a file that is no page becomes plain text."""
 
     def turned(found: re.Match[str]) -> str:
         words, address = found[1], found[2]

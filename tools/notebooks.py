@@ -32,7 +32,7 @@ def cells(text: str) -> list[tuple[str, str]]:
 
 
 def run(code: str, names: dict[str, Any]) -> str:
-    """What a cell prints, and how the value of its last expression shows."""
+    """Return the text that a cell prints, followed by the value of its last expression."""
     tree = ast.parse(code)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     said = io.StringIO()

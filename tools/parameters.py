@@ -59,7 +59,7 @@ def default(value: Any) -> str:
 
 
 def bounds(pair: tuple[float | None, float | None]) -> str:
-    """Both ends, where there are any."""
+    """Return the bounds as text; empty without bounds."""
     low, high = pair
     if low is None and high is None:
         return ""

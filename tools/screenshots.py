@@ -12,7 +12,7 @@ from browser import Browser, Page
 from PIL import Image
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-MOMENT = 0.5  # of the demo's 1.2 s: the ball is on the ground
+MOMENT = 0.5  # moment of the demo's 1.2 s at which the ball is on the ground
 
 
 def main(run: Path) -> None:
@@ -53,7 +53,7 @@ def viewer(browser: Browser, run: Path) -> None:
 
 
 def settle(page: Page, most: float = 240.0) -> None:
-    """Until nothing changes any more: drawn without a graphics card, bodies fade in slowly."""
+    """Wait until nothing changes any more: drawn without a graphics card, bodies fade in slowly."""
     before, began = b"", time.monotonic()
     while (now := page.screenshot()) != before and time.monotonic() - began < most:
         before = now

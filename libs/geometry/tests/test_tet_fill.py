@@ -7,8 +7,8 @@ import trimesh
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import ball, check_tetmesh, extract_surface, read_solid
-from diffloom_geometry.tet_fill import carry_texture, nearest_triangle
-from diffloom_geometry.tetmesh import boundary_faces
+from diffloom_geometry.tet_fill import carry_texture, find_nearest_triangle
+from diffloom_geometry.tetmesh import find_boundary_faces
 
 MISSING = importlib.util.find_spec("pytetwild") is None or importlib.util.find_spec("pyvista") is None
 
@@ -23,7 +23,7 @@ def test_nearest_triangle_is_exact() -> None:
     rng = np.random.default_rng(1)
     triangles = rng.normal(size=(60, 1, 3)) + rng.normal(size=(60, 3, 3)) * rng.random((60, 1, 1))
     points = rng.normal(size=(40, 3))
-    found = nearest_triangle(triangles, points)
+    found = find_nearest_triangle(triangles, points)
     for point, index in zip(points, found, strict=True):
         feet = trimesh.triangles.closest_point(triangles, np.broadcast_to(point, (60, 3)))
         assert index == np.argmin(np.linalg.norm(feet - point, axis=1))
@@ -32,7 +32,7 @@ def test_nearest_triangle_is_exact() -> None:
 def test_texture_is_carried_to_the_new_surface() -> None:
     source = textured_sphere()
     mesh = ball(0.3, 3)
-    faces = boundary_faces(mesh.tets)
+    faces = find_boundary_faces(mesh.tets)
     carried = carry_texture(source, np.asarray(source.visual.uv), mesh.vertices, faces)
     assert carried.faces is not None
     assert carried.corners is not None
@@ -53,7 +53,7 @@ def test_no_face_spans_a_seam_of_the_texture() -> None:
     )
     uv = np.stack([triangle_angle.ravel() / (2 * np.pi) + 0.5, np.asarray(flat.vertices)[:, 1]], axis=1)
     mesh = ball(0.3, 5)
-    carried = carry_texture(flat, uv, mesh.vertices, boundary_faces(mesh.tets))
+    carried = carry_texture(flat, uv, mesh.vertices, find_boundary_faces(mesh.tets))
     assert carried.faces is not None
     assert carried.corners is not None
     away = np.abs(mesh.vertices[carried.faces][..., 1]).max(axis=1) < 0.2

@@ -3,7 +3,7 @@ import pytest
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import TetMesh, ball, beam, box, check_tetmesh, extract_surface, gear
-from diffloom_geometry.tetmesh import boundary_faces, enclosed_volume, tet_quality, vertex_normals
+from diffloom_geometry.tetmesh import compute_enclosed_volume, compute_vertex_normals, find_boundary_faces, tet_quality
 
 SHAPES = {
     "box5": lambda: box((1.0, 0.5, 2.0), (3, 2, 5)),
@@ -23,8 +23,8 @@ def test_every_built_in_shape_is_sound_and_closed(name: str) -> None:
     assert same is mesh
     assert done == ()
     assert tet_quality(mesh.vertices, mesh.tets).min() > 0.6
-    faces = boundary_faces(mesh.tets)
-    assert enclosed_volume(mesh.vertices, faces) == pytest.approx(mesh.volumes.sum(), rel=1e-12)
+    faces = find_boundary_faces(mesh.tets)
+    assert compute_enclosed_volume(mesh.vertices, faces) == pytest.approx(mesh.volumes.sum(), rel=1e-12)
     edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all(), "each edge of the surface has two faces"
 
@@ -33,8 +33,8 @@ def test_a_gear_is_sound_and_has_teeth_and_a_hole() -> None:
     mesh = gear()
     assert len(mesh.tets) == 1152
     assert check_tetmesh(mesh)[1] == ()
-    faces = boundary_faces(mesh.tets)
-    assert enclosed_volume(mesh.vertices, faces) == pytest.approx(mesh.volumes.sum(), rel=1e-12)
+    faces = find_boundary_faces(mesh.tets)
+    assert compute_enclosed_volume(mesh.vertices, faces) == pytest.approx(mesh.volumes.sum(), rel=1e-12)
     edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     pairs, counts = np.unique(edges, axis=0, return_counts=True)
     assert (counts == 2).all()
@@ -82,7 +82,7 @@ def test_normals_of_a_ball_point_outwards() -> None:
     mesh = ball(0.5, 4)
     surface = extract_surface(mesh)
     points = mesh.vertices[surface.vertices]
-    normals = vertex_normals(points, surface.faces)
+    normals = compute_vertex_normals(points, surface.faces)
     assert np.allclose(np.linalg.norm(normals, axis=1), 1.0)
     assert (np.einsum("ij,ij->i", normals, points / 0.5) > 0.99).all()
     assert np.array_equal(surface.vertices, np.sort(mesh.vertex_groups["surface"]))

@@ -9,9 +9,9 @@ from diffloom_testing.results import (
     Item,
     Skip,
     check,
-    checked_reasons,
     require,
     run,
+    validate_reasons,
 )
 
 
@@ -61,9 +61,9 @@ def test_a_report_counts_and_names_the_families_that_were_skipped():
 def test_an_expected_failure_needs_a_reason_and_a_check():
     for reason in ("", "  ", None):
         with pytest.raises(ValueError, match="got no reason"):
-            checked_reasons({"family.failing": reason}, ("family.failing",))
+            validate_reasons({"family.failing": reason}, ("family.failing",))
     with pytest.raises(ValueError, match="there is no such check; there are family.failing"):
-        checked_reasons({"family.failin": "because"}, ("family.failing",))
+        validate_reasons({"family.failin": "because"}, ("family.failing",))
 
 
 def test_an_expected_failure_is_counted_apart_and_must_fail():

@@ -7,7 +7,7 @@ import torch
 
 from diffloom.interfaces import CustomStep, ExampleSettings, Model, ParamSpec, State, Surface
 from diffloom_testing import check_integrator, check_model
-from diffloom_testing.parametrize import subject_of
+from diffloom_testing.parametrize import find_subject
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import items
 from diffloom_testing.systems import ToyChain
@@ -117,7 +117,7 @@ def test_mistakes_in_the_call_are_explained():
     with pytest.raises(ValueError, match="there is no such check"):
         check_model(ToyChain, expected_failures={"rest.flies": "because"})
     with pytest.raises(TypeError, match="is neither the name of a model"):
-        subject_of(3)
+        find_subject(3)
 
 
 def test_an_integrator_by_name_class_or_instance():
@@ -125,7 +125,7 @@ def test_an_integrator_by_name_class_or_instance():
 
     for given in ("custom_step", CustomStepping, CustomStepping()):
         assert check_integrator(given, families=["interface", "schedule"]).count("failed") == 0
-    assert subject_of("integrator custom_step").kind == "integrator"
+    assert find_subject("integrator custom_step").kind == "integrator"
 
 
 def test_cases_are_items_of_their_own():

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from diffloom import simulate
 from diffloom.interfaces import Control
-from diffloom_mechanics.jacobian import ForceJacobian, colours
+from diffloom_mechanics.jacobian import ForceJacobian, colour_nodes
 from diffloom_physics_rigid.model import RigidModel
-from diffloom_physics_rigid.pairs import near_pairs
+from diffloom_physics_rigid.pairs import find_near_pairs
 from diffloom_testing import check_gradient
 
 BOX = {"shape": "box", "size": [0.6, 0.4, 0.5], "position": [0.0, 0.5, 0.0], "orientation": [0.9, 0.2, 0.1, 0.3],
@@ -112,10 +112,10 @@ def test_found_pairs_have_exact_blocks() -> None:
 def test_neighbours_and_their_colours() -> None:
     model = RigidModel([{"shape": "sphere", "radius": 0.5, "position": [0.9 * k, 5.0, 0.0]} for k in range(7)])
     q = model.initial_state(model.params(torch.float64)).q.numpy()
-    pairs = near_pairs(q, np.full(7, 0.5))
+    pairs = find_near_pairs(q, np.full(7, 0.5))
     assert sorted(map(tuple, np.sort(pairs, axis=1).tolist())) == [(k, k + 1) for k in range(6)]
-    assert colours(7, pairs).tolist() == [0, 1, 2, 0, 1, 2, 0]
-    assert near_pairs(q, np.array([0.5, -np.inf, 0.5, -np.inf, 0.5, -np.inf, 0.5])).shape == (0, 2)
+    assert colour_nodes(7, pairs).tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert find_near_pairs(q, np.array([0.5, -np.inf, 0.5, -np.inf, 0.5, -np.inf, 0.5])).shape == (0, 2)
 
 
 def test_gradients_through_bodies_that_touch() -> None:

@@ -15,7 +15,7 @@ from diffloom import simulate
 from diffloom.interfaces import Control, InputError
 from diffloom_geometry.rotations import rotation_matrices
 from diffloom_mechanics.contact import rebound
-from diffloom_physics_rigid.contact_defaults import sides_of
+from diffloom_physics_rigid.contact_defaults import find_sides
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 
@@ -97,7 +97,7 @@ def test_round_edges_and_points_on_edges_and_faces() -> None:
     assert soft.roundness == 0.02
     assert soft.reach == pytest.approx(math.sqrt(3) * 0.08 + 0.02)
     # It stands as high as a sharp box on a face, and lower on a corner.
-    side = max(sides_of(soft.points, soft.roundness), key=lambda points: float(points[:, 1].min()))
+    side = max(find_sides(soft.points, soft.roundness), key=lambda points: float(points[:, 1].min()))
     np.testing.assert_allclose(side[:, 1], 0.1)
     with pytest.raises(InputError, match=r"rounding: got 0\.2; expected a radius"):
         RigidModel([{"shape": "box", "size": [0.2] * 3, "rounding": 0.2}])
@@ -141,7 +141,7 @@ def test_a_centre_of_mass_beside_the_middle() -> None:
     place = torch.tensor([[0.01, -0.02, 0.015]], dtype=DOUBLE)
     assert float((end(place) - end(0.0 * place)).abs().max()) > 1e-2
     check_gradient(end, {"centre_of_mass": place}, tolerance=1e-5, step=1e-6)
-    with pytest.raises(InputError, match="felt by the ground alone"):
+    with pytest.raises(InputError, match="only contact with the ground takes it into"):
         RigidModel([cube, cube]).dynamics(RigidModel([cube, cube]).params(centre_of_mass=[0.0] * 3), Control())
 
 

@@ -11,7 +11,7 @@ from diffloom import simulate
 from diffloom.interfaces import State
 from diffloom_geometry.rotations import rotation_matrices, symmetric_matrices
 from diffloom_mechanics import Mechanics, SemiImplicitEuler
-from diffloom_physics_rigid.body_set import bodies
+from diffloom_physics_rigid.body_set import build_body_set
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import check_gradient
 
@@ -119,7 +119,7 @@ def test_adjoint_of_free_motion(dt: float) -> None:
     values, _ = random_law(3)
 
     def run(mass: Tensor, inertia: Tensor, gravity: Tensor, q: Tensor, u: Tensor) -> Tensor:
-        system = Mechanics(bodies(mass, inertia, gravity, np.zeros(3, dtype=np.bool_)))
+        system = Mechanics(build_body_set(mass, inertia, gravity, np.zeros(3, dtype=np.bool_)))
         result = SemiImplicitEuler().rollout(system, State(q, u), dt=dt, steps=3, save=(3,), gradient=policy())
         return torch.cat([result.q[0], result.u[0]], dim=1)
 

@@ -88,7 +88,7 @@ def test_gradients(frame: str) -> None:
 @pytest.mark.parametrize(
     ("push", "message"),
     [
-        ({"force": [1, 0, 0], "start": 0.2, "end": 0.1}, "an impulse needs a window"),
+        ({"force": [1, 0, 0], "start": 0.2, "end": 0.1}, "expected 0 <= start < end"),
         ({"end": 0.1}, "either force"),
         ({"force": [1, 0], "end": 0.1}, "expected three numbers"),
         ({"force": [1, 0, 0], "end": 0.1, "body": "bal"}, "no body is called 'bal'; did you mean 'ball'"),

@@ -9,7 +9,7 @@ import pytest
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import check_closed
-from diffloom_physics_rigid.shapes import SHAPES, shape_by_name
+from diffloom_physics_rigid.shapes import SHAPES, build_shape
 from diffloom_physics_rigid.shapes.solids import blocks, lathe, prism
 
 
@@ -49,7 +49,7 @@ def test_a_handful_is_not_convex() -> None:
     ],
 )
 def test_volumes(name: str, sizes: dict[str, object], volume: float) -> None:
-    shape = shape_by_name(name, sizes)
+    shape = build_shape(name, sizes)
     found = shape.smooth.volume if shape.smooth is not None else shape.solid.volume
     assert found == pytest.approx(volume, rel=1e-12 if name in ("box", "sphere", "capsule") else 5e-3)
 
@@ -72,13 +72,13 @@ def test_stretching() -> None:
 
 def test_wrong_names_and_sizes() -> None:
     with pytest.raises(InputError, match=r"got 'spere'; expected one of .*did you mean 'sphere'"):
-        shape_by_name("spere", {})
+        build_shape("spere", {})
     with pytest.raises(InputError, match=r"got raduis=1.*did you mean 'radius'"):
-        shape_by_name("sphere", {"raduis": 1})
+        build_shape("sphere", {"raduis": 1})
     with pytest.raises(InputError, match="expected positive numbers"):
-        shape_by_name("box", {"size": [1.0, -1.0, 1.0]})
+        build_shape("box", {"size": [1.0, -1.0, 1.0]})
     with pytest.raises(InputError, match="use scale"):
-        shape_by_name("banana", {"size": 2.0})
+        build_shape("banana", {"size": 2.0})
 
 
 def test_makers_refuse_impossible_outlines() -> None:

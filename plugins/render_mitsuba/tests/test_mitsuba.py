@@ -9,7 +9,7 @@ from diffloom import get_renderer
 from diffloom.interfaces import AmbientLight, InputError, PointLight, Surface, Texture, join
 from diffloom_render_mitsuba import library
 from diffloom_render_mitsuba.library import why_unavailable
-from diffloom_testing.scenes import camera, chequered, front, gem, lamps, lit, square
+from diffloom_testing.scenes import camera, chequered, front, gem, lamps, square, with_shading
 
 REAL = torch.float32
 SIZE = (32, 40)
@@ -55,13 +55,13 @@ def squares():
 
 SCENES = {
     "unlit": (gem(2, REAL), camera(REAL, SIZE), ()),
-    "lambert": (lit(gem(1, REAL)), camera(REAL, SIZE), lamps(REAL)),
-    "phong": (lit(gem(1, REAL), "phong"), camera(REAL, SIZE), lamps(REAL)),
+    "lambert": (with_shading(gem(1, REAL)), camera(REAL, SIZE), lamps(REAL)),
+    "phong": (with_shading(gem(1, REAL), "phong"), camera(REAL, SIZE), lamps(REAL)),
     "colours of faces": (by_face(), camera(REAL, SIZE), ()),
     "texture": (textured(), camera(REAL, SIZE), ()),
     "texture, nearest, edges": (textured(filter="nearest", corners=False), camera(REAL, SIZE), ()),
     "texture, split": (split_uv(), camera(REAL, SIZE), ()),
-    "open sheet": (lit(sheet()), camera(REAL, SIZE), lamps(REAL)),
+    "open sheet": (with_shading(sheet()), camera(REAL, SIZE), lamps(REAL)),
     "off centre": (gem(1, REAL), off_centre(), ()),
     "one before another": (squares(), camera(REAL, SIZE), ()),
 }
@@ -175,7 +175,7 @@ def test_double_precision_and_lights_without_equivalent_are_refused():
     with pytest.raises(InputError, match="float32"):
         get_renderer("mitsuba")().render(gem(1), camera())
     with pytest.raises(InputError, match="no equivalent of a HarmonicLight"):
-        get_renderer("mitsuba")().render(lit(gem(1, REAL)), camera(REAL), (HarmonicLight(torch.ones(9)),))
+        get_renderer("mitsuba")().render(with_shading(gem(1, REAL)), camera(REAL), (HarmonicLight(torch.ones(9)),))
 
 
 def test_what_to_install_is_said_where_it_is_absent(monkeypatch):

@@ -1,4 +1,4 @@
-"""Triangle meshes that enclose a volume: reading and checking them, winding numbers, and integrals over the inside."""
+"""Triangle meshes that enclose a volume: reading, checks, winding numbers, and integrals over the inside."""
 
 from __future__ import annotations
 
@@ -11,13 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.triangle_meshes import Edges, Faces, Points, check_triangles, find_edges, named
+from diffloom_geometry.triangle_meshes import Edges, Faces, Points, check_triangles, find_edges, list_indices
 
 
 def compute_winding_numbers(points: Points, vertices: Points, faces: Faces) -> NDArray[np.float64]:
-    """(P,) generalised winding numbers: the solid angles under which ``points`` see the faces, over 4 pi.
+    """Return generalised winding numbers: 1 inside a closed mesh, 0 outside.
 
-    A triangle a, b, c around the point has solid angle 2 atan2(a.(b x c), |a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|).
+    The number is the sum of the solid angles of all faces, seen from the point, over 4 pi. A triangle a, b, c around
+    the point has the solid angle 2 atan2(a.(b x c), |a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|) (Van Oosterom and
+    Strackee 1983).
+
+    Args:
+        points: Places (P, 3) [m].
+        vertices: Vertices (V, 3) [m].
+        faces: Vertex indices (F, 3), counter-clockwise seen from outside.
+
+    Returns:
+        Winding numbers (P,).
     """
     numbers = np.empty(len(points))
     block = max(1, 200_000 // max(1, len(faces)))
@@ -39,8 +49,10 @@ Matrix = NDArray[np.float64]
 class VolumeIntegrals:
     """Integrals over the inside of a closed mesh, on which the motion of a solid of density 1 depends.
 
-    volume [m^3]. centre: (3,) centre of mass [m]. moment: (3, 3) second moments, the integral of x x^T over the
-    volume with x from the centre [m^5].
+    Args:
+        volume: Volume [m^3].
+        centre: Centre of mass (3,) [m].
+        moment: Second moments (3, 3) [m^5]: the integral of x x^T over the volume, with x from the centre.
     """
 
     volume: float
@@ -49,27 +61,51 @@ class VolumeIntegrals:
 
     @property
     def inertia(self) -> Matrix:
-        """(3, 3) inertia about the centre at density 1 [m^5]: tr(moment) 1 - moment."""
+        """Inertia (3, 3) about the centre at density 1 [m^5]: tr(moment) 1 - moment."""
         return np.asarray(np.trace(self.moment) * np.eye(3) - self.moment)
 
     def mapped(self, linear: Matrix) -> VolumeIntegrals:
-        """The solid after x -> linear x: volumes grow by |det|, second moments become |det| A moment A^T."""
+        """Return the integrals of the solid after the map x -> A x.
+
+        The volume grows by |det A|; the second moments become |det A| A moment A^T.
+
+        Args:
+            linear: Matrix A (3, 3).
+
+        Returns:
+            Integrals of the mapped solid.
+        """
         size = abs(float(np.linalg.det(linear)))
         return VolumeIntegrals(size * self.volume, linear @ self.centre, size * linear @ self.moment @ linear.T)
 
 
 def compute_signed_volumes(vertices: Points, faces: Faces) -> NDArray[np.float64]:
-    """(F,) volume of the tetrahedron from each face to the mean vertex, negative where the face looks inwards."""
+    """Return the volume of the tetrahedron that each face spans with the mean vertex.
+
+    Args:
+        vertices: Vertices (V, 3) [m].
+        faces: Vertex indices (F, 3).
+
+    Returns:
+        Volumes (F,) [m^3], negative where the face looks inwards.
+    """
     a, b, c = np.moveaxis((vertices - vertices.mean(axis=0))[faces], 1, 0)
     return np.asarray(np.einsum("fi,fi->f", a, np.cross(b, c)) / 6.0)
 
 
 def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
-    """Integrals over the inside of a closed mesh whose faces look outwards.
+    """Return volume, centre of mass and second moments of the inside of a closed mesh.
 
-    Each face spans a tetrahedron with a common apex; with edges a, b, c from it, the integral of x x^T over the
-    tetrahedron is det(a b c)/120 (s s^T + a a^T + b b^T + c c^T), s = a + b + c. The apex is the mean vertex, so that
-    a mesh far from the origin loses no digits.
+    Each face spans a tetrahedron with a common apex. With edges a, b, c from the apex, the integral of x x^T over the
+    tetrahedron is det(a b c)/120 (s s^T + a a^T + b b^T + c c^T), s = a + b + c. The apex is the mean vertex, because a
+    mesh far from the origin would lose digits otherwise.
+
+    Args:
+        vertices: Vertices (V, 3) [m].
+        faces: Vertex indices (F, 3) of faces that look outwards.
+
+    Returns:
+        Integrals at density 1.
     """
     apex = vertices.mean(axis=0)
     corners = (vertices - apex)[faces]
@@ -83,13 +119,28 @@ def integrate_volume(vertices: Points, faces: Faces) -> VolumeIntegrals:
 
 
 def integrate_sphere(radius: float) -> VolumeIntegrals:
-    """Return the integrals of an exact ball of some radius [m]."""
+    """Return the integrals of an exact ball.
+
+    Args:
+        radius: Radius [m].
+
+    Returns:
+        Integrals at density 1.
+    """
     volume = 4.0 / 3.0 * math.pi * radius**3
     return VolumeIntegrals(volume, np.zeros(3), 0.2 * volume * radius**2 * np.eye(3))
 
 
 def integrate_capsule(radius: float, half: float) -> VolumeIntegrals:
-    """Return the integrals of an exact capsule: a cylinder along y, 2 ``half`` [m] high, and half balls at its ends."""
+    """Return the integrals of an exact capsule: a cylinder along y with half a ball at either end.
+
+    Args:
+        radius: Radius of the cylinder and of its ends [m].
+        half: Half the length of the cylinder [m].
+
+    Returns:
+        Integrals at density 1.
+    """
     tube, ball = 2.0 * math.pi * radius**2 * half, 4.0 / 3.0 * math.pi * radius**3
     across = tube * radius**2 / 4.0 + ball * radius**2 / 5.0
     # A half ball has its centre 3 r / 8 above its flat side; about that side its second moment is that of a ball.
@@ -102,9 +153,20 @@ THINNEST = 1e-9
 
 
 def check_closed(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Points, Faces]:
-    """Clean arrays of a mesh that encloses a volume with its faces looking outwards, or InputError with advice.
+    """Return clean arrays of a mesh that encloses a volume, with its faces looking outwards.
 
-    A mesh may have several parts; a part that looks inwards is allowed inside another one, where it is a hollow.
+    A mesh may have several parts. A part that looks inwards is a hollow, and must lie inside another part.
+
+    Args:
+        what: Name of the mesh in messages.
+        vertices: Vertices (V, 3) [m].
+        faces: Vertex indices (F, 3).
+
+    Returns:
+        Vertices (V, 3) as float64 and faces (F, 3) as int64.
+
+    Raises:
+        InputError: The mesh is open, inside out or flat, or its windings disagree; the message says how to repair it.
     """
     points, corners = check_triangles(what, vertices, faces)
     edges = find_edges(what, corners)
@@ -128,7 +190,9 @@ def check_closed(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Poin
 
 
 def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> None:
-    """InputError unless the mesh, and each part that is not a hollow of another, has its faces looking outwards."""
+    """Raise InputError unless the faces of the mesh, and of each part that is no hollow of another part, look
+    outwards.
+    """
     volumes = compute_signed_volumes(vertices, faces)
     total = float(volumes.sum())
     size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
@@ -150,13 +214,13 @@ def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> N
         probe = vertices[faces[own][0]][:1]
         if compute_winding_numbers(probe, vertices, faces[~own])[0] < 0.5:
             raise InputError(
-                f"{what}: part {part} of the mesh (faces {named(np.flatnonzero(own))}) is inside out and lies in no "
-                "other part, so it is no hollow; turn its faces round"
+                f"{what}: part {part} of the mesh (faces {list_indices(np.flatnonzero(own))}) is inside out and lies "
+                "in no other part, so it is no hollow; turn its faces round"
             )
 
 
 def face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
-    """(count,) number of the connected part each face belongs to, counted from 0 in the order of first faces."""
+    """Return the number of the connected part of each face (count,), counted from 0 in the order of first faces."""
     label = np.arange(count)
     a, b = edges.hinge_faces.T
     while True:
@@ -171,9 +235,18 @@ def face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
 
 
 def read_closed_mesh(path: str | Path) -> tuple[Points, Faces]:
-    """Vertices (V, 3) and faces (F, 3) of a closed mesh in an OBJ, PLY, STL, OFF, GLB or glTF file.
+    """Read a closed mesh from an OBJ, PLY, STL, OFF, GLB or glTF file.
 
-    Vertices at the same place are merged first: STL knows no shared vertices, and texture seams split them.
+    Vertices at the same place are merged first, because STL knows no shared vertices and texture seams split them.
+
+    Args:
+        path: File to read.
+
+    Returns:
+        Vertices (V, 3) [m] and faces (F, 3).
+
+    Raises:
+        InputError: The file cannot be read, or the mesh is not closed (see ``check_closed``).
     """
     mesh = read_triangles(Path(path))
     mesh.merge_vertices(merge_tex=True, merge_norm=True)

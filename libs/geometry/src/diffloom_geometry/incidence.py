@@ -1,6 +1,6 @@
-"""Between vertices and elements, both ways, with gradients summed in a fixed order.
+"""Sums between vertices and elements, in both directions, with gradients in a fixed order.
 
-Plain indexing would do, but PyTorch adds up its gradient in an order that depends on the number of threads.
+Plain indexing has a gradient too, but PyTorch sums it in an order that depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -19,13 +19,30 @@ Indices = NDArray[np.int64]
 
 
 def take(values: Tensor, index: Indices) -> Tensor:
-    """``values[index]``: rows of vertices (V, ...) at the corners of elements (E, corners), say."""
+    """Return ``values[index]``, with a gradient that is summed in a fixed order.
+
+    Args:
+        values: Rows (V, ...), such as vertices.
+        index: Row numbers, such as the corners (E, corners) of elements.
+
+    Returns:
+        Rows (*index.shape, ...).
+    """
     result: Tensor = _Take.apply(values, index)  # type: ignore[no-untyped-call]
     return result
 
 
 def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
-    """The transpose of ``take``: rows of ``values`` summed into ``count`` rows by their index."""
+    """Return rows of ``values`` summed by their index: the transpose of ``take``.
+
+    Args:
+        values: Rows (*index.shape, ...), such as forces on the corners of elements.
+        index: Number of the row that each row of ``values`` is added to.
+        count: Number of rows of the result.
+
+    Returns:
+        Sums (count, ...).
+    """
     if not values.requires_grad and not transformed((values,)):
         return _sum_rows(values, index, count)
     result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
@@ -33,7 +50,7 @@ def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
 
 
 def _sum_rows(values: Tensor, index: Indices, count: int) -> Tensor:
-    """Row i is the sum of the rows of ``values`` whose index is i; bincount adds one by one, in float64."""
+    """Return rows of which row i is the sum of the rows of ``values`` with the index i, added one by one in float64."""
     rows, flat = index.reshape(-1), values.detach().cpu().numpy().reshape(index.size, -1)
     total = np.empty((count, flat.shape[1]))
     for k in range(flat.shape[1]):
@@ -42,12 +59,14 @@ def _sum_rows(values: Tensor, index: Indices, count: int) -> Tensor:
 
 
 def _of_scenes(index: Indices, scenes: int, count: int) -> Indices:
-    """``index`` once for each scene, ``count`` rows farther on each time."""
+    """Repeat ``index`` for each scene, ``count`` rows farther on each time."""
     first = (count * np.arange(scenes)).reshape(-1, *[1] * index.ndim)
     return (index + first).reshape(-1, *index.shape[1:])
 
 
 class _Take(torch.autograd.Function):
+    """Autograd function of ``take``."""
+
     @staticmethod
     def forward(values: Tensor, index: Indices) -> Tensor:
         return values[torch.from_numpy(index).to(values.device)]
@@ -58,7 +77,7 @@ class _Take(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, None], values: Tensor, index: Indices) -> tuple[Tensor, int]:
-        """Of all scenes at once: their rows one after the other."""
+        """Take the rows of all scenes at once, one scene after the other."""
         scenes = leading(values, in_dims[0], info.batch_size)
         rows = take(scenes.flatten(0, 1), _of_scenes(index, len(scenes), scenes.shape[1]))
         return rows.unflatten(0, (len(scenes), -1)), 0
@@ -69,6 +88,8 @@ class _Take(torch.autograd.Function):
 
 
 class _Assemble(torch.autograd.Function):
+    """Autograd function of ``assemble``."""
+
     @staticmethod
     def forward(values: Tensor, index: Indices, count: int) -> Tensor:
         return _sum_rows(values, index, count)
@@ -81,7 +102,7 @@ class _Assemble(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, None, None], values: Tensor, index: Indices, count: int
     ) -> tuple[Tensor, int]:
-        """Of all scenes at once, each into rows of its own."""
+        """Sum the rows of all scenes at once, each scene into rows of its own."""
         scenes = leading(values, in_dims[0], info.batch_size)
         total = assemble(scenes.flatten(0, 1), _of_scenes(index, len(scenes), count), count * len(scenes))
         return total.unflatten(0, (len(scenes), count)), 0

@@ -1,8 +1,8 @@
-"""Triangle meshes from files that anybody may have made: read by trimesh, within limits, and from one file alone.
+"""Triangle meshes from files of unknown origin: read by trimesh, within limits, and from one file alone.
 
-A mesh file is data and runs no code, but it can claim more than it holds, point at other files, or unfold into far more
-than it takes on disk. So only formats are read whose claims can be held against their size, no other file is opened,
-and whatever a reader raises becomes an InputError.
+A mesh file is data and runs no code, but it can claim more than it holds, refer to another file, or unfold into far
+more than it takes on disk. Therefore only formats are read whose claims can be compared with their size, no second file
+is opened, and every exception of a reader becomes an InputError.
 """
 
 from __future__ import annotations
@@ -23,7 +23,17 @@ MOST_BYTES, MOST_ROWS = 256 * 2**20, 20_000_000
 
 
 def read_triangles(path: Path) -> Any:
-    """The triangles in a file as a ``trimesh.Trimesh``, as they stand: nothing is merged. Raises InputError."""
+    """Read the triangles in a file; nothing is merged.
+
+    Args:
+        path: OBJ, PLY, STL, OFF, GLB or glTF file.
+
+    Returns:
+        The mesh as a ``trimesh.Trimesh``.
+
+    Raises:
+        InputError: The file is missing, too large, damaged, or holds no triangles.
+    """
     try:
         import trimesh
     except ImportError as cause:
@@ -49,7 +59,7 @@ def read_triangles(path: Path) -> Any:
 
 
 def read_limited(path: Path) -> bytes:
-    """A file's content; InputError when it is missing, no plain file, or too large."""
+    """Return the content of a file; raise InputError when it is missing, no plain file, or too large."""
     if not path.is_file():
         raise InputError(f"mesh {str(path)!r}: there is no such file (looked in {path.resolve().parent})")
     check_size(path)
@@ -60,13 +70,13 @@ def read_limited(path: Path) -> bytes:
 
 
 def check_size(path: Path) -> None:
-    """Raise unless a file is small enough to be read whole."""
+    """Raise InputError unless a file is small enough to be read whole."""
     if path.is_file() and path.stat().st_size > MOST_BYTES:
         raise InputError(f"mesh {path.name!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB; simplify the mesh first")
 
 
 def _check_claims(kind: str, content: bytes) -> None:
-    """Raise when a file says it holds more than its bytes can, or unfolds into too much."""
+    """Raise InputError when a file claims to hold more than its bytes can, or unfolds into too much."""
     if kind == ".ply":
         head = content[: content.find(b"end_header") + 1 or 4096]
         _check_rows((int(n) for n in re.findall(rb"element\s+\w+\s+(\d{1,30})", head)), len(content))
@@ -78,12 +88,14 @@ def _check_claims(kind: str, content: bytes) -> None:
 
 
 def _check_rows(counts: Iterable[int], size: int) -> None:
+    """Raise InputError when a claimed number of rows exceeds the number of bytes."""
     for count in counts:
         if count > min(size, MOST_ROWS):
             raise InputError(f"it claims {count} rows in {size} bytes; expected a file that holds what it says")
 
 
 def _gltf_head(content: bytes, kind: str) -> Any:
+    """Return the JSON part of a GLB or glTF file."""
     if kind == ".gltf":
         return json.loads(content)
     length, mark = struct.unpack_from("<I4s", content, 12)
@@ -93,7 +105,7 @@ def _gltf_head(content: bytes, kind: str) -> Any:
 
 
 def _check_gltf(head: Any, size: int) -> None:
-    """Raise unless accessors fit into the file, nodes form a tree, and the scene unfolds into what can be held."""
+    """Raise InputError unless accessors fit into the file, nodes form a tree, and at most MOST_ROWS rows unfold."""
     accessors = [int(a["count"]) for a in head.get("accessors", ())]
     _check_rows(accessors, size)
     nodes = head.get("nodes", ())
@@ -110,6 +122,6 @@ def _check_gltf(head: Any, size: int) -> None:
 
 
 def _used(part: Any) -> list[int]:
-    """The accessors of a primitive."""
+    """Return the accessors of a primitive."""
     indices = [part["indices"]] if "indices" in part else []
     return [int(index) for index in (*part.get("attributes", {}).values(), *indices)]

@@ -1,7 +1,7 @@
-"""Reading a solid from any file we know: tetrahedra as they are, closed surfaces filled.
+"""Readers of solids: files of tetrahedra, and closed surfaces, which are filled.
 
-Known are ``.msh`` files of gmsh (ASCII, versions 2 and 4), pairs of text files ``.node`` (points) and ``.ele``
-(tetrahedra), counted from 0 or 1, and our plain text, ``.tet``: one thing per line.
+The known files of tetrahedra are ``.msh`` of gmsh (ASCII, versions 2 and 4), pairs of text files ``.node`` (points) and
+``.ele`` (tetrahedra), counted from 0 or 1, and ``.tet``, a plain text with one entry per line:
 
     v x y z         a vertex [m]
     t a b c d       a tetrahedron of vertices counted from 0
@@ -28,7 +28,7 @@ from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap
 
 @dataclass
 class _Lines:
-    """What the lines of a file have said so far."""
+    """Content of the lines of a ``.tet`` file read so far."""
 
     vertices: list[list[float]] = field(default_factory=list)
     tets: list[list[int]] = field(default_factory=list)
@@ -39,7 +39,7 @@ class _Lines:
     group: str | None = None
 
     def take(self, word: str, rest: list[str]) -> None:
-        """Read one line; ValueError when it has not the form of its first word."""
+        """Read one line; raise ValueError when it has not the form that its first word demands."""
         if word == "v":
             self.vertices.append(_numbers(rest, 3))
         elif word == "t":
@@ -61,7 +61,7 @@ class _Lines:
 
 
 def read_tet(path: Path) -> TetMesh:
-    """The solid in a ``.tet`` file."""
+    """Read the solid in a ``.tet`` file."""
     lines = _Lines()
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         words = line.split("#", 1)[0].split()
@@ -81,9 +81,16 @@ def read_tet(path: Path) -> TetMesh:
 
 
 def write_tet(mesh: TetMesh, path: Path) -> None:
-    """Write vertices, tetrahedra, their groups and texture, so that ``read_tet`` returns them bit for bit.
+    """Write vertices, tetrahedra, their groups and texture to a ``.tet`` file, from which they are read bit for bit.
 
-    Groups of vertices have no place in the format; a tetrahedron can be in one group only.
+    Groups of vertices have no place in the format, and a tetrahedron can be in one group only.
+
+    Args:
+        mesh: The solid.
+        path: File to write.
+
+    Raises:
+        InputError: A tetrahedron is in two groups.
     """
     owner = ["" for _ in mesh.tets]
     for name, members in mesh.tet_groups.items():
@@ -132,10 +139,10 @@ def _numbers(words: list[str], count: int) -> list[float]:
 
 
 def read_node_ele(path: Path) -> TetMesh:
-    """The solid in ``path`` (either of the two files; the other has the same stem).
+    """Read the solid in a pair of ``.node`` and ``.ele`` files, of which ``path`` is one; both have one stem.
 
-    Boundary markers of points become the vertex groups "marker_<n>" (0 marks none), the first attribute of
-    tetrahedra the groups "region_<n>".
+    Boundary markers of points become the vertex groups "marker_<n>" (0 marks none), the first attribute of tetrahedra
+    the groups "region_<n>".
     """
     points = _table(path.with_suffix(".node"), 4)
     header, rows = points
@@ -161,7 +168,7 @@ def read_node_ele(path: Path) -> TetMesh:
 
 
 def _table(path: Path, header_length: int) -> tuple[Floats, Floats]:
-    """The numbers of the first line and the table below it."""
+    """Return the numbers of the first line and the table below it."""
     if not path.exists():
         raise InputError(f"{path.name} is missing: a .node and an .ele file of one stem belong together")
     lines = [line.split("#", 1)[0].split() for line in path.read_text().splitlines()]
@@ -219,7 +226,7 @@ class _Content:
 
 
 def read_msh(path: Path) -> TetMesh:
-    """The solid in a gmsh file; physical volumes become tet groups, physical surfaces vertex groups."""
+    """Read the solid in a gmsh file; physical volumes become tet groups, physical surfaces vertex groups."""
     try:
         sections = _sections(path)
         version = sections["MeshFormat"][0]
@@ -240,8 +247,8 @@ def read_msh(path: Path) -> TetMesh:
     return TetMesh(
         np.array(content.vertices).reshape(-1, 3),
         np.array(content.tets, dtype=np.int64).reshape(-1, 4),
-        vertex_groups=_named(content.face_physical, names, 2),
-        tet_groups=_named(content.tet_physical, names, 3),
+        vertex_groups=_name_groups(content.face_physical, names, 2),
+        tet_groups=_name_groups(content.tet_physical, names, 3),
         name=path.name,
     )
 
@@ -267,7 +274,7 @@ def _physical_names(rows: Section) -> dict[tuple[int, int], str]:
     return {(int(row[0]), int(row[1])): " ".join(row[2:]).strip('"') for row in rows[1:]}
 
 
-def _named(groups: dict[int, list[int]], names: dict[tuple[int, int], str], dimension: int) -> dict[str, Ints]:
+def _name_groups(groups: dict[int, list[int]], names: dict[tuple[int, int], str], dimension: int) -> dict[str, Ints]:
     return {
         names.get((dimension, tag), f"physical_{tag}"): np.unique(np.array(members, dtype=np.int64))
         for tag, members in sorted(groups.items())
@@ -284,7 +291,7 @@ def _read_v2(sections: dict[str, Section], content: _Content) -> None:
 
 
 def _read_v4(sections: dict[str, Section], content: _Content, *, swapped: bool) -> None:
-    """Version 4.1; 4.0 (``swapped``) puts an entity's tag before its dimension and each node's tag on its line."""
+    """Read version 4.1; 4.0 (``swapped``) puts an entity's tag before its dimension and each node's tag on its line."""
     physical = _entity_groups(sections.get("Entities", []))
     rows = iter(sections["Nodes"][1:])
     for head in rows:
@@ -300,7 +307,7 @@ def _read_v4(sections: dict[str, Section], content: _Content, *, swapped: bool) 
 
 
 def _entity_groups(rows: Section) -> dict[tuple[int, int], list[int]]:
-    """Physical tags of surfaces and volumes by (dimension, entity tag)."""
+    """Return the physical tags of surfaces and volumes by (dimension, entity tag)."""
     if not rows:
         return {}
     counts = [int(n) for n in rows[0][:4]]
@@ -322,15 +329,25 @@ _TET_READERS: dict[str, Callable[[Path], TetMesh]] = {
 
 
 def read_solid(path: str | Path, *, edge_length: float = 0.05) -> TetMesh:
-    """The solid in a file: ``.tet``, ``.msh`` (ASCII 2 and 4), ``.node``/``.ele``, or a closed surface.
+    """Read a solid from a file of tetrahedra, or fill the closed surface in any file that trimesh reads.
 
-    Surfaces (anything trimesh reads: obj, ply, stl, off, glb ...) are filled with tetrahedra by pytetwild, an
-    optional extra. edge_length: wanted edge of these, as a fraction of the surface's bounding-box diagonal.
-    The mesh is not checked yet: see ``diffloom_geometry.tetmesh.check_tetmesh``.
+    Surfaces are filled by pytetwild, an optional extra. The mesh is not checked: see ``check_tetmesh``.
+
+    Args:
+        path: ``.tet``, ``.msh`` (ASCII 2 and 4), ``.node`` or ``.ele`` file, or a surface (OBJ, PLY, STL, OFF, GLB,
+            glTF).
+        edge_length: Target edge of the tetrahedra that fill a surface, as a fraction of the diagonal of its bounding
+            box.
+
+    Returns:
+        The solid.
+
+    Raises:
+        InputError: The file is missing or damaged, or cannot be filled.
     """
     try:
         place = Path(path).expanduser()
-    except RuntimeError:  # "~" of nobody: a name like any other
+    except RuntimeError:  # "~name" of an unknown user is an ordinary name
         place = Path(path)
     if not place.exists():
         raise InputError(f"mesh file {str(path)!r} does not exist; expected {', '.join(_TET_READERS)} or a surface")

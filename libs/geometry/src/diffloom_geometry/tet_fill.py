@@ -1,4 +1,4 @@
-"""Filling a closed surface with tetrahedra (pytetwild, optional), texture coordinates included."""
+"""Closed surfaces filled with tetrahedra by pytetwild (optional), texture coordinates included."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from diffloom.errors import InputError
 from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, boundary_faces, oriented
+from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, find_boundary_faces, orient_tets
 
 # These modules of trimesh carry no types.
 _TRIANGLES: Any = trimesh.triangles
@@ -22,10 +22,19 @@ _GROUPING: Any = trimesh.grouping
 
 
 def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
-    """The solid inside the closed surface that trimesh reads from ``path``.
+    """Fill the closed surface in a file with tetrahedra.
 
-    edge_length: wanted edge of the tetrahedra, as a fraction of the bounding-box diagonal.
-    pytetwild does not return the same tetrahedra every time: keep a result with ``tet_files.write_tet``.
+    pytetwild does not return the same tetrahedra every time: keep a result with ``write_tet``.
+
+    Args:
+        path: File that trimesh reads.
+        edge_length: Target edge of the tetrahedra, as a fraction of the diagonal of the bounding box, 0 to 1.
+
+    Returns:
+        The solid, with the texture coordinates of the surface where it has some.
+
+    Raises:
+        InputError: pytetwild is not installed, or the surface is not closed.
     """
     if not 0.0 < edge_length < 1.0:
         raise InputError(f"{path.name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")
@@ -44,44 +53,46 @@ def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
         points, tets = tetwild.tetrahedralize(*shell, edge_length_fac=edge_length, quiet=True)
     used, tets = np.unique(np.asarray(tets, dtype=np.int64), return_inverse=True)
     vertices = np.asarray(points, dtype=np.float64)[used]
-    tets = oriented(vertices, tets.reshape(-1, 4))
+    tets = orient_tets(vertices, tets.reshape(-1, 4))
     uv = getattr(source.visual, "uv", None)
-    texture = None if uv is None else carry_texture(source, np.asarray(uv), vertices, boundary_faces(tets))
+    texture = None if uv is None else carry_texture(source, np.asarray(uv), vertices, find_boundary_faces(tets))
     return TetMesh(vertices, tets, texture=texture, name=path.name)
 
 
 def carry_texture(source: Any, uv: Floats, vertices: Floats, faces: Ints) -> TextureMap:
-    """Texture coordinates for ``faces`` from the nearest triangles of ``source``, a trimesh with ``uv`` per vertex.
+    """Return texture coordinates for ``faces`` from the nearest triangles of ``source``, a trimesh with ``uv`` by
+    vertex.
 
-    A corner takes what lies nearest to it, unless that jumps away from what the triangle nearest to the face's middle
-    continues to: then a seam runs between them, and the continuation is taken, so that no face spans a seam.
+    A corner takes the coordinates of the nearest place. Where these jump away from the continuation of the triangle
+    that is nearest to the middle of the face, a seam runs between them, and the continuation is taken: no face spans a
+    seam.
     """
     triangles = np.asarray(source.triangles)
     uv_of_triangles = uv[np.asarray(source.faces)]
     corners = vertices[faces].reshape(-1, 3)
-    home = np.repeat(nearest_triangle(triangles, vertices[faces].mean(axis=1)), 3)
-    continued = _interpolated(triangles[home], uv_of_triangles[home], corners)
-    nearest = nearest_triangle(triangles, corners)
+    home = np.repeat(find_nearest_triangle(triangles, vertices[faces].mean(axis=1)), 3)
+    continued = _interpolate(triangles[home], uv_of_triangles[home], corners)
+    nearest = find_nearest_triangle(triangles, corners)
     foot = _TRIANGLES.closest_point(triangles[nearest], corners)
-    direct = _interpolated(triangles[nearest], uv_of_triangles[nearest], foot)
+    direct = _interpolate(triangles[nearest], uv_of_triangles[nearest], foot)
     span = np.ptp(continued.reshape(-1, 3, 2), axis=1).max(axis=1)
     jumps = np.linalg.norm(direct - continued, axis=1) > 0.5 * np.repeat(span, 3)
     carried = np.where(jumps[:, None], continued, direct)
     return TextureMap(carried, faces, np.arange(len(corners)).reshape(-1, 3))
 
 
-def _interpolated(triangles: Floats, values: Floats, points: Floats) -> Floats:
-    """(points, 2) values (points, 3, 2) at the corners of triangles, continued linearly over the triangle's plane."""
+def _interpolate(triangles: Floats, values: Floats, points: Floats) -> Floats:
+    """Return values (points, 2), continued linearly from the corners of triangles (points, 3, 2) over their planes."""
     weights = _TRIANGLES.points_to_barycentric(triangles, points)
     return np.asarray(np.einsum("pc,pcd->pd", weights, values))
 
 
-def nearest_triangle(triangles: Floats, points: Floats) -> Ints:
-    """(points,) the triangle nearest to each point, by exact distance."""
+def find_nearest_triangle(triangles: Floats, points: Floats) -> Ints:
+    """Return the number of the triangle nearest to each point (points,), by exact distance."""
     middles = triangles.mean(axis=1)
     reach = np.linalg.norm(triangles - middles[:, None], axis=-1).max()
     tree = cKDTree(middles)
-    # No triangle can be nearer than its middle's distance less its own extent: these are all that come in question.
+    # No triangle is nearer than the distance of its middle less its own extent.
     limits = tree.query(points)[0] + reach
     nearest = np.empty(len(points), dtype=np.int64)
     for i, candidates in enumerate(tree.query_ball_point(points, limits)):
@@ -92,6 +103,7 @@ def nearest_triangle(triangles: Floats, points: Floats) -> Ints:
 
 
 def _tetwild(path: Path) -> Any:
+    """Return the module pytetwild, or raise InputError with the command that installs it."""
     try:
         return importlib.import_module("pytetwild")
     except ImportError as cause:

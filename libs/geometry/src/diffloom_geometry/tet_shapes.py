@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from diffloom.errors import InputError
-from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, oriented
+from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, orient_tets
 
 # Corners of a cell are numbered x + 2 y + 4 z. Five tets: a regular one in the middle and one at every other corner;
 # cells of odd parity take the mirror image, so that the diagonals on shared faces agree.
 _FIVE_EVEN = np.array([[0, 3, 5, 6], [1, 0, 3, 5], [2, 0, 6, 3], [4, 0, 5, 6], [7, 3, 6, 5]])
 _FIVE_ODD = np.array([[1, 2, 7, 4], [0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4]])
-# Six tets around the diagonal 0-7, the same in all cells.
+# Six tets around the diagonal 0-7, alike in all cells.
 _SIX = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])
 
 
@@ -23,30 +23,55 @@ MOST_CELLS = 10**7
 
 
 def box(size: Sequence[float] = (1.0, 1.0, 1.0), cells: Sequence[int] = (2, 2, 2), split: int = 5) -> TetMesh:
-    """A box about the origin.
+    """Return a box about the origin, cut into tetrahedra.
 
-    size: three edge lengths [m]. cells: how many cells along each. split: tetrahedra per cell: 5 (better shaped,
-    neighbouring cells mirrored) or 6 (all cells alike). Vertex groups: left, right (-x, +x), bottom, top (-y, +y),
-    back, front (-z, +z). Numbers run along the axis with the fewest cells first, along that with the most last.
+    Vertices and cells are numbered along the axis with the fewest cells first, along that with the most last.
+    Vertex groups: "left" and "right" (-x, +x), "bottom" and "top" (-y, +y), "back" and "front" (-z, +z).
+
+    Args:
+        size: Three edge lengths [m].
+        cells: Number of cells along each axis.
+        split: Tetrahedra per cell: 5 (better shaped, neighbouring cells mirrored) or 6 (all cells alike).
+
+    Returns:
+        The solid.
+
+    Raises:
+        InputError: A length or a number is out of range.
+
+    Example:
+        ``box((1.0, 0.2, 0.2), cells=(10, 2, 2))``
     """
-    lengths, counts = _checked(size, cells, split)
+    lengths, counts = _check_arguments(size, cells, split)
     axes = [np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(lengths, counts, strict=True)]
     order = _slowest_last(counts)
     vertices = np.stack([axes[a][c] for a, c in enumerate(_places([n + 1 for n in counts], order))], axis=1)
     tets = _cell_tets(counts, split, order)
-    return TetMesh(vertices, oriented(vertices, tets), vertex_groups=_sides(axes, vertices), name="box")
+    return TetMesh(vertices, orient_tets(vertices, tets), vertex_groups=_sides(axes, vertices), name="box")
 
 
 def beam(
     length: float = 1.0, width: float = 0.1, height: float = 0.1, cells: Sequence[int] = (10, 1, 1), split: int = 5
 ) -> TetMesh:
-    """A beam along x from 0 to ``length``; y is its height, z its width [m]. Groups as for a box: fix "left"."""
+    """Return a beam along x from 0 to ``length``. Vertex groups are those of ``box``: fix "left" to clamp it.
+
+    Args:
+        length: Length along x [m].
+        width: Width along z [m].
+        height: Height along y [m].
+        cells: Number of cells along x, y and z.
+        split: Tetrahedra per cell, 5 or 6.
+
+    Returns:
+        The solid.
+    """
     made = box((length, height, width), cells, split)
     vertices = made.vertices + np.array([0.5 * float(length), 0.0, 0.0])
     return TetMesh(vertices, made.tets, vertex_groups=made.vertex_groups, name="beam")
 
 
-def _checked(size: Sequence[float], cells: Sequence[int], split: int) -> tuple[list[float], list[int]]:
+def _check_arguments(size: Sequence[float], cells: Sequence[int], split: int) -> tuple[list[float], list[int]]:
+    """Return size and cells as plain numbers, or raise InputError."""
     lengths, counts = [float(s) for s in size], [int(n) for n in cells]
     if len(lengths) != 3 or not all(np.isfinite(s) and s > 0.0 for s in lengths):
         raise InputError(f"box: got size {list(size)}; expected three positive lengths in metres, such as [1, 1, 1]")
@@ -60,16 +85,16 @@ def _checked(size: Sequence[float], cells: Sequence[int], split: int) -> tuple[l
 
 
 def _slowest_last(counts: list[int]) -> list[int]:
-    """The axes in the order in which vertices and cells are numbered, that with the most cells changing last.
+    """Return the axes in the order in which vertices and cells are numbered, that with the most cells changing last.
 
-    Two halves of the numbers are then two halves of the box with few corners in common: threads that take one each
-    have little to tell one another.
+    Two halves of the numbers are then two halves of the box with few common corners, so two threads share little
+    memory.
     """
     return sorted(range(3), key=lambda axis: counts[axis])
 
 
 def _places(counts: list[int], order: list[int]) -> list[Ints]:
-    """The places along x, y and z of everything in a grid of these counts, in the order of its numbers."""
+    """Return the places along x, y and z of all entries of a grid of these counts, in the order of their numbers."""
     number = np.arange(np.prod(counts))
     places: list[Ints] = [number, number, number]
     for axis in order:
@@ -104,11 +129,20 @@ MOST_LAYERS = 100  # 20 million tetrahedra
 
 
 def ball(radius: float = 0.5, layers: int = 3) -> TetMesh:
-    """A ball about the origin of 20 layers^3 tetrahedra.
+    """Return a ball about the origin of 20 layers^3 tetrahedra.
 
-    An icosahedron is cut into 20 tetrahedra at its centre, each of these into layers^3 smaller ones, and every layer
-    is then pushed out onto a sphere. radius: [m]. layers: from the centre to the surface, 1 or more. Vertex groups:
-    "surface" and "centre".
+    An icosahedron is cut into 20 tetrahedra at its centre, each of these into layers^3 smaller ones, and every layer is
+    then pushed out onto a sphere. Vertex groups: "surface" and "centre".
+
+    Args:
+        radius: Radius [m].
+        layers: Layers from the centre to the surface, 1 to 100.
+
+    Returns:
+        The solid.
+
+    Raises:
+        InputError: An argument is out of range.
     """
     if not (np.isfinite(radius) and radius > 0.0):
         raise InputError(f"ball: got radius {radius}; expected a positive length in metres")
@@ -132,11 +166,11 @@ def ball(radius: float = 0.5, layers: int = 3) -> TetMesh:
     x = np.array(vertices) * float(radius)
     outer = np.flatnonzero(np.linalg.norm(x, axis=1) > radius * (1.0 - 0.5 / layers))
     centre = np.flatnonzero(np.linalg.norm(x, axis=1) == 0.0)
-    return TetMesh(x, oriented(x, np.array(tets)), {"surface": outer, "centre": centre}, name="ball")
+    return TetMesh(x, orient_tets(x, np.array(tets)), {"surface": outer, "centre": centre}, name="ball")
 
 
 def _icosahedron() -> tuple[Floats, Ints]:
-    """Vertices on the unit sphere (12, 3), and faces (20, 3)."""
+    """Return vertices (12, 3) on the unit sphere, and faces (20, 3)."""
     golden = 0.5 * (1.0 + np.sqrt(5.0))
     base = [(0.0, s, t * golden) for s in (-1, 1) for t in (-1, 1)]
     points = np.array([np.roll(p, shift) for shift in range(3) for p in base]) / np.sqrt(1.0 + golden**2)
@@ -147,14 +181,14 @@ def _icosahedron() -> tuple[Floats, Ints]:
 
 
 def _addresses(n: int) -> list[Address]:
-    """Lattice points of a tetrahedron cut n times: whole weights of (centre, a, b, c) that sum to n."""
+    """Return the lattice points of a tetrahedron cut n times: integer weights of (centre, a, b, c) that sum to n."""
     return [
         (n - i - j - k, i, j, k) for i in range(n + 1) for j in range(n + 1 - i) for k in range(n + 1 - i - j)
     ]  # fmt: skip
 
 
 def _on_sphere(corners: Floats, address: Address, n: int) -> Floats:
-    """The lattice point of that address, its distance from the centre made layer / n."""
+    """Return the lattice point of an address, moved to the distance layer / n from the centre."""
     layer = n - address[0]
     if layer == 0:
         return np.zeros(3)
@@ -164,10 +198,10 @@ def _on_sphere(corners: Floats, address: Address, n: int) -> Floats:
 
 
 def _subdivide(n: int, places: dict[Address, Floats]) -> list[tuple[Address, ...]]:
-    """The n^3 small tetrahedra of one large one, by lattice address.
+    """Return the n^3 small tetrahedra of one large one, by lattice address.
 
-    Each lattice step holds an upright tetrahedron, an octahedron and an upside-down tetrahedron. An octahedron is
-    cut in four around the shortest of its three diagonals; its faces stay whole, so neighbours always agree.
+    Each lattice step holds an upright tetrahedron, an octahedron and an upside-down tetrahedron. An octahedron is cut
+    in four around the shortest of its three diagonals. Its faces stay whole, so neighbours always agree.
     """
     units = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 
@@ -186,7 +220,7 @@ def _subdivide(n: int, places: dict[Address, Floats]) -> list[tuple[Address, ...
 def _octahedron(corner: dict[tuple[int, int], Address], places: dict[Address, Floats]) -> list[tuple[Address, ...]]:
     diagonals = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
     lengths = [np.linalg.norm(places[corner[p]] - places[corner[q]]) for p, q in diagonals]
-    # Ties are broken by rounding the lengths: the choice must not hang on the last bit.
+    # Lengths are rounded before the comparison, so that the choice does not depend on the last bit.
     best = min(range(3), key=lambda d: (round(float(lengths[d]), 9), d))
     (p, q), (r, s), (u, v) = diagonals[best], diagonals[best - 2], diagonals[best - 1]
     ring = (r, u, s, v)
@@ -194,17 +228,28 @@ def _octahedron(corner: dict[tuple[int, int], Address], places: dict[Address, Fl
 
 
 RINGS, TOOTH_ROWS = 3, 2
-# Six tetrahedra around the diagonal 0-7 of a cell, the same in all cells of a layer: the faces of neighbours then
-# agree, also where the last sector meets the first. Corners are numbered sector + 2 ring + 4 layer.
+# Six tetrahedra around the diagonal 0-7 of a cell, alike in all cells of a layer: the faces of neighbours then agree,
+# also where the last sector meets the first. Corners are numbered sector + 2 ring + 4 layer.
 _GEAR_SIX = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])
 
 
 def gear(radius: float = 1.0, width: float = 0.5, teeth: int = 12, layers: int = 2) -> TetMesh:
-    """A gear about the z axis, with a hole for its axle: 48 ``teeth`` ``layers`` tetrahedra, 1152 by default.
+    """Return a gear about the z axis with a hole for its axle: 48 ``teeth`` ``layers`` tetrahedra, 1152 by default.
 
-    radius: of the tips of its teeth [m]; the teeth begin at 0.8 of it and the hole ends at 0.4. width: along z [m].
-    layers: of cells across the width. Every other sector carries a tooth, tapered to its tip. Vertex groups: "tips",
-    "hole", "back" and "front" (-z, +z); tet groups: "wheel" and "teeth".
+    Every other sector carries a tooth, tapered to its tip. The teeth begin at 0.8 of the radius, and the hole ends at
+    0.4. Vertex groups: "tips", "hole", "back" and "front" (-z, +z). Tet groups: "wheel" and "teeth".
+
+    Args:
+        radius: Radius of the tips of the teeth [m].
+        width: Width along z [m].
+        teeth: Number of teeth, 3 or more.
+        layers: Number of cells across the width.
+
+    Returns:
+        The solid.
+
+    Raises:
+        InputError: An argument is out of range.
     """
     for name, length in (("radius", radius), ("width", width)):
         if not (np.isfinite(length) and length > 0.0):
@@ -216,11 +261,11 @@ def gear(radius: float = 1.0, width: float = 0.5, teeth: int = 12, layers: int =
     corners = _gear_corners(cells, 2 * int(teeth))
     used, index = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     vertices = _gear_places(used, float(radius), float(width), int(teeth), int(layers))
-    # Layers behind the middle are cut as in a mirror, which leaves the faces between layers as they are: a gear whose
-    # two sides differ steers to one of them as it rolls.
+    # Layers behind the middle are mirrored, because a gear whose two sides differ steers to one of them as it rolls.
+    # Faces between layers are not changed by this.
     behind = 2 * cells[:, 2] + 1 < layers
     corner = np.where(behind[:, None], np.arange(8) ^ 4, np.arange(8))
-    tets = oriented(vertices, np.take_along_axis(index.reshape(-1, 8), corner, axis=1)[:, _GEAR_SIX].reshape(-1, 4))
+    tets = orient_tets(vertices, np.take_along_axis(index.reshape(-1, 8), corner, axis=1)[:, _GEAR_SIX].reshape(-1, 4))
     toothed = np.repeat(cells[:, 1] >= RINGS, len(_GEAR_SIX))
     ring, layer = used[:, 1], used[:, 2]
     groups = {
@@ -232,14 +277,14 @@ def gear(radius: float = 1.0, width: float = 0.5, teeth: int = 12, layers: int =
 
 
 def _gear_cells(teeth: int, layers: int) -> Ints:
-    """(cells, 3): sector, ring and layer of each; only every other sector goes on into a tooth."""
+    """Return sector, ring and layer of each cell (cells, 3); only every other sector goes on into a tooth."""
     wheel = [(s, r) for s in range(2 * teeth) for r in range(RINGS)]
     tips = [(s, r) for s in range(0, 2 * teeth, 2) for r in range(RINGS, RINGS + TOOTH_ROWS)]
     return np.array([(s, r, k) for s, r in sorted(wheel + tips) for k in range(layers)], dtype=np.int64)
 
 
 def _gear_corners(cells: Ints, sectors: int) -> Ints:
-    """(cells, 8, 3): sector, ring and layer of the corners."""
+    """Return sector, ring and layer of the corners of each cell (cells, 8, 3)."""
     steps = np.array([(k & 1, k >> 1 & 1, k >> 2) for k in range(8)])
     corners = cells[:, None] + steps
     corners[..., 0] %= sectors
@@ -247,7 +292,7 @@ def _gear_corners(cells: Ints, sectors: int) -> Ints:
 
 
 def _gear_places(corners: Ints, radius: float, width: float, teeth: int, layers: int) -> Floats:
-    """(vertices, 3) [m] of corners (sector, ring, layer)."""
+    """Return the places (vertices, 3) [m] of corners (sector, ring, layer)."""
     sector, ring, layer = corners.T.astype(np.float64)
     within = np.where(ring <= RINGS, 0.4 + 0.4 * ring / RINGS, 0.8 + 0.2 * (ring - RINGS) / TOOTH_ROWS)
     # A tooth's side is the line of its sector, leant towards the tooth's middle by up to a fifth of the sector.

@@ -1,6 +1,6 @@
 """Tetrahedral meshes, which readers, builders and models exchange, and their surfaces.
 
-``check_tetmesh`` finds and names what can be wrong with one, and mends it where that is possible.
+``check_tetmesh`` finds and names the flaws of a mesh, and repairs them where that is possible.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TextureMap:
-    """Where a solid's surface lies on a texture.
+    """Texture coordinates of a solid's surface.
 
-    uv: (points, 2), u to the right, v up. faces: (faces, 3) vertices of surface triangles in any order, and corners:
-    (faces, 3) their rows of uv; both None when uv has one row per vertex of the mesh.
+    Args:
+        uv: Coordinates (points, 2), u to the right, v up.
+        faces: Vertices (faces, 3) of surface triangles in any order; None when ``uv`` has one row per vertex of the
+            mesh.
+        corners: Rows (faces, 3) of ``uv`` for the corners of ``faces``; None when ``faces`` is None.
     """
 
     uv: Floats
@@ -32,11 +35,18 @@ class TextureMap:
 
 @dataclass(frozen=True)
 class TetMesh:
-    """Vertices [m] and tetrahedra, with named groups of either.
+    """Solid of tetrahedra, with named groups of vertices and of tetrahedra.
 
-    vertices: (vertices, 3) float64. tets: (tets, 4) int64; corner 3 lies on the side of the triangle (0, 1, 2) from
-    which it is seen counter-clockwise, so that volumes are positive. vertex_groups, tet_groups: name -> indices.
-    Nothing is checked here but shapes: see ``check_tetmesh``.
+    Only shapes are checked here: see ``check_tetmesh``.
+
+    Args:
+        vertices: Vertices (vertices, 3) [m], float64.
+        tets: Corners (tets, 4), int64. Seen from corner 3, corners 0, 1 and 2 run counter-clockwise, so that volumes
+            are positive.
+        vertex_groups: Vertex indices by name.
+        tet_groups: Indices of tetrahedra by name.
+        texture: Texture coordinates of the surface, or None.
+        name: Name in messages.
     """
 
     vertices: Floats
@@ -58,27 +68,37 @@ class TetMesh:
             raise InputError(f"{self.name}: tets have shape {self.tets.shape}; expected (tets, 4)")
 
     def scaled(self, factor: float) -> TetMesh:
-        """The same solid, ``factor`` times as large."""
+        """Return a copy whose lengths are ``factor`` times as large.
+
+        Args:
+            factor: Positive number.
+
+        Returns:
+            The scaled solid, with the same groups and texture.
+
+        Raises:
+            InputError: ``factor`` is not positive.
+        """
         if not (np.isfinite(factor) and factor > 0.0):
             raise InputError(f"{self.name}: got scale {factor}; expected a positive number")
         return replace(self, vertices=self.vertices * factor)
 
     @property
     def volumes(self) -> Floats:
-        """(tets,) signed volumes [m^3]."""
+        """Signed volumes (tets,) [m^3]."""
         return tet_volumes(self.vertices, self.tets)
 
 
 def tet_volumes(vertices: Floats, tets: Ints) -> Floats:
-    """(tets,) signed volumes [m^3]: (x1 - x0) x (x2 - x0) . (x3 - x0) / 6."""
+    """Return signed volumes (tets,) [m^3]: (x1 - x0) x (x2 - x0) . (x3 - x0) / 6."""
     x = vertices[tets]
     a, b, c = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0], x[:, 3] - x[:, 0]
     volumes: Floats = np.einsum("ij,ij->i", np.cross(a, b), c) / 6.0
     return volumes
 
 
-def oriented(vertices: Floats, tets: Ints) -> Ints:
-    """The same tets with the last two corners exchanged where the volume would be negative."""
+def orient_tets(vertices: Floats, tets: Ints) -> Ints:
+    """Return the tetrahedra with the last two corners exchanged where the volume would be negative."""
     flip = tet_volumes(vertices, tets) < 0.0
     out = tets.copy()
     out[flip, 2], out[flip, 3] = tets[flip, 3], tets[flip, 2]
@@ -86,7 +106,8 @@ def oriented(vertices: Floats, tets: Ints) -> Ints:
 
 
 def tet_quality(vertices: Floats, tets: Ints) -> Floats:
-    """(tets,) mean-ratio quality: 1 for a regular tetrahedron, 0 for a flat one, negative for an inverted one.
+    """Return the mean-ratio quality (tets,): 1 for a regular tetrahedron, 0 for a flat one, below 0 for an inverted
+    one.
 
     12 (3 V)^(2/3) / (sum of squared edge lengths), with the sign of V.
     """
@@ -104,11 +125,13 @@ _SIDES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
 @dataclass(frozen=True)
 class SolidSurface:
-    """What is seen of a solid.
+    """Surface of a solid, as renderers show it.
 
-    vertices: (points,) indices of the solid's vertices that lie on the surface, increasing. faces: (faces, 3) rows of
-    ``vertices``, counter-clockwise seen from outside. uv, uv_faces: texture coordinates as ``Texture`` wants them, or
-    None; uv_faces is None when uv has one row per point.
+    Args:
+        vertices: Indices (points,) of the solid's vertices that lie on the surface, increasing.
+        faces: Rows (faces, 3) of ``vertices``, counter-clockwise seen from outside.
+        uv: Texture coordinates (points, 2), or None.
+        uv_faces: Rows (faces, 3) of ``uv``; None when ``uv`` has one row per point.
     """
 
     vertices: Ints
@@ -117,8 +140,8 @@ class SolidSurface:
     uv_faces: Ints | None = None
 
 
-def boundary_faces(tets: Ints) -> Ints:
-    """(faces, 3) vertex indices of the triangles that belong to exactly one tetrahedron, facing outwards."""
+def find_boundary_faces(tets: Ints) -> Ints:
+    """Return the triangles (faces, 3) that belong to exactly one tetrahedron, facing outwards, as vertex indices."""
     sides: Ints = tets[:, _SIDES].reshape(-1, 3)
     _, first, counts = np.unique(np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True)
     crowded = np.flatnonzero(counts > 2)
@@ -133,20 +156,31 @@ def boundary_faces(tets: Ints) -> Ints:
 
 
 def extract_surface(mesh: TetMesh) -> SolidSurface:
-    """The surface of ``mesh``, with its texture coordinates where it has them."""
-    outer = boundary_faces(mesh.tets)
+    """Return the surface of a solid, with its texture coordinates where it has some.
+
+    Args:
+        mesh: The solid.
+
+    Returns:
+        The surface.
+
+    Raises:
+        InputError: A triangle belongs to more than two tetrahedra, or some surface triangles have no texture
+            coordinates.
+    """
+    outer = find_boundary_faces(mesh.tets)
     vertices = np.unique(outer)
     faces = np.searchsorted(vertices, outer)
     if mesh.texture is None:
         return SolidSurface(vertices, faces)
     if mesh.texture.faces is None or mesh.texture.corners is None:
         return SolidSurface(vertices, faces, mesh.texture.uv[vertices])
-    corners = _matched_corners(outer, mesh.texture.faces, mesh.texture.corners)
+    corners = _match_corners(outer, mesh.texture.faces, mesh.texture.corners)
     return SolidSurface(vertices, faces, mesh.texture.uv, corners)
 
 
-def _matched_corners(outer: Ints, faces: Ints, corners: Ints) -> Ints:
-    """Texture corners of each outer face, found among ``faces`` by its three vertices, whatever their order."""
+def _match_corners(outer: Ints, faces: Ints, corners: Ints) -> Ints:
+    """Return the texture corners of each outer face, found among ``faces`` by its three vertices in any order."""
     pairs = zip(faces.tolist(), corners.tolist(), strict=True)
     known = {tuple(sorted(face)): dict(zip(face, points, strict=True)) for face, points in pairs}
     missing = [face for face in outer.tolist() if tuple(sorted(face)) not in known]
@@ -158,8 +192,8 @@ def _matched_corners(outer: Ints, faces: Ints, corners: Ints) -> Ints:
     return np.array([[known[tuple(sorted(face))][v] for v in face] for face in outer.tolist()])
 
 
-def vertex_normals(vertices: Floats, faces: Ints) -> Floats:
-    """(points, 3) unit normals, each the mean of its faces' normals weighted by area; 0 where no face is."""
+def compute_vertex_normals(vertices: Floats, faces: Ints) -> Floats:
+    """Return unit normals (points, 3), each the mean of its faces' normals weighted by area; 0 where no face is."""
     x = vertices[faces]
     area = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
     total = np.zeros_like(vertices)
@@ -170,8 +204,8 @@ def vertex_normals(vertices: Floats, faces: Ints) -> Floats:
     return normals
 
 
-def enclosed_volume(vertices: Floats, faces: Ints) -> float:
-    """Volume [m^3] inside a closed surface whose faces look outwards (divergence theorem)."""
+def compute_enclosed_volume(vertices: Floats, faces: Ints) -> float:
+    """Return the volume [m^3] inside a closed surface whose faces look outwards (divergence theorem)."""
     x = vertices[faces]
     return float(np.einsum("ij,ij->", np.cross(x[:, 0], x[:, 1]), x[:, 2]) / 6.0)
 
@@ -182,16 +216,29 @@ FLAT = 1e-9
 
 @dataclass(frozen=True)
 class Flaw:
-    """One kind of trouble. what: in words, with the first indices; mendable: whether ``repair`` can help."""
+    """One kind of flaw of a mesh.
+
+    Args:
+        what: Sentence with the first indices.
+        mendable: True if ``repair`` can remove it.
+    """
 
     what: str
     mendable: bool
 
 
 def check_tetmesh(mesh: TetMesh, *, repair: bool = False) -> tuple[TetMesh, tuple[str, ...]]:
-    """``mesh`` and what was done to it; InputError naming every flaw that remains.
+    """Check a solid for simulation and, if asked, repair it.
 
-    repair: turn inverted tetrahedra round, drop flat and repeated ones and vertices that no tetrahedron uses.
+    Args:
+        mesh: The solid.
+        repair: Turn inverted tetrahedra round; drop flat and repeated ones, and vertices that no tetrahedron uses.
+
+    Returns:
+        The solid, and one sentence for each repair.
+
+    Raises:
+        InputError: Flaws remain; the message names all of them.
     """
     done: tuple[str, ...] = ()
     if repair and not any(not flaw.mendable for flaw in find_flaws(mesh)):
@@ -200,23 +247,23 @@ def check_tetmesh(mesh: TetMesh, *, repair: bool = False) -> tuple[TetMesh, tupl
     if flaws:
         hint = "; repair=True mends this" if all(f.mendable for f in flaws) and not repair else ""
         raise InputError(f"{mesh.name} cannot be simulated: {'; '.join(f.what for f in flaws)}{hint}")
-    boundary_faces(mesh.tets)
+    find_boundary_faces(mesh.tets)
     return mesh, done
 
 
 def find_flaws(mesh: TetMesh) -> tuple[Flaw, ...]:
-    """Every flaw, those that hide others (bad indices, non-finite vertices) first and alone."""
+    """Return every flaw. Bad indices and non-finite vertices come alone, because they hide the rest."""
     if not len(mesh.tets):
         return (Flaw("it has no tetrahedra", False),)
     count = len(mesh.vertices)
     outside: NDArray[np.bool_] = np.any((mesh.tets < 0) | (mesh.tets >= count), axis=1)
     if outside.any():
-        return (Flaw(f"{_named('tet', outside)} refer to vertices outside 0 to {count - 1}", False),)
+        return (Flaw(f"{_list_indices('tet', outside)} refer to vertices outside 0 to {count - 1}", False),)
     used = np.zeros(count, dtype=bool)
     used[mesh.tets] = True
     bad = np.any(~np.isfinite(mesh.vertices), axis=1)
     if (bad & used).any():
-        return (Flaw(f"{_named('vertex', bad & used)} have a coordinate that is not finite", False),)
+        return (Flaw(f"{_list_indices('vertex', bad & used)} have a coordinate that is not finite", False),)
     flat = _flat(mesh)
     inverted = (tet_volumes(mesh.vertices, mesh.tets) < 0.0) & ~flat
     found = (
@@ -225,36 +272,37 @@ def find_flaws(mesh: TetMesh) -> tuple[Flaw, ...]:
         (_repeated(mesh.tets) & ~flat, "tet", "repeat an earlier one"),
         (~used, "vertex", "belong to no tetrahedron"),
     )
-    return tuple(Flaw(f"{_named(kind, mask)} {words}", True) for mask, kind, words in found if mask.any())
+    return tuple(Flaw(f"{_list_indices(kind, mask)} {words}", True) for mask, kind, words in found if mask.any())
 
 
 def mend(mesh: TetMesh) -> tuple[TetMesh, tuple[str, ...]]:
-    """A copy without mendable flaws, and one sentence for each thing done."""
+    """Return a copy without mendable flaws, and one sentence for each repair."""
     done: list[str] = []
     keep = ~(_flat(mesh) | _repeated(mesh.tets))
     if not keep.all():
-        done.append(f"removed {_named('tet', ~keep)} (flat or repeated)")
+        done.append(f"removed {_list_indices('tet', ~keep)} (flat or repeated)")
     turned = tet_volumes(mesh.vertices, mesh.tets) < 0.0
     if (turned & keep).any():
-        done.append(f"turned {_named('tet', turned & keep)} round (inverted)")
-    tets = oriented(mesh.vertices, mesh.tets)[keep]
+        done.append(f"turned {_list_indices('tet', turned & keep)} round (inverted)")
+    tets = orient_tets(mesh.vertices, mesh.tets)[keep]
     used = np.unique(tets)
     unused = np.ones(len(mesh.vertices), dtype=bool)
     unused[used] = False
     if unused.any():
-        done.append(f"removed {_named('vertex', unused)} (in no tetrahedron)")
+        done.append(f"removed {_list_indices('vertex', unused)} (in no tetrahedron)")
     mended = replace(
         mesh,
         vertices=mesh.vertices[used],
         tets=np.searchsorted(used, tets),
-        vertex_groups=_renumbered(mesh.vertex_groups, used),
-        tet_groups=_renumbered(mesh.tet_groups, np.flatnonzero(keep)),
-        texture=_kept_texture(mesh.texture, used),
+        vertex_groups=_renumber(mesh.vertex_groups, used),
+        tet_groups=_renumber(mesh.tet_groups, np.flatnonzero(keep)),
+        texture=_keep_texture(mesh.texture, used),
     )
     return mended, tuple(done)
 
 
 def _flat(mesh: TetMesh) -> NDArray[np.bool_]:
+    """Return True (tets,) for each flat tetrahedron."""
     x = mesh.vertices[mesh.tets]
     longest = np.max(np.linalg.norm(x[:, :, None] - x[:, None], axis=-1), axis=(1, 2))
     flat: NDArray[np.bool_] = np.abs(tet_volumes(mesh.vertices, mesh.tets)) <= FLAT * longest**3
@@ -262,18 +310,19 @@ def _flat(mesh: TetMesh) -> NDArray[np.bool_]:
 
 
 def _repeated(tets: Ints) -> NDArray[np.bool_]:
-    """True for every tet with the same four vertices as an earlier one."""
+    """Return True (tets,) for every tetrahedron with the four vertices of an earlier one."""
     _, first = np.unique(np.sort(tets, axis=1), axis=0, return_index=True)
     repeated = np.ones(len(tets), dtype=bool)
     repeated[first] = False
     return repeated
 
 
-def _renumbered(groups: Mapping[str, Ints], kept: Ints) -> dict[str, Ints]:
+def _renumber(groups: Mapping[str, Ints], kept: Ints) -> dict[str, Ints]:
+    """Return groups after all rows but ``kept`` are removed."""
     return {name: np.flatnonzero(np.isin(kept, members)) for name, members in groups.items()}
 
 
-def _kept_texture(texture: TextureMap | None, used: Ints) -> TextureMap | None:
+def _keep_texture(texture: TextureMap | None, used: Ints) -> TextureMap | None:
     if texture is None:
         return None
     if texture.faces is None:
@@ -283,8 +332,8 @@ def _kept_texture(texture: TextureMap | None, used: Ints) -> TextureMap | None:
     return TextureMap(texture.uv, np.searchsorted(used, texture.faces[whole]), corners)
 
 
-def _named(kind: str, mask: NDArray[np.bool_]) -> str:
-    """Such as "tets 3, 8 and 12 more"."""
+def _list_indices(kind: str, mask: NDArray[np.bool_]) -> str:
+    """Return a list in words, such as "tets 3, 8 and 12 more"."""
     index = np.flatnonzero(mask)
     plural = "vertices" if kind == "vertex" else f"{kind}s"
     first = ", ".join(str(i) for i in index[:5])

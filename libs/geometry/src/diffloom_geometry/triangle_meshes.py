@@ -17,14 +17,16 @@ FLATTEST = 1e-10
 """Faces whose area is below this fraction of their longest edge squared count as degenerate."""
 
 
-def named(indices: Sequence[int] | NDArray[np.int64], limit: int = 5) -> str:
-    """``"3, 7, 12"``, cut short after ``limit`` entries."""
+def list_indices(indices: Sequence[int] | NDArray[np.int64], limit: int = 5) -> str:
+    """Return a list such as ``"3, 7, 12"``, cut short after ``limit`` entries."""
     shown = ", ".join(str(int(i)) for i in indices[:limit])
     return shown + (f" and {len(indices) - limit} more" if len(indices) > limit else "")
 
 
 def as_triangles(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Points, Faces]:
-    """Vertices (V, 3) as float64 and faces (F, 3) as int64, or InputError about their shapes, NaNs and indices."""
+    """Return vertices (V, 3) as float64 and faces (F, 3) as int64; raise InputError on wrong shapes or indices and
+    NaNs.
+    """
     points = np.array(vertices, dtype=np.float64)
     corners = np.array(faces)
     if points.ndim != 2 or points.shape[1] != 3:
@@ -35,33 +37,34 @@ def as_triangles(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Poin
         raise InputError(f"{what}: faces are {corners.dtype}; expected whole numbers, indices of vertices")
     bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if bad.size:
-        raise InputError(f"{what}: vertices {named(bad)} are not finite (vertex {bad[0]} is {points[bad[0]].tolist()});"
-                         " remove or repair them")  # fmt: skip
+        raise InputError(f"{what}: vertices {list_indices(bad)} are not finite (vertex {bad[0]} is "
+                         f"{points[bad[0]].tolist()}); remove or repair them")  # fmt: skip
     outside = np.flatnonzero(((corners < 0) | (corners >= len(points))).any(axis=1))
     if outside.size:
-        raise InputError(f"{what}: faces {named(outside)} name vertices that do not exist (face {outside[0]} is "
+        raise InputError(f"{what}: faces {list_indices(outside)} name vertices that do not exist (face {outside[0]} is "
                          f"{corners[outside[0]].tolist()}); expected 0 to {len(points) - 1}")  # fmt: skip
     return points, corners.astype(np.int64)
 
 
 def check_degenerate(what: str, vertices: Points, faces: Faces) -> None:
-    """InputError when a face names a vertex twice or has no area."""
+    """Raise InputError when a face names a vertex twice or has no area."""
     a, b, c = faces.T
     twice = np.flatnonzero((a == b) | (b == c) | (c == a))
     if twice.size:
-        raise InputError(f"{what}: faces {named(twice)} name a vertex twice (face {twice[0]} is "
+        raise InputError(f"{what}: faces {list_indices(twice)} name a vertex twice (face {twice[0]} is "
                          f"{faces[twice[0]].tolist()}); remove them")  # fmt: skip
     edges = vertices[faces[:, [1, 2, 0]]] - vertices[faces]
     area = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
     longest = np.square(edges).sum(axis=2).max(axis=1)
     thin = np.flatnonzero(area <= FLATTEST * longest)
     if thin.size:
-        raise InputError(f"{what}: faces {named(thin)} are degenerate, their corners lie on one line (face {thin[0]} "
-                         f"has area {area[thin[0]]:.3g} m^2); remove them or merge close vertices")  # fmt: skip
+        raise InputError(f"{what}: faces {list_indices(thin)} are degenerate, their corners lie on one line (face "
+                         f"{thin[0]} has area {area[thin[0]]:.3g} m^2); remove them or merge close "
+                         "vertices")  # fmt: skip
 
 
 def check_duplicates(what: str, faces: Faces) -> None:
-    """InputError when two faces join the same three vertices, in whatever order."""
+    """Raise InputError when two faces join the same three vertices in any order."""
     _, first, inverse = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_inverse=True)
     repeated = np.flatnonzero(first[inverse.reshape(-1)] != np.arange(len(faces)))
     if repeated.size:
@@ -70,15 +73,29 @@ def check_duplicates(what: str, faces: Faces) -> None:
 
 
 def check_used(what: str, vertices: Points, faces: Faces) -> None:
-    """InputError when a vertex belongs to no face: it would have no mass."""
+    """Raise InputError when a vertex belongs to no face, because it would have no mass."""
     loose = np.setdiff1d(np.arange(len(vertices)), faces)
     if loose.size:
-        raise InputError(f"{what}: vertices {named(loose)} belong to no face; remove them "
+        raise InputError(f"{what}: vertices {list_indices(loose)} belong to no face; remove them "
                          "(trimesh: mesh.remove_unreferenced_vertices())")  # fmt: skip
 
 
 def check_triangles(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[Points, Faces]:
-    """All checks in a row; returns clean arrays. Manifoldness is checked by ``triangle_edges.find_edges``."""
+    """Check a triangle mesh: shapes, indices, degenerate and repeated faces, unused vertices.
+
+    Manifoldness is checked by ``find_edges``.
+
+    Args:
+        what: Name of the mesh in messages.
+        vertices: Vertices (V, 3) [m].
+        faces: Vertex indices (F, 3).
+
+    Returns:
+        Vertices (V, 3) as float64 and faces (F, 3) as int64.
+
+    Raises:
+        InputError: A check fails; the message names the first vertices or faces.
+    """
     points, corners = as_triangles(what, vertices, faces)
     check_degenerate(what, points, corners)
     check_duplicates(what, corners)
@@ -88,12 +105,15 @@ def check_triangles(what: str, vertices: ArrayLike, faces: ArrayLike) -> tuple[P
 
 @dataclass(frozen=True)
 class Edges:
-    """Every edge of a mesh, once, in the order of its vertex pairs.
+    """Edges of a mesh, each listed once, in the order of their vertex pairs.
 
-    hinges: (hinges, 4) vertices of interior edges: x0 and x1 on the edge, x2 opposite it in one face, x3 in the
-    other. The first face runs through the edge from x0 to x1. hinge_faces: (hinges, 2) those faces.
-    boundary: (boundary edges, 2) vertices of edges with one face. flipped: numbers of hinges whose two faces run
-    through the edge in the same direction, so that their front sides disagree.
+    Args:
+        hinges: Vertices (hinges, 4) of interior edges: x0 and x1 on the edge, x2 opposite it in the first face, x3 in
+            the second. The first face runs through the edge from x0 to x1.
+        hinge_faces: First and second face (hinges, 2) of each hinge.
+        boundary: Vertices (boundary edges, 2) of edges with one face.
+        flipped: Numbers of hinges whose two faces run through the edge in the same direction, so that their sides
+            disagree.
     """
 
     hinges: NDArray[np.int64]
@@ -103,13 +123,24 @@ class Edges:
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """(edges, 2) vertices of all edges, smaller index first, sorted."""
+        """Vertices (edges, 2) of all edges, smaller index first, sorted."""
         both = np.sort(np.concatenate([self.hinges[:, :2], self.boundary]), axis=1)
         return both[np.lexsort((both[:, 1], both[:, 0]))]
 
 
 def find_edges(what: str, faces: Faces) -> Edges:
-    """The edges of ``faces`` (F, 3); InputError names edges that more than two faces share."""
+    """Find the edges of a triangle mesh.
+
+    Args:
+        what: Name of the mesh in messages.
+        faces: Vertex indices (F, 3).
+
+    Returns:
+        The edges.
+
+    Raises:
+        InputError: More than two faces share an edge.
+    """
     count = len(faces)
     start = faces.reshape(-1)
     end = faces[:, [1, 2, 0]].reshape(-1)
@@ -139,7 +170,7 @@ def check_manifold(
     first: NDArray[np.int64],
     times: NDArray[np.int64],
 ) -> None:
-    """InputError when an edge has three faces or more. Half-edges come sorted by their vertices."""
+    """Raise InputError when an edge has three faces or more. Half-edges come sorted by their vertices."""
     crowded = np.flatnonzero(times > 2)
     if not crowded.size:
         return
@@ -156,10 +187,18 @@ def check_manifold(
 
 
 def sample_surface(vertices: Points, faces: Faces, spacing: float) -> Points:
-    """The vertices, and points on edges and faces so that none are farther apart than ``spacing`` [m].
+    """Return points on a surface that are at most ``spacing`` apart, its vertices included.
 
-    Vertices alone would miss two boxes of one size, laid crosswise on each other: neither has a corner in the other.
-    The longest edges of triangles are halved until all are short enough.
+    The longest edges of triangles are halved until all are short enough. Vertices alone would miss two equal boxes laid
+    crosswise on each other, because neither has a corner in the other one.
+
+    Args:
+        vertices: Vertices (V, 3) [m].
+        faces: Vertex indices (F, 3).
+        spacing: Largest distance between neighbours [m].
+
+    Returns:
+        Points (P, 3) [m], the vertices first.
     """
     points = [vertices]
     triangles = vertices[faces]

@@ -1,4 +1,4 @@
-"""Air as a registered term, for rigid bodies."""
+"""Air resistance as a registered term, for rigid bodies."""
 
 from __future__ import annotations
 
@@ -25,13 +25,19 @@ DENSITY = 1.2
 @final
 @dataclass(frozen=True)
 class Air(ForceTerm):
-    """Drag -(c1 + c2 |w|) w of each body that moves with the velocity w through the air, Magnus lift s omega x w for
-    its angular velocity omega, buoyancy, and a torque -d omega.
+    """Drag -(c1 + c2 |w|) w, Magnus lift s omega x w, buoyancy and a torque -d omega on rigid bodies.
 
-    linear_drag: c1 [N s/m]. quadratic_drag: c2 [N s^2/m^2], which for a ball of radius R is drag coefficient x
-    (density / 2) pi R^2: see ``of_ball``. lift: s [N s^2/(m rad)]. angular_damping: d [N m s/rad]. wind: velocity of
-    the air [m/s]. buoyancy: force against gravity [N]. A ball of volume V displaces a mass a = density x V of air and
-    carries a / 2 of it along: give the body that much more mass, and 3/2 a g as the buoyancy (``around_ball``).
+    w is the velocity of the body relative to the air, omega its angular velocity. A ball of volume V displaces the mass
+    a = density x V of air, and accelerates a / 2 with it: add this mass to the body's, and give 3/2 a g as the buoyancy
+    (``around_ball`` does both).
+
+    Args:
+        linear_drag: c1 [N s/m].
+        quadratic_drag: c2 [N s^2/m^2]; C_d (density / 2) pi R^2 for a ball of radius R (``of_ball``).
+        lift: s [N s^2/(m rad)].
+        angular_damping: d [N m s/rad].
+        wind: Velocity of the air [m/s].
+        buoyancy: Force against gravity [N].
     """
 
     linear_drag: float = 0.0
@@ -45,14 +51,34 @@ class Air(ForceTerm):
 
     @classmethod
     def of_ball(cls, radius: float, coefficient: float = 0.47, density: float = DENSITY) -> Air:
-        """The air around a ball of some radius [m]: c2 = C_d (density / 2) pi R^2. For buoyancy see ``around_ball``."""
+        """Return the air around a ball: c2 = C_d (density / 2) pi R^2. It has no buoyancy.
+
+        Args:
+            radius: R [m].
+            coefficient: Drag coefficient C_d.
+            density: Density of the air [kg/m^3].
+
+        Returns:
+            The term.
+        """
         return cls(quadratic_drag=coefficient * 0.5 * density * math.pi * radius**2)
 
     @classmethod
     def around_ball(
         cls, radius: float, mass: float, coefficient: float = 0.47, density: float = DENSITY, gravity: float = 9.81
     ) -> tuple[Air, float]:
-        """Air that also bears a ball of a mass [kg], and the mass the body must have: with the air that it moves."""
+        """Return the air around a ball with buoyancy, and the mass of the ball with the air that moves along.
+
+        Args:
+            radius: Radius [m].
+            mass: Mass of the ball [kg].
+            coefficient: Drag coefficient.
+            density: Density of the air [kg/m^3].
+            gravity: Acceleration [m/s^2] towards -y.
+
+        Returns:
+            The term, and the mass [kg] to give to the body.
+        """
         displaced = density * 4.0 / 3.0 * math.pi * radius**3
         drag = coefficient * 0.5 * density * math.pi * radius**2
         air = cls(quadratic_drag=drag, buoyancy=(0.0, 1.5 * displaced * gravity, 0.0))
@@ -60,7 +86,14 @@ class Air(ForceTerm):
 
     @classmethod
     def example(cls, context: TermContext) -> Air:
-        """A strong wind."""
+        """Return a strong wind.
+
+        Args:
+            context: Model and nodes.
+
+        Returns:
+            The term.
+        """
         mass = float(context.masses.detach().max())
         return cls(
             0.3 * mass, 0.2 * mass, 0.1 * mass, 0.02 * mass, (1.5, 0.4, -0.8), (0.1 * mass, 0.7 * mass, 0.2 * mass)

@@ -1,6 +1,6 @@
-"""Drag of a body in moving air, lift, buoyancy and what brakes its rotation, and the adjoint.
+"""Drag of a body in moving air, Magnus lift, buoyancy and rotational damping, with the adjoint.
 
-With w = v - wind and the angular velocity o of the body, all in the world's axes:
+With w = v - wind and the angular velocity o of the body, all in world axes:
 
     f = -c1 w - c2 |w| w + s o x w + b        torque = -d o
 """
@@ -26,7 +26,7 @@ def drag_adjoint(w, c1, c2, a):
 
 @device
 def body_air(i, clock, q, u, linear, quadratic, lift, angular, wind, buoyancy):
-    """Drag, Magnus lift and buoyancy of a body, and the torque that brakes its rotation."""
+    """Return drag, Magnus lift and buoyancy of a body, and the torque that damps its rotation."""
     v, o = ld6(u, i)
     w = sub3(v, ld3(wind, i))
     f = add3(add3(drag(w, linear[i], quadratic[i]), mul3(cross3(o, w), lift[i])), ld3(buoyancy, i))
@@ -39,8 +39,11 @@ def body_air_adjoint(
     i, clock, q, u, linear, quadratic, lift, angular, wind, buoyancy,
     adj_f, adj_linear, adj_quadratic, adj_lift, adj_angular, adj_wind, adj_buoyancy,
 ):
-    """With a and b the cotangents of force and torque: adj_w = (drag's) + s a x o, adj_o = s w x a - d b,
-    adj_s = a.(o x w), adj_d = -o.b, adj_wind = -adj_w, adj_buoyancy = a."""
+    """Transpose of body_air, with a and b the cotangents of force and torque.
+
+    adj_w = (drag's) + s a x o, adj_o = s w x a - d b, adj_s = a.(o x w), adj_d = -o.b, adj_wind = -adj_w, adj_buoyancy
+    = a.
+    """
     zero = q.dtype.type(0)
     v, o = ld6(u, i)
     w = sub3(v, ld3(wind, i))

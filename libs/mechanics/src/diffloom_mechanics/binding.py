@@ -1,4 +1,4 @@
-"""The arrays of a mechanical system as its pipelines take them."""
+"""Arrays of a mechanical system in the layout of its pipelines."""
 
 from __future__ import annotations
 
@@ -34,9 +34,13 @@ from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 @dataclass(frozen=True)
 class CompiledSystem:
-    """The compiled part of a system: node sets by name and terms, with the order in which their tensors are passed.
+    """Compiled part of a system: node sets and terms, with the order in which their tensors are passed.
 
-    scenes: how many copies of one system it holds, one after the other (see copies.py).
+    Args:
+        sets: Node sets with their names.
+        elements: Element terms.
+        nodes: Node terms.
+        scenes: Number of copies of one system it holds, one after the other (see ``scenes.py``).
     """
 
     sets: tuple[tuple[str, NodeSet], ...]
@@ -46,28 +50,36 @@ class CompiledSystem:
 
     @cached_property
     def label(self) -> str:
-        """What it is made of, for messages and file names."""
+        """Names of its parts, for messages and file names."""
         return "-".join(
             [*(s.name for _, s in self.sets), *(t.name for t in self.elements), *(t.name for t in self.nodes)]
         )
 
     @cached_property
     def free_label(self) -> str:
-        """Its kinds of node alone."""
+        """Names of its kinds of node alone."""
         return "-".join(nodes.name for _, nodes in self.sets)
 
     @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
-        """Every differentiable tensor: the node sets' arrays, then each term's params."""
+        """Differentiable tensors: the node sets' arrays, then each term's params."""
         return tuple(t for group in self._groups for _, t in group)
 
     @cached_property
     def _groups(self) -> list[tuple[NamedTensor, ...]]:
+        """Names and tensors of each owner."""
         terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
         return [*(nodes.arrays for _, nodes in self.sets), *(term.params for term in terms)]
 
     def split(self, tensors: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """A flat sequence, ordered as ``tensors``, as one tuple per owner."""
+        """Split a flat sequence by owner.
+
+        Args:
+            tensors: One entry for each of ``self.tensors``.
+
+        Returns:
+            A tuple of entries for each node set and term.
+        """
         parts, start = [], 0
         for group in self._groups:
             parts.append(tuple(tensors[start : start + len(group)]))
@@ -75,17 +87,24 @@ class CompiledSystem:
         return parts
 
     def index(self, name: str | None) -> int:
-        """The number of a node set; of the only one when no name is given."""
+        """Return the number of a node set.
+
+        Args:
+            name: Its name, or None for the only one.
+
+        Returns:
+            The number.
+        """
         return 0 if not name else [n for n, _ in self.sets].index(name)
 
     @cached_property
     def work(self) -> float:
-        """Rough time of the largest forward pass on one core [ns], by which threads are chosen."""
+        """Approximate time of the largest forward pass on one core [ns], by which the number of threads is chosen."""
         return 12.0 * max(sum(term.count for term in self.elements), *(nodes.count for _, nodes in self.sets))
 
     @cached_property
     def staged(self) -> bool:
-        """Whether some node term works in stages, which nodes have to wait for."""
+        """True if a node term works in stages, which nodes have to wait for."""
         return any(term.stages or term.adjoint_stages for term in self.nodes)
 
 
@@ -93,8 +112,14 @@ class Binding:
     """Arrays bound for one run: padded parameters, slots, workspaces. One rollout owns one binding."""
 
     def __init__(self, system: CompiledSystem, tensors: Sequence[Tensor], needed: Sequence[bool] | None = None) -> None:
-        """needed: for each tensor whether its gradient is asked for, by which forces are computed again backwards; by
-        default all are."""
+        """Bind the arrays.
+
+        Args:
+            system: Node sets and compiled terms.
+            tensors: Values of the system's tensors.
+            needed: Flags of the gradients that are asked for, which decide if forces are recomputed backwards; all by
+                default.
+        """
         self.system = system
         self.dtype, self.device = tensors[0].dtype, tensors[0].device
         self._on_host = self.device.type == "cpu"
@@ -110,13 +135,14 @@ class Binding:
 
     @cached_property
     def free(self) -> Bound:
-        """The nodes without terms, for pipelines that are given the force: one program of these serves all systems of
-        the same kinds of node."""
+        """Nodes without terms, for pipelines that take the force as input: one program serves all systems of these
+        kinds of node.
+        """
         sets = (nodes._replace(incoming=None, rows=None, terms=()) for nodes in self.record.sets)
         return Bound(SystemRecord(tuple(sets), ()))
 
     def gradients(self) -> Gradients:
-        """Zeroed cotangents of every tensor."""
+        """Return zeroed cotangents of every tensor."""
         return Gradients(self)
 
     def _nodes(self, n: int, parts: list[tuple[Tensor, ...]], asked: tuple[bool, ...]) -> NodesRecord:
@@ -132,7 +158,7 @@ class Binding:
         return NodesRecord(Const(n), build_kind(nodes, asked), nodes.count, arrays, incoming, rows, tuple(terms))
 
     def _slots(self, n: int, nodes: NodeSet) -> tuple[Incoming | None, SlotRows | None]:
-        """What the nodes of a set gather, and its parts as the elements see them."""
+        """Return the rows that the nodes of a set gather, and add the parts of the rows to the elements' ends."""
         ends = [
             (k, term, corners)
             for k, term in enumerate(self.system.elements)
@@ -172,7 +198,9 @@ class Binding:
         )
 
     def _scene_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord | SceneTermRecord:
-        """Of many scenes: a term that might see the others is handed its own."""
+        """Return the record of a term in many scenes: a term that might read another scene is passed its own scene
+        alone.
+        """
         if not is_single_scene(term):
             return self._node_term(term, params)
         system, scenes = self.system, self.system.scenes
@@ -193,7 +221,7 @@ class Binding:
 
     def _zeros(self, *shape: int) -> Tensor:
         if self._on_host:
-            # Not torch.zeros: above some size it would start torch's threads, which then wait at the cost of ours.
+            # torch.zeros would start threads of torch for large arrays, and these slow down the pipelines.
             return torch.from_numpy(np.zeros(shape, np.float32 if self.dtype == torch.float32 else np.float64))
         return torch.zeros(shape, dtype=self.dtype, device=self.device)
 
@@ -216,7 +244,7 @@ class Binding:
 
 
 class Gradients:
-    """Cotangents of the tensors of a binding, in the layout the pipelines take."""
+    """Cotangents of the tensors of a binding, in the layout of the pipelines."""
 
     def __init__(self, binding: Binding) -> None:
         system, record = binding.system, binding.record
@@ -234,7 +262,7 @@ class Gradients:
 
     @cached_property
     def free(self) -> Bound:
-        """Those of the nodes alone."""
+        """Cotangents of the nodes alone."""
         return Bound(Grads(tuple(nodes._replace(terms=()) for nodes in self.record.sets), ()))
 
     def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
@@ -245,7 +273,7 @@ class Gradients:
         )
 
     def flat(self) -> list[Tensor]:
-        """The cotangents without padding, in the order of ``CompiledSystem.tensors``."""
+        """Return the cotangents without padding, in the order of ``CompiledSystem.tensors``."""
         result = [t for nodes in self.record.sets for t in nodes.arrays]
         for term, group in zip(self._system.elements, self.record.elements, strict=True):
             for (name, _), grad in zip(term.params, group, strict=True):
@@ -258,13 +286,13 @@ class Gradients:
 
 
 def is_single_scene(term: NodeTerm) -> bool:
-    """Whether a term reads more than rows of its node, so that of many scenes it must be shown one."""
+    """Return True if a term reads more than rows of its node, so that it must be passed one scene at a time."""
     more = (term.constants, term.shared, term.work, term.stages, term.adjoint_stages, term.reads)
     return not term.by_node and any(more)
 
 
 def build_kind(nodes: NodeSet, asked: tuple[bool, ...]) -> NodeKind:
-    """The functions of a node set; asked: for each of its arrays whether its gradient is."""
+    """Return the device functions of a node set; ``asked`` flags the arrays whose gradient is asked for."""
     by = nodes.force_needed_by
     wanted = {name for (name, _), ask in zip(nodes.arrays, asked, strict=True) if ask}
     motion = nodes.motion or NodeMotion(None, None)
@@ -277,7 +305,7 @@ def build_kind(nodes: NodeSet, asked: tuple[bool, ...]) -> NodeKind:
 
 
 def pad_tensor(value: Tensor, count: int) -> Tensor:
-    """As pad_rows for a tensor."""
+    """Repeat the last row of a tensor up to whole lane runs, as ``pad_rows`` does."""
     if value.device.type == "cpu":
         return torch.from_numpy(pad_rows(value.numpy(), count))
     extra = pad_count(count) - count if count else 0
@@ -285,17 +313,17 @@ def pad_tensor(value: Tensor, count: int) -> Tensor:
 
 
 def store_by_column(value: Tensor) -> Tensor:
-    """(elements, c) stored column by column, so that lanes load neighbours."""
+    """Return a tensor (elements, c) stored column by column, so that lanes load neighbours."""
     return value if value.dim() < 2 else value.t().contiguous().t() if value.dim() == 2 else value
 
 
 def make_zeros(value: Tensor) -> Tensor:
-    """Zeros in the same layout."""
+    """Return zeros in the layout of a tensor."""
     return torch.zeros_like(value, memory_format=torch.preserve_format)
 
 
 def isolate_elements(system: CompiledSystem, number: int, tensors: Sequence[Tensor]) -> CompiledSystem:
-    """One element term of a system alone, each of whose elements has nodes of its own."""
+    """Return a system of one element term, each of whose elements has nodes of its own."""
     parts = system.split(tensors)
     term = system.elements[number]
     sets, corners = [], {}

@@ -1,8 +1,8 @@
-"""Bodies that nodes of another kind carry, as a tree carries its links: terms made for rigid bodies act on them.
+"""Terms between rigid bodies applied to nodes of another kind that carry the bodies, as a tree carries its links.
 
-Nodes that carry bodies say where these are and what a force on one means for their own coordinates. Around a term
-between rigid bodies that is enough: stages place the bodies in a workspace, the term's own functions run on that as on
-any node set, and forces and cotangents go back through the transpose. The term is left as it is.
+Nodes that carry bodies say where these are, and how a force on a body acts on their own coordinates. Stages place the
+bodies in a workspace, the term's own functions run on that as on any node set, and forces and cotangents go back
+through the transpose. The term itself is not changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,19 @@ from diffloom_mechanics.terms import ElementTerm, NodeTerm, TermStage
 def build_carried_term(
     term: NodeTerm, own: CarriedBodies | None = None, other: CarriedBodies | None = None
 ) -> NodeTerm:
-    """``term``, made for rigid bodies, on nodes that carry ``own`` bodies, or reading nodes that carry ``other``."""
+    """Return a term between rigid bodies on nodes that carry them.
+
+    Args:
+        term: Term made for rigid bodies.
+        own: Bodies that the nodes of the term carry; None where the nodes are bodies.
+        other: Bodies that the nodes which the term reads carry; None where these are bodies.
+
+    Returns:
+        The term on the carrying nodes.
+
+    Raises:
+        InputError: The term acts on some nodes only, or has values per step.
+    """
     if own is None and other is None:
         return term
     if own is not None and (term.only is not None or term.per_step):
@@ -63,9 +75,9 @@ def build_carried_term(
 
 
 class _Parts:
-    """The arrays of a carried term in the order in which its functions are given them, by names.
+    """Arrays of a carried term by name, in the order in which its functions take them.
 
-    given, given_adjoint: what the term's own functions take of them, forwards and backwards.
+    given, given_adjoint: names that the term's own functions take, forwards and backwards.
     """
 
     def __init__(self, term: NodeTerm, own: CarriedBodies | None, other: CarriedBodies | None) -> None:
@@ -96,12 +108,12 @@ class _Parts:
         self.moving = [self._stage(key, "move") for key in self._carried]
 
     def _own_params(self, key: str) -> Sequence[NamedTensor]:
-        """Parameters of carried bodies; the gradient by those of the other side is that of its own term."""
+        """Return the parameters of carried bodies. Gradients by those of the second side belong to its own term."""
         params = self._carried[key].params
         return [(f"{key} {name}", value if key == "own" else value.detach()) for name, value in params]
 
     def _own_work(self, key: str) -> Sequence[Work]:
-        """Its own, and the bodies' state, forces, motions and cotangents."""
+        """Return the workspaces of the bodies: their own, and state, forces, motions and cotangents."""
         count = self._carried[key].count
         return [*self._carried[key].work, *(((count, width), "float") for width in (7, 6, 6, 6, 13))]
 
@@ -109,7 +121,7 @@ class _Parts:
         return [f"{key}.q", f"{key}.u"] if key in self._carried else [q, u]
 
     def arrays(self, key: str, owner: NodeTerm | CarriedBodies | None = None) -> list[str]:
-        """The names of an owner's constants, params and work."""
+        """Return the names of an owner's constants, params and work."""
         owner = owner or self._carried[key]
         counts = (("c", owner.constants), ("p", owner.params), ("w", owner.work))
         return [f"{key}.{kind}{k}" for kind, group in counts for k in range(len(group))]
@@ -124,12 +136,13 @@ class _Parts:
         return TermStage(carried.nodes, self.backward(carried.move, given))
 
     def forward(self, function: Device, given: list[str], inner: Device = None) -> Device:
-        """A device function of all arrays that calls ``function`` with those ``given``, after what ``inner`` returns:
-        a function of the term's."""
+        """Return a device function of all arrays that calls ``function`` with those in ``given``, after the result of
+        ``inner``.
+        """
         return self._calls(self._names, function, given, inner, self.given)
 
     def backward(self, function: Device, given: list[str], inner: Device = None) -> Device:
-        """The same of all arrays and cotangents."""
+        """Return a device function of all arrays and cotangents that calls ``function`` with those in ``given``."""
         return self._calls(self._names_adjoint, function, given, inner, self.given_adjoint)
 
     @staticmethod
@@ -142,10 +155,10 @@ class _Parts:
 def rearrange_arguments(
     function: Device, takes: int, at: tuple[int, ...], inner: Device = None, inner_at: tuple[int, ...] = ()
 ) -> Device:
-    """A device function of i and ``takes`` further arguments that calls function(i, those at ``at``), with what
-    inner(i, those at ``inner_at``) returns behind i if there is an inner one.
+    """Return a device function of i and ``takes`` further arguments that calls ``function`` with some of them.
 
-    Compilers for CUDA take no functions of any number of arguments, so it is written out.
+    It calls function(i, those at ``at``), with the results of inner(i, those at ``inner_at``) after i if there is an
+    inner function. Its source is written out, because compilers for CUDA take no functions of any number of arguments.
     """
     names = [f"a{k}" for k in range(takes)]
     within = [] if inner is None else [f"inner({', '.join(['i', *(names[k] for k in inner_at)])})"]
@@ -162,10 +175,17 @@ _SLOTS = {False: 4, True: 8}
 def build_carried_elements(
     term: ElementTerm, bodies: Mapping[str, bool], carried: Mapping[str, CarriedBodies]
 ) -> tuple[NodeTerm, ...]:
-    """A term of one corner in each of its node sets as node terms on these.
+    """Return a term with one corner in each of its node sets as node terms on these sets.
 
-    bodies: whether the corners in a set are rigid bodies (else particles). carried: the sets whose nodes carry them.
-    Every side computes the element; the first alone has its parameters' gradient.
+    Every side computes the element; the first alone has the gradients of its parameters.
+
+    Args:
+        term: The element term.
+        bodies: By node set, True if its corners are rigid bodies, False if they are particles.
+        carried: Bodies of the sets whose nodes carry them.
+
+    Returns:
+        One node term for each set.
     """
     names = list(term.corners)
     made = []
@@ -179,7 +199,7 @@ def build_carried_elements(
 def _side(
     term: ElementTerm, own: str, other: str | None, bodies: Mapping[str, bool], *, with_gradient: bool
 ) -> NodeTerm:
-    """What a term does to the nodes of the set ``own``."""
+    """Return the action of a term on the nodes of the set ``own``."""
     from diffloom_mechanics.carried_body_kernels import COLLECT
 
     order = list(term.corners)

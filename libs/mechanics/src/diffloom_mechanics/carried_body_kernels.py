@@ -1,18 +1,18 @@
-"""What terms find for carried bodies, put into the bodies' rows."""
+"""Forces and cotangents that terms find for carried bodies, stored in the bodies' rows."""
 
 from diffloom_kernels import add3, device
 
 
 @device
 def store_force(b, f, out):
-    """Force and torque on body b."""
+    """Store force and torque on body b."""
     for k in range(6):
         out[b, k] = f[k]
 
 
 @device
 def store_cotangents(b, found, out):
-    """Cotangents of body b's place and quaternion, and of its velocity and angular velocity."""
+    """Store the cotangents of body b's place and quaternion, and of its velocity and angular velocity."""
     state, speed = found
     for k in range(7):
         out[b, k] = state[k]
@@ -21,8 +21,8 @@ def store_cotangents(b, found, out):
 
 
 @device
-def three(i, nodes, rows, first):
-    """Three neighbouring numbers of what elements wrote for node i, summed up."""
+def sum_three(i, nodes, rows, first):
+    """Return the sums of three neighbouring columns of the rows that elements wrote for node i."""
     zero = rows.dtype.type(0)
     total = (zero, zero, zero)
     for e in range(nodes.shape[0]):
@@ -33,28 +33,28 @@ def three(i, nodes, rows, first):
 
 @device
 def particle_force(i, nodes, f):
-    """Force on particle i."""
-    return three(i, nodes, f, 0)
+    """Return the force on particle i."""
+    return sum_three(i, nodes, f, 0)
 
 
 @device
 def particle_cotangents(i, nodes, q, u):
-    """Cotangents of its place and velocity."""
-    return three(i, nodes, q, 0), three(i, nodes, u, 0)
+    """Return the cotangents of place and velocity of particle i."""
+    return sum_three(i, nodes, q, 0), sum_three(i, nodes, u, 0)
 
 
 @device
 def body_force(i, nodes, f):
-    """Force and torque on body i."""
-    return three(i, nodes, f, 0) + three(i, nodes, f, 3)
+    """Return force and torque on body i."""
+    return sum_three(i, nodes, f, 0) + sum_three(i, nodes, f, 3)
 
 
 @device
 def body_cotangents(i, nodes, q, u):
-    """Cotangents of its place and quaternion, and of its velocity and angular velocity."""
-    last = three(i, nodes, q, 4)
-    return three(i, nodes, q, 0) + three(i, nodes, q, 3) + (last[2],), body_force(i, nodes, u)
+    """Return the cotangents of place and quaternion of body i, and of its velocity and angular velocity."""
+    last = sum_three(i, nodes, q, 4)
+    return sum_three(i, nodes, q, 0) + sum_three(i, nodes, q, 3) + (last[2],), body_force(i, nodes, u)
 
 
-#: How particles (False) and rigid bodies (True) gather forces and cotangents from elements of one corner.
+#: Functions by which particles (False) and rigid bodies (True) gather from elements of one corner.
 COLLECT = {False: (particle_force, particle_cotangents), True: (body_force, body_cotangents)}

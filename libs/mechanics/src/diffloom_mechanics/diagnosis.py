@@ -1,4 +1,4 @@
-"""Where and why a rollout stopped being finite."""
+"""Explanations of rollouts that stopped being finite: step, node and cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Flow = tuple[Tensors, Tensors]
 
 @dataclass(frozen=True)
 class FailureExplainer:
-    """What checks the saved states of a rollout, and runs it again where one is not finite."""
+    """Check of the saved states of a rollout, which runs it again where one is not finite."""
 
     system: Mechanics
     make: MakeStepper
@@ -29,7 +29,7 @@ class FailureExplainer:
     save: tuple[int, ...]
 
     def check(self, start: Flow, saved: Flow, tensors: Sequence[Tensor]) -> None:
-        """SimulationError that names the first bad step, where a saved state is not finite."""
+        """Raise SimulationError that names the first bad step, if a saved state is not finite."""
         if not _finite((*saved[0], *saved[1])):
             explain_failure(self.system, self.make, start, saved, self.dt, self.save, tensors)
 
@@ -43,7 +43,7 @@ def explain_failure(
     save: tuple[int, ...],
     tensors: Sequence[Tensor],
 ) -> NoReturn:
-    """Run again from the last good saved state, find the first bad step, and raise SimulationError that names it."""
+    """Run again from the last good saved state, and raise SimulationError that names the first bad step."""
     k, state = 0, tuple(t.detach() for t in (*start[0], *start[1]))
     frames = tuple(t.detach() for t in (*saved[0], *saved[1]))
     for frame, at in enumerate(save):
@@ -54,7 +54,7 @@ def explain_failure(
     sets = len(start[0])
     stepper = make([t.detach() for t in tensors], [])
     while k < save[-1]:
-        count = min(CHUNK, save[-1] - k)  # no further: what changes from step to step has no rows beyond
+        count = min(CHUNK, save[-1] - k)  # values that change from step to step have no rows beyond
         hold = tuple(t.new_empty((count + 1, *t.shape)) for t in state)
         for rows, value in zip(hold, state, strict=True):
             rows[0] = value
@@ -70,7 +70,9 @@ def explain_failure(
 
 
 def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], NoReturn]:
-    """What a backward pass calls when a gradient is not finite; raises SimulationError that names the step."""
+    """Return a function that a backward pass calls when a gradient is not finite; it raises SimulationError with the
+    step.
+    """
 
     def explain(found: BadGradient) -> NoReturn:
         if found.step is None:
@@ -91,10 +93,12 @@ def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], No
 
 
 def _finite(state: Tensors) -> bool:
+    """Return True if all numbers of a state are finite."""
     return all(is_finite(t.detach()) for t in state)
 
 
 def _message(system: Mechanics, before: Tensors, bad: Tensors, step: int, dt: float) -> str:
+    """Return the message about the first state that is not finite."""
     count = len(system.sets)
     broken = [~(torch.isfinite(bad[n]).all(dim=1) & torch.isfinite(bad[count + n]).all(dim=1)) for n in range(count)]
     n = next(n for n, rows in enumerate(broken) if bool(rows.any()))

@@ -20,11 +20,16 @@ from diffloom_mechanics.terms import TorchTerm
 
 
 class SystemEvaluation:
-    """A bound system of compiled and PyTorch terms, with summed gradients.
+    """Bound system of compiled and PyTorch terms, with summed gradients.
 
-    States are tuples of tensors, one for each node set: q (nodes, dq), u and forces (nodes, du). tensors: the compiled
-    part's, then the PyTorch terms' params. implicit: forces are asked for at states that are themselves sought (the
-    clock tells the terms). ``at`` is when in the step a force acts, in parts of dt.
+    States are tuples of tensors, one for each node set: q (nodes, dq), u and forces (nodes, du).
+
+    Args:
+        system: Node sets and compiled terms.
+        torch_terms: Terms in PyTorch.
+        tensors: Values of the tensors of the compiled part, then the params of the PyTorch terms.
+        dt: Step length [s].
+        implicit: True if forces are evaluated at states that are themselves sought; the clock tells the terms.
     """
 
     def __init__(
@@ -47,12 +52,30 @@ class SystemEvaluation:
         self._torch_gradients = [[torch.zeros_like(p) for p in group] for group in self._params]
 
     def clock(self, k: int, at: float = 0.0) -> Clock:
-        """The time of a force in step k."""
+        """Return the time of a force.
+
+        Args:
+            k: Step.
+            at: Time within the step, in steps.
+
+        Returns:
+            The clock that terms read.
+        """
         start = k * self.dt
         return Clock(k, start + at * self.dt, self.dt, self._implicit, start)
 
     def force(self, k: int, q: Tensors, u: Tensors, at: float = 0.0) -> Tensors:
-        """Forces on every node in step k."""
+        """Return the forces on every node.
+
+        Args:
+            k: Step.
+            q: Coordinates of each node set.
+            u: Velocities of each node set.
+            at: Time within the step, in steps.
+
+        Returns:
+            Forces (nodes, du) on each node set.
+        """
         f = tuple(torch.empty_like(v) for v in u)
         clock = self.clock(k, at)
         self._run("force", clock, _contiguous(q), _contiguous(u), f, self._binding.bound)
@@ -65,9 +88,18 @@ class SystemEvaluation:
     def force_adjoint(
         self, k: int, q: Tensors, u: Tensors, adj_f: Tensors, keep: bool = True, at: float = 0.0
     ) -> tuple[Tensors, Tensors]:
-        """Cotangents of q and u; with ``keep`` the gradients of all tensors are summed too.
+        """Return the cotangents of q and u for those of the forces.
 
-        adj_f: (nodes, du) each, or any number of cotangents at once, (cotangents, nodes, du).
+        Args:
+            k: Step.
+            q: Coordinates of each node set.
+            u: Velocities of each node set.
+            adj_f: Cotangents (nodes, du) of the forces, or several at once: (cotangents, nodes, du).
+            keep: True to sum the gradients of all tensors too.
+            at: Time within the step, in steps.
+
+        Returns:
+            Cotangents of q and of u.
         """
         many = tuple(a.reshape(-1, *v.shape).contiguous() for a, v in zip(adj_f, u, strict=True))
         count = len(many[0])
@@ -91,10 +123,22 @@ class SystemEvaluation:
         )
 
     def move(self, k: int, moves: Sequence[Move], q: Tensors, u: Tensors, f: Tensors) -> tuple[Tensors, Tensors]:
-        """The state after some moves under a given force."""
+        """Return the state after some moves under a given force.
+
+        Args:
+            k: Step.
+            moves: Moves of a splitting scheme.
+            q: Coordinates of each node set.
+            u: Velocities of each node set.
+            f: Forces on each node set.
+
+        Returns:
+            q and u.
+        """
         return self._path(k, moves, q, u, f)[-1]
 
     def _path(self, k: int, moves: Sequence[Move], q: Tensors, u: Tensors, f: Tensors) -> list[tuple[Tensors, Tensors]]:
+        """Return the states before, between and after the moves."""
         path = [(_contiguous(q), _contiguous(u))]
         for move in moves:
             after = tuple(torch.empty_like(x) for x in q), tuple(torch.empty_like(v) for v in u)
@@ -111,7 +155,19 @@ class SystemEvaluation:
         adj: tuple[Tensors, Tensors],
         keep: bool = True,
     ) -> tuple[Tensors, Tensors, Tensors]:
-        """Cotangents of q, u and f for those of the state after the moves: one of it, or (cotangents, nodes, ...)."""
+        """Return the cotangents of q, u and f for those of the state after some moves.
+
+        Args:
+            k: Step.
+            moves: Moves of a splitting scheme.
+            state: q and u before the moves.
+            f: Forces on each node set.
+            adj: Cotangents of q and u after the moves; one, or several at once: (cotangents, nodes, ...).
+            keep: True to sum the gradients of all tensors too.
+
+        Returns:
+            Cotangents of q, u and f.
+        """
         q, u = state
         many = StateCotangents(
             tuple(a.reshape(-1, *x.shape).clone() for a, x in zip(adj[0], q, strict=True)),
@@ -131,7 +187,16 @@ class SystemEvaluation:
         )
 
     def rates(self, q: Tensors, u: Tensors, f: Tensors) -> tuple[Tensors, Tensors]:
-        """Time derivatives of q and u under a given force."""
+        """Return the time derivatives of q and u under a given force.
+
+        Args:
+            q: Coordinates of each node set.
+            u: Velocities of each node set.
+            f: Forces on each node set.
+
+        Returns:
+            Rates of q and of u.
+        """
         out = States(tuple(map(torch.empty_like, q)), tuple(map(torch.empty_like, u)))
         self._run_free("rates_under", States(_contiguous(q), _contiguous(u)), _contiguous(f), out)
         return out.q, out.u
@@ -139,7 +204,17 @@ class SystemEvaluation:
     def rates_adjoint(
         self, q: Tensors, u: Tensors, f: Tensors, adj: tuple[Tensors, Tensors]
     ) -> tuple[Tensors, Tensors, Tensors]:
-        """Cotangents of q, u and f for those of the rates; gradients are summed."""
+        """Return the cotangents of q, u and f for those of the rates; gradients are summed.
+
+        Args:
+            q: Coordinates of each node set.
+            u: Velocities of each node set.
+            f: Forces on each node set.
+            adj: Cotangents of the rates of q and of u.
+
+        Returns:
+            Cotangents of q, u and f.
+        """
         made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
         self._run_free(
             "rates_under_adjoint", States(_contiguous(q), _contiguous(u)), _contiguous(f),
@@ -148,19 +223,38 @@ class SystemEvaluation:
         return made[0], made[1], made[2]
 
     def project(self, q: Tensors) -> Tensors:
-        """Coordinates brought back to where they are valid."""
+        """Return valid coordinates, such as unit quaternions.
+
+        Args:
+            q: Coordinates of each node set.
+
+        Returns:
+            Projected coordinates.
+        """
         out = tuple(map(torch.empty_like, q))
         self._run_free("projection", _contiguous(q), out)
         return out
 
     def project_adjoint(self, q: Tensors, adj: Tensors) -> Tensors:
-        """Cotangents of q for those of its projection."""
+        """Return the cotangents of q for those of its projection.
+
+        Args:
+            q: Coordinates of each node set.
+            adj: Cotangents of the projected coordinates.
+
+        Returns:
+            Cotangents of q.
+        """
         out = tuple(a.clone() for a in adj)
         self._run_free("projection_adjoint", _contiguous(q), out)
         return out
 
     def gradients(self) -> list[Tensor | None]:
-        """The summed gradients in the order of ``tensors``."""
+        """Return the summed gradients.
+
+        Returns:
+            Gradients in the order of ``tensors``.
+        """
         compiled: list[Tensor | None] = list(self._kept_gradients().flat())
         return compiled + [g for group in self._torch_gradients for g in group]
 
@@ -190,7 +284,7 @@ class SystemEvaluation:
         EVALUATIONS.run(pipeline, *args, work=self._system.work, label=self._system.label)
 
     def _run_free(self, pipeline: str, *args: Any, grads: Gradients | None = None) -> None:
-        """Run what is given the force, so needs no terms."""
+        """Run a pipeline that takes the force as an input, so that it needs no terms."""
         from diffloom_mechanics.pipelines import EVALUATIONS
 
         further = () if grads is None else (grads.free,)
@@ -204,7 +298,7 @@ def _contiguous(tensors: Tensors) -> Tensors:
 
 
 def _check_force(term: TorchTerm, f: Any, u: Tensor) -> Tensor:
-    """What a PyTorch term returned, if it is forces."""
+    """Return the result of a PyTorch term; raise InputError unless it is a tensor of forces."""
     if not isinstance(f, Tensor) or f.shape != u.shape or f.dtype != u.dtype:
         got = f"{tuple(f.shape)} of {f.dtype}" if isinstance(f, Tensor) else type(f).__name__
         raise InputError(f"term {term.name!r}: its force returned {got}; expected {tuple(u.shape)} of {u.dtype}")

@@ -21,7 +21,7 @@ Scheme = tuple[Move, ...] | Tableau
 
 
 class CompiledStepper(Stepper):
-    """Runs a whole segment as one call of compiled code."""
+    """Stepper that runs a whole segment as one call of compiled code."""
 
     keeps_nothing = True
 
@@ -34,7 +34,16 @@ class CompiledStepper(Stepper):
         needed: Sequence[bool] = (),
         target: ExecutionTarget = "auto",
     ) -> None:
-        """needed: for each tensor, whether its gradient is asked for; decides if forces are recomputed backwards."""
+        """Bind the system.
+
+        Args:
+            system: Node sets and compiled terms.
+            scheme: Moves or a tableau.
+            tensors: Values of the system's tensors.
+            dt: Step length [s].
+            needed: Flags of the gradients that are asked for; they decide if forces are recomputed backwards.
+            target: "auto", "serial", "parallel" or "cuda".
+        """
         self._system, self._dt, self._target = system, dt, target
         self._binding = Binding(system, tensors, needed or [False] * len(tensors))
         self._gradients: Gradients | None = None
@@ -74,7 +83,7 @@ class CompiledStepper(Stepper):
             wide[:, : given.shape[1]] = given
         of_step = frames.of_step[segment.k0 : segment.k0 + segment.count + 1]
         rows = States(segment.q, segment.u)
-        # Twice the work of a step forward, but less of it gains by a second thread.
+        # A backward step is twice the work of a forward one, but a second thread speeds up less of it.
         self._run(
             self._backward, self._steps(segment), self._fixed, rows, self._between,
             FrameRecord(of_step, frames.q, frames.u), adj, *self._extra, self._binding.bound, self._gradients.bound,
@@ -99,13 +108,13 @@ class CompiledStepper(Stepper):
 
 
 class SplitStepper(Stepper):
-    """Splitting schemes with Python between the moves, for systems with PyTorch terms: the same numbers."""
+    """Stepper of splitting schemes with Python between the moves, for systems with PyTorch terms: the same numbers."""
 
     def __init__(self, scheme: tuple[Move, ...], evaluation: SystemEvaluation) -> None:
         self._scheme, self._at = scheme, evaluation
 
     def _path(self, k: int, q: Tensors, u: Tensors) -> list[tuple[Tensors, Tensors, Tensors]]:
-        """State and force at the start of each move, and the state after all."""
+        """Return state and force at the start of each move, and the state after all moves."""
         path = []
         for move in self._scheme:
             f = self._at.force(k, q, u, move.at) if move.kicks else tuple(torch.zeros_like(v) for v in u)
@@ -138,7 +147,9 @@ class SplitStepper(Stepper):
 
 
 class TableauStepper(Stepper):
-    """Runge-Kutta schemes with Python between the stages, for systems with PyTorch terms: the same numbers."""
+    """Stepper of Runge-Kutta schemes with Python between the stages, for systems with PyTorch terms: the same
+    numbers.
+    """
 
     def __init__(self, scheme: Tableau, evaluation: SystemEvaluation) -> None:
         self._scheme, self._at = scheme, evaluation
@@ -146,19 +157,20 @@ class TableauStepper(Stepper):
     def _points(
         self, k: int, q: Tensors, u: Tensors
     ) -> tuple[list[tuple[Tensors, Tensors, Tensors]], Tensors, Tensors]:
-        """Point and force of each stage, and the end of the step before it is projected."""
+        """Return point and force of each stage, and the end of the step before it is projected."""
         points: list[tuple[Tensors, Tensors, Tensors]] = []
         rates: list[tuple[Tensors, Tensors]] = []
         for weights, at in zip(self._scheme.a, self._scheme.c, strict=True):
-            here_q, here_u = self._combined(q, u, weights, rates)
+            here_q, here_u = self._combine(q, u, weights, rates)
             f = self._at.force(k, here_q, here_u, at)
             points.append((here_q, here_u, f))
             rates.append(self._at.rates(here_q, here_u, f))
-        return points, *self._combined(q, u, self._scheme.b, rates)
+        return points, *self._combine(q, u, self._scheme.b, rates)
 
-    def _combined(
+    def _combine(
         self, q: Tensors, u: Tensors, weights: tuple[float | None, ...], rates: list[tuple[Tensors, Tensors]]
     ) -> tuple[Tensors, Tensors]:
+        """Return a state plus dt times the weighted rates."""
         for weight, (rate_q, rate_u) in zip(weights, rates, strict=False):
             if weight is not None:
                 q = tuple(x + self._at.dt * weight * r for x, r in zip(q, rate_q, strict=True))

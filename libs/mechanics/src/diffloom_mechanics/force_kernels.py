@@ -1,4 +1,4 @@
-"""Pipelines that every scheme is built of: all forces at a state, and their transpose."""
+"""Pipelines that all schemes use: all forces at a state, and their transpose."""
 
 from diffloom_kernels import generic, launch, launch_runs, static, together
 from diffloom_mechanics.node_kernels import (
@@ -6,9 +6,9 @@ from diffloom_mechanics.node_kernels import (
     element_adjoint,
     element_force,
     node_force,
-    on_scene,
-    on_scene_adjoint,
     plus,
+    run_on_scene,
+    run_on_scene_adjoint,
     stage,
     state_cotangent,
     store,
@@ -18,7 +18,7 @@ from diffloom_mechanics.records import SceneTermRecord, StateCotangents
 
 
 def element_forces(clock, q, u, system):
-    """All element terms, in one pass. q, u: the state of each node set. Elements are padded to whole runs."""
+    """Run all element terms in one pass. q, u: state of each node set. Elements are padded to whole lane runs."""
     with together:
         for term in static(system.elements):
             if static(term.lanes):
@@ -28,23 +28,23 @@ def element_forces(clock, q, u, system):
 
 
 def node_stages(clock, q, u, system):
-    """What node terms prepare before the nodes gather."""
+    """Run the stages of node terms, before the nodes gather."""
     for nodes in static(system.sets):
         for term in static(nodes.terms):
             for part in static(term.stages):
                 if static(isinstance(term, SceneTermRecord)):
-                    launch(part.size, on_scene, clock, q, u, nodes, term, part.each, part.body)
+                    launch(part.size, run_on_scene, clock, q, u, nodes, term, part.each, part.body)
                 else:
                     launch(part.size, stage, clock, q, u, nodes, term, part.body)
 
 
 def force_adjoints(clock, q, u, adj, system, grads):
-    """The transpose of all forces up to the node pass: what elements write for their nodes."""
+    """Transpose of all forces up to the node pass: elements write rows for their nodes."""
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for term, grad in static(zip(nodes.terms, own.terms, strict=True)):
             for part in static(term.adjoint_stages):
                 if static(isinstance(term, SceneTermRecord)):
-                    launch(part.size, on_scene_adjoint, clock, q, u, adj, nodes, term, grad, part.each, part.body)
+                    launch(part.size, run_on_scene_adjoint, clock, q, u, adj, nodes, term, grad, part.each, part.body)
                 else:
                     launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
     with together:
@@ -57,13 +57,13 @@ def force_adjoints(clock, q, u, adj, system, grads):
 
 @generic
 def store_force(i, clock, q, u, out, nodes):
-    """The force on node i."""
+    """Store the force on node i."""
     store(out, i, node_force(i, clock, q, u, nodes), nodes.kind.du)
 
 
 @generic
 def store_cotangent(i, clock, q, u, adj, nodes, grads):
-    """Adds the cotangent of node i's state."""
+    """Add the cotangent of node i's state."""
     a, b = state_cotangent(i, clock, q, u, adj, nodes, grads)
     own = static(nodes.number)
     store(adj.q[own], i, plus(values(adj.q[own], i, nodes.kind.dq), a, nodes.kind.dq), nodes.kind.dq)
@@ -71,7 +71,7 @@ def store_cotangent(i, clock, q, u, adj, nodes, grads):
 
 
 def force(clock, q, u, out, system):
-    """The force on every node at one state."""
+    """Compute the force on every node at one state."""
     element_forces(clock, q, u, system)
     node_stages(clock, q, u, system)
     with together:
@@ -80,7 +80,7 @@ def force(clock, q, u, out, system):
 
 
 def force_adjoint(clock, q, u, many, system, grads):
-    """Its transpose for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
+    """Transpose of force for a batch of cotangents: many.f (cotangents, nodes, du); many.q and many.u are added to."""
     node_stages(clock, q, u, system)
     for p in range(many.f[0].shape[0]):
         adj = StateCotangents(

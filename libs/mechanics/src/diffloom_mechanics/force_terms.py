@@ -1,4 +1,4 @@
-"""Force terms with parameters of their own: the interface, and models to which such terms are added."""
+"""Force terms with parameters of their own: the interface, and models to which terms are added."""
 
 from __future__ import annotations
 
@@ -33,11 +33,15 @@ from diffloom_mechanics.terms import Term
 
 @dataclass(frozen=True)
 class TermContext:
-    """What a term sees of the model it is added to.
+    """Model and nodes that a force term acts on.
 
-    nodes: the node set it acts on: ``nodes.name`` is its kind ("particles": q and u of width 3, "bodies": q of width 7,
-    u of width 6), ``nodes.count`` how many there are. on: the set's name where the model has several. model and params:
-    the model, for its meshes and axes, and its own parameters. control: the term's own values per step.
+    Args:
+        model: The model, for its meshes and axes.
+        params: Parameters of the model.
+        nodes: Node set that the term acts on. Its ``name`` is its kind: "particles" have q and u of width 3, "bodies" q
+            of width 7 and u of width 6.
+        on: Name of the node set where the model has several.
+        control: Values per step of the term's own parameters.
     """
 
     model: Model
@@ -58,7 +62,7 @@ class TermContext:
 
     @property
     def masses(self) -> Tensor:
-        """(nodes,) [kg], 0 for nodes that are held; differentiable."""
+        """Masses (nodes,) [kg], 0 for nodes that are held; differentiable."""
         for name, value in self.nodes.arrays:
             if name == "inverse_mass":
                 free = value > 0
@@ -67,21 +71,22 @@ class TermContext:
 
     @property
     def start(self) -> State:
-        """Where the nodes start: q (nodes, dq), u (nodes, du)."""
+        """Initial state: q (nodes, dq), u (nodes, du)."""
         state = self.model.initial_state(self.params)
         return state if self.on is None else state[self.on]
 
 
 class ForceTerm(ABC):
-    """A force with parameters of its own. Implementations are frozen dataclasses: settings, and nothing that changes.
+    """Force with parameters of its own. Implementations are frozen dataclasses that hold settings only.
 
-    ``WithTerms(model, {"name": term})`` adds terms to a model; the parameters of this one are then called
-    ``name.<parameter>`` everywhere. Classes that are registered also bring ``example(context) -> ForceTerm``, a term
-    that acts on the nodes where they start, for the conformance suite (see ``diffloom_testing.check_term``).
+    ``WithTerms(model, {"name": term})`` adds terms to a model; the parameters of this term are then called
+    ``name.<parameter>`` everywhere. Registered classes also bring ``example(context) -> ForceTerm``, a term that acts
+    on the nodes where they start, for the conformance suite (see ``diffloom_testing.check_term``).
 
-    claims: of "conservative", "dissipative", "momentum" and "angular_momentum", what the suite holds it to. variants:
-    mappings of values, each for the gradients of the parameters it names. expected_failures: checks that cannot pass,
-    each with its reason.
+    Class attributes for the suite:
+        claims: Properties that are tested, of "conservative", "dissipative", "momentum" and "angular_momentum".
+        variants: Mappings of parameter values, each for the gradients of the parameters it names.
+        expected_failures: Checks that cannot pass, each with its reason.
     """
 
     claims: ClassVar[tuple[str, ...]] = ()
@@ -90,33 +95,66 @@ class ForceTerm(ABC):
 
     @classmethod
     def example(cls, context: TermContext) -> ForceTerm:
-        """A term that acts on the nodes of ``context`` where they start; one with default settings unless defined."""
+        """Return a term that acts on some nodes where they start; one with default settings unless overridden.
+
+        Args:
+            context: The nodes.
+
+        Returns:
+            The term.
+        """
         return cls()
 
     @property
     @abstractmethod
     def specs(self) -> tuple[ParamSpec, ...]:
-        """Its parameters, in a fixed order. A shape may name the axis "nodes", and those of ``axes``."""
+        """Parameters in a fixed order. A shape may name the axis "nodes", and those of ``axes``."""
 
     @property
     def axes(self) -> Mapping[str, int]:
-        """Lengths of axes that its shapes name besides "nodes"; none by default."""
+        """Lengths of axes that shapes name besides "nodes"; none by default."""
         return {}
 
     @classmethod
     @abstractmethod
     def refuses(cls, nodes: NodeSet) -> str | None:
-        """Why it does not fit such nodes, naming those it fits; None where it does."""
+        """Return the reason why the term does not fit some nodes.
+
+        Args:
+            nodes: Node set to test.
+
+        Returns:
+            Sentence that names the nodes it fits, or None where it fits.
+        """
 
     @abstractmethod
     def term(self, name: str, params: Mapping[str, Tensor], context: TermContext) -> Term:
-        """The force ``name`` on the nodes of ``context``, from its own parameters by their own names."""
+        """Return the force on the nodes of a model.
+
+        Args:
+            name: Name of the force.
+            params: Values of the term's parameters, by their own names.
+            context: Model and nodes.
+
+        Returns:
+            The force term.
+        """
 
 
 def get_step_values(
     name: str, params: Mapping[str, Tensor], control: Mapping[str, Tensor], shape: Sequence[int]
 ) -> Tensor:
-    """The values of a ``per_step`` parameter: (steps, *shape) from the control if it drives it, else (1, *shape)."""
+    """Return the values of a parameter that may change from step to step.
+
+    Args:
+        name: Name of the parameter.
+        params: Parameter values.
+        control: Values per step (steps, ...) of the parameters that a control drives.
+        shape: Shape of the parameter at one step.
+
+    Returns:
+        (steps, *shape) if the control drives the parameter, else (1, *shape).
+    """
     if name in control:
         rows = control[name]
         narrow = rows.dim() - 1
@@ -128,11 +166,21 @@ def get_step_values(
 
 @final
 class WithTerms(Model):
-    """A model and force terms that act on its nodes.
+    """Model with additional force terms on its nodes.
 
-    terms: by names of your own; the parameters of each are called ``name.<parameter>``, beside those of the model.
-    on: the node set that a term acts on, by the term's name, where the model has several and the term fits more than
-    one. Everything else is the model's: its start, its surface, the integrators that run it.
+    Initial state, surface and integrators are those of the model.
+
+    Args:
+        model: The model; its dynamics must be a ``Mechanics``.
+        terms: Force terms by names of your own. The parameters of each are called ``name.<parameter>``, beside those of
+            the model.
+        on: Name of the node set for a term, by the term's name, where the term fits several sets of the model.
+
+    Raises:
+        InputError: A term fits no node set, or several without ``on``.
+
+    Example:
+        ``WithTerms(get_model("fem")(), {"ball": get_term("sphere")(radius=0.3)})``
     """
 
     def __init__(self, model: Model, terms: Mapping[str, ForceTerm], on: Mapping[str, str] | None = None) -> None:
@@ -203,24 +251,26 @@ class WithTerms(Model):
         return Mechanics(system.nodes, (*system.terms, *added))
 
     def _models(self, params: Params) -> Params:
-        """The parameters of the model itself."""
+        """Return the parameters of the model without those of the terms."""
         return Params({name: value for name, value in params.items() if name in self._inner}, params.dtype)
 
     def _axes_of(self, name: str) -> Mapping[str, int]:
         return {"nodes": self._counts[name], **self.terms[name].axes}
 
     def _own_specs(self, name: str) -> tuple[ParamSpec, ...]:
-        """The specs of a term under the names they have here."""
+        """Return the specs of a term under the names they have here."""
         return tuple(spec_under(name, spec) for spec in self.terms[name].specs)
 
 
 def _check(name: object, term: object) -> None:
+    """Raise InputError unless a name and a term are valid."""
     check_name("terms", name)
     if not isinstance(term, ForceTerm):
         raise InputError(f"term {name!r}: got {term!r}; expected a ForceTerm, such as get_term('sphere')(radius=0.3)")
 
 
 def _mechanics(model: Model, dynamics: object, terms: Iterable[str]) -> Mechanics:
+    """Return the dynamics as a Mechanics, or raise InputError."""
     if isinstance(dynamics, Mechanics):
         return dynamics
     raise InputError(
@@ -230,7 +280,7 @@ def _mechanics(model: Model, dynamics: object, terms: Iterable[str]) -> Mechanic
 
 
 def _set_of(name: str, term: ForceTerm, sets: Mapping[str, NodeSet], on: str | None, model: Model) -> str:
-    """The node set that a term acts on."""
+    """Return the name of the node set that a term acts on."""
     if on is not None and on not in sets:
         raise InputError(
             f"term {name!r}: there is no node set {on!r} in {type(model).__name__}; there are "

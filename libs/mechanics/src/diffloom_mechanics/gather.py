@@ -1,4 +1,4 @@
-"""Which slots each node gathers: the transpose of the element connectivity, in compressed rows."""
+"""Slots that each node gathers: the transpose of the element connectivity, in compressed rows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ LANES = 8  # element counts are rounded up to this many, the widest lane run (fl
 
 
 def pad_count(count: int) -> int:
-    """``count`` rounded up to whole lane runs."""
+    """Return ``count`` rounded up to whole lane runs."""
     return -(-count // LANES) * LANES
 
 
 @dataclass(frozen=True)
 class Gather:
-    """Slot rows by node: node i owns ``slots[starts[i]:starts[i + 1]]``. ``offsets`` are the first row of each term.
+    """Slot rows by node: node i owns ``slots[starts[i]:starts[i + 1]]``; ``offsets`` are the first rows of the terms.
 
-    Rows are ordered by term, element and corner, so sums always run in the same order. A node with an odd number of
-    them also names row ``rows``, which is always zero: sums then take two rows at a time. ``corners`` are those of
-    each term's elements, padded to whole lane runs, in memory of their own.
+    Rows are ordered by term, element and corner, so sums always run in one order. A node with an odd number of rows
+    also names row ``rows``, which is always zero, because sums take two rows at a time. ``corners`` are those of each
+    term's elements, padded to whole lane runs, in memory of their own.
     """
 
     starts: NDArray[np.int32]
@@ -40,7 +40,7 @@ _KEPT: OrderedDict[tuple[Hashable, ...], tuple[Gather, list[NDArray[Any]]]] = Or
 
 
 def get_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> Gather:
-    """The gather of named terms' corners in one node set; kept for as long as the same connectivity comes back."""
+    """Return the gather of named terms' corners in one node set; the last 32 are cached by connectivity."""
     key = (nodes, *(array_identity(corners) for _, corners in terms))
     if key in _KEPT:
         _KEPT.move_to_end(key)
@@ -53,15 +53,24 @@ def get_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> Ga
 
 
 def freeze_array(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that cannot be written to. A model that keeps its connectivity so is recognised at once from run to run;
-    any other is compared by content."""
+    """Return a read-only copy of an array.
+
+    A model that freezes its connectivity is recognised at once in the next rollout; any other array is compared by
+    content.
+
+    Args:
+        array: Array to copy.
+
+    Returns:
+        Contiguous copy that cannot be written to.
+    """
     copy = np.array(array, order="C")
     copy.flags.writeable = False
     return copy
 
 
 def array_identity(array: NDArray[Any]) -> Hashable:
-    """What tells an array from others for good: the object where it cannot change, else its content."""
+    """Return a key of an array: its id where it cannot change, else its content."""
     if not array.flags.writeable and array.base is None:
         return id(array)
     return (array.shape, array.tobytes())
@@ -95,7 +104,7 @@ def build_gather(terms: Sequence[tuple[str, NDArray[np.int32]]], nodes: int) -> 
 
 
 def pad_rows(value: NDArray[Any], count: int) -> NDArray[Any]:
-    """Rows repeated at the end up to whole lane runs; the extra elements are computed and never gathered."""
+    """Repeat the last row up to whole lane runs; the extra elements are computed and never gathered."""
     if pad_count(count) == count or not count:
         return np.ascontiguousarray(value)
     filled = np.empty((pad_count(count), *value.shape[1:]), value.dtype)

@@ -1,4 +1,4 @@
-"""One implicit step: the force z at some point of the step solves z = F(S(z)), where S moves there under z."""
+"""Implicit steps: the force z at some point of the step solves z = F(S(z)), where S moves there under z."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ DENSE = 60
 
 @dataclass(frozen=True)
 class ImplicitScheme:
-    """to_point: the moves from the start of a step to where its force is taken; to_end: those to its end.
+    """Implicit scheme of one force per step.
 
-    tolerance: largest mismatch of velocities accepted, relative to the fastest node or 1 m/s.
+    to_point: moves from the start of a step to the point where its force is evaluated. to_end: moves to its end.
+    tolerance: largest accepted velocity residual, relative to the fastest node or 1 m/s.
     """
 
     name: str
@@ -41,13 +42,15 @@ class ImplicitScheme:
 
     @property
     def at(self) -> float:
-        """When the force is taken, in parts of a step."""
+        """Time at which the force is evaluated, in steps."""
         return sum(move.drift for move in self.to_point)
 
 
 class NewtonPoint(NamedTuple):
-    """A trial: the force z, the state it leads to, the residual F(S(z)) - z, and how far the two forces bring the
-    velocities apart [m/s]."""
+    """Trial of Newton's method: the force z, the state it leads to, and the residual F(S(z)) - z.
+
+    size: difference of the velocities that the two forces lead to [m/s].
+    """
 
     z: Tensors
     q: Tensors
@@ -57,7 +60,9 @@ class NewtonPoint(NamedTuple):
 
 
 class ImplicitStepper(Stepper):
-    """Steps of an implicit scheme. Everything inside is float64: a solve in float32 loses what it solves for."""
+    """Stepper of an implicit scheme. It computes in float64, because a solve in float32 loses the digits it solves
+    for.
+    """
 
     def __init__(self, system: Mechanics, tensors: Sequence[Tensor], scheme: ImplicitScheme) -> None:
         wide = [t.detach().double() for t in tensors]
@@ -75,15 +80,16 @@ class ImplicitStepper(Stepper):
                 rows[segment.row(j + 1)] = value.to(self._dtype)
 
     def step(self, k: int, q: Tensors, u: Tensors) -> tuple[Tensors, Tensors]:
-        """The state at the end of step k."""
+        """Return the state at the end of step k."""
         z = self._solve(k, q, u)
         return self._at.move(k, self._scheme.to_end, q, u, z)
 
     def _solve(self, k: int, q: Tensors, u: Tensors) -> Tensors:
-        """The force of step k, by Newton's method: with a line search from either guess, else by steps of fixed shares.
+        """Return the force of step k by Newton's method: with a line search from either guess, else by steps of fixed
+        shares.
 
-        Contact makes the equation kinked. A line search may be caught where kinks meet; steps that need not bring the
-        mismatch down jump over such places.
+        Contact makes the equation non-smooth. A line search may stop where kinks meet; steps that need not reduce the
+        residual jump over these places.
         """
         scheme = self._scheme
         guesses = self._guesses(k, q, u)
@@ -105,7 +111,10 @@ class ImplicitStepper(Stepper):
     def _newton(
         self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, share: float | None, history: list[float]
     ) -> Tensors | None:
-        """The force, or None where the iteration ends without it. share: of each Newton step; None searches."""
+        """Return the force, or None where the iteration fails.
+
+        share: fraction of each Newton step that is taken; None for a line search.
+        """
         scheme = self._scheme
         for _ in range(scheme.iterations):
             if not np.isfinite(at.size):
@@ -114,10 +123,10 @@ class ImplicitStepper(Stepper):
             if at.size <= scheme.tolerance * fastest:
                 return at.z
             change = _parts(self._factor(k, q, u, at.z, at.q, at.u)(_flat(at.residual)), at.z)
-            best = self._search(k, q, u, at, change) if share is None else self._stepped(k, q, u, at, change, share)
+            best = self._search(k, q, u, at, change) if share is None else self._take_share(k, q, u, at, change, share)
             stuck = best is None or best.size > 0.5 * at.size
             if stuck and at.size <= 1e-7 * fastest:
-                return at.z  # rounding of very stiff forces: no step gets much closer any more
+                return at.z  # rounding of very stiff forces prevents a smaller residual
             if best is None:
                 return None
             at = best
@@ -125,13 +134,17 @@ class ImplicitStepper(Stepper):
         return None
 
     def _guesses(self, k: int, q: Tensors, u: Tensors) -> list[NewtonPoint]:
-        """Free flight and the force at the start of the step, the one that fits better first: the former stays close to
-        where the system is when forces are stiff, the latter is right at rest."""
+        """Return free flight and the force at the start of the step as guesses, the better one first.
+
+        Free flight stays close to the state when forces are stiff; the force at the start is right at rest.
+        """
         trials = [self._point(k, q, u, z) for z in (tuple(map(torch.zeros_like, u)), self._at.force(k, q, u))]
         return sorted(trials, key=lambda trial: trial.size if np.isfinite(trial.size) else np.inf)
 
-    def _stepped(self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, change: Tensors, share: float) -> NewtonPoint:
-        """The end of a share of a Newton step."""
+    def _take_share(
+        self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, change: Tensors, share: float
+    ) -> NewtonPoint:
+        """Return the end of a share of a Newton step."""
         return self._point(k, q, u, tuple(z + share * c for z, c in zip(at.z, change, strict=True)))
 
     def _point(self, k: int, q: Tensors, u: Tensors, z: Tensors) -> NewtonPoint:
@@ -143,17 +156,20 @@ class ImplicitStepper(Stepper):
         return NewtonPoint(z, at_q, at_u, tuple(a - b for a, b in zip(f, z, strict=True)), size)
 
     def _search(self, k: int, q: Tensors, u: Tensors, at: NewtonPoint, change: Tensors) -> NewtonPoint | None:
-        """Halve the Newton step until the mismatch falls; None if it never does."""
+        """Halve the Newton step until the residual falls; None if it never does."""
         share = 1.0
         for _ in range(20):
-            trial = self._stepped(k, q, u, at, change, share)
+            trial = self._take_share(k, q, u, at, change, share)
             if trial.size < at.size:
                 return trial
             share *= 0.5
         return None
 
     def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
-        """With J = I - F' S_z and E the moves to the end: solve J^T l = E_z^T a; then E^T a + S^T F'^T l."""
+        """Transpose by the implicit function theorem.
+
+        With J = I - F' S_z and E the moves to the end: solve J^T l = E_z^T a; the result is E^T a + S^T F'^T l.
+        """
         scheme = self._scheme
         for j in range(segment.count - 1, -1, -1):
             k = segment.k0 + j
@@ -171,7 +187,10 @@ class ImplicitStepper(Stepper):
     def _force_of(
         self, k: int, q: Tensors, u: Tensors, q_next: Tensors, u_next: Tensors
     ) -> tuple[Tensors, Tensors, Tensors]:
-        """The force of a step that was taken, and where it was: at the end, or found again."""
+        """Return the force of a step that was taken, and the state at which it was evaluated.
+
+        Where the force is that at the end of the step it is evaluated there; else it is solved for again.
+        """
         if self._scheme.to_point == self._scheme.to_end:
             return self._at.force(k, q_next, u_next, self._scheme.at), q_next, u_next
         z = self._solve(k, q, u)
@@ -183,12 +202,12 @@ class ImplicitStepper(Stepper):
     def _factor(
         self, k: int, q: Tensors, u: Tensors, z: Tensors, at_q: Tensors, at_u: Tensors, transposed: bool = False
     ) -> Solve:
-        """A solver with J (or its transpose) at this point."""
+        """Return a solver with J (or its transpose) at this point."""
         size = sum(v.numel() for v in u)
         direct = factorise(*self._matrix(k, q, u, z, at_q, at_u), size, transposed)
         if self._jacobian.complete:
             return direct
-        tolerance = 1e-13 if transposed else 1e-6  # differences are no more exact than that; Newton corrects the rest
+        tolerance = 1e-13 if transposed else 1e-6  # accuracy of differences; Newton corrects the rest
         if transposed:
             return lambda b: solve_krylov(
                 lambda p: self._transposed_product(k, q, u, z, at_q, at_u, p), direct, b, tolerance
@@ -198,7 +217,7 @@ class ImplicitStepper(Stepper):
     def _matrix(
         self, k: int, q: Tensors, u: Tensors, z: Tensors, at_q: Tensors, at_u: Tensors
     ) -> tuple[Vector, NDArray[np.int64], NDArray[np.int64]]:
-        """Values, rows and columns of F' S_z; places may repeat."""
+        """Return values, rows and columns of F' S_z; places may repeat."""
         by_z = move_blocks(self._at, k, self._scheme.to_point, q, u, z)
         starts = np.cumsum([0, *(v.numel() for v in u)])
         values, rows, columns = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -216,13 +235,13 @@ class ImplicitStepper(Stepper):
     def _transposed_product(
         self, k: int, q: Tensors, u: Tensors, z: Tensors, at_q: Tensors, at_u: Tensors, p: Vector
     ) -> Vector:
-        """J^T p, exact."""
+        """Return J^T p, exact."""
         a = self._at.force_adjoint(k, at_q, at_u, _parts(p, u), keep=False, at=self._scheme.at)
         back = self._at.move_adjoint(k, self._scheme.to_point, (q, u), z, a, keep=False)[2]
         return np.asarray(p - _flat(back))
 
     def _product(self, k: int, q: Tensors, u: Tensors, z: Tensors, p: Vector) -> Vector:
-        """J p by central differences: only the convergence of Newton's method depends on it, not its result."""
+        """Return J p by central differences. Only the convergence of Newton's method depends on it, not its result."""
         way, flat = _parts(p, z), _flat(z)
         h = 1e-6 * max(1.0, float(np.abs(flat).max())) / max(float(np.abs(p).max()), 1e-300)
         change = np.zeros_like(p)
@@ -242,7 +261,7 @@ def _flat(parts: Tensors) -> Vector:
 
 
 def _parts(flat: Vector, like: Tensors) -> Tensors:
-    """A vector of all unknowns as forces on each node set."""
+    """Split a vector of all unknowns into forces on each node set."""
     ends = np.cumsum([v.numel() for v in like])[:-1]
     pieces = np.split(np.ascontiguousarray(flat), ends)
     return tuple(torch.from_numpy(piece.copy()).view_as(v) for piece, v in zip(pieces, like, strict=True))
@@ -251,7 +270,7 @@ def _parts(flat: Vector, like: Tensors) -> Tensors:
 def factorise(
     values: Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], size: int, transposed: bool
 ) -> Solve:
-    """A solver with I - A (or its transpose), A given by its entries; dense where that is quicker."""
+    """Return a solver with I - A (or its transpose), A given by its entries; dense where that is faster."""
     if size <= DENSE:
         from scipy.linalg import lu_factor, lu_solve
 
@@ -265,13 +284,13 @@ def factorise(
     full = coo_array((values, (rows, columns)), shape=(size, size))
     try:
         lu = splu((eye_array(size, format="csc") - full.tocsc()).tocsc())
-    except RuntimeError:  # singular: as the dense solver does, answer with what is not finite; its step is named
+    except RuntimeError:  # singular: return non-finite values, as the dense solver does; the message names the step
         return lambda b: np.full_like(b, np.nan)
     return lambda b: np.asarray(lu.solve(b, trans="T" if transposed else "N"))
 
 
 def solve_krylov(product: Callable[[Vector], Vector], precondition: Solve, b: Vector, tolerance: float) -> Vector:
-    """Preconditioned GMRES, for matrices of which only a part is known."""
+    """Solve by preconditioned GMRES, for matrices of which only a part is known."""
     from scipy.sparse.linalg import LinearOperator, gmres
 
     shape = (b.size, b.size)

@@ -1,4 +1,4 @@
-"""Time-stepping schemes: explicit ones, implicit ones, and the one that runs a step of the model's own."""
+"""Time-stepping schemes: explicit ones, implicit ones, and one that runs a step of the model's own."""
 
 from __future__ import annotations
 
@@ -38,10 +38,13 @@ SEMI_IMPLICIT = moves((1.0, 1.0))
 
 @dataclass(frozen=True)
 class SemiImplicitEuler(Integrator):
-    """u+ = u + dt M^-1 f(q, u, t), then q+ = q (+) dt u+: one kick, one drift.
+    """Semi-implicit Euler: u+ = u + dt M^-1 f(q, u, t), then q+ = q (+) dt u+: one kick, one drift.
 
-    Symplectic and fast; of first order; stable while dt is small against the stiffest oscillation. Systems of compiled
-    terms run compiled over the whole rollout. target: "auto", "serial", "parallel" or "cuda".
+    Symplectic, of first order, stable while dt is small against the shortest period of oscillation. Systems of compiled
+    terms run compiled over the whole rollout.
+
+    Args:
+        target: "auto", "serial", "parallel" or "cuda".
     """
 
     target: ExecutionTarget = "auto"
@@ -62,10 +65,13 @@ LEAPFROG = moves((0.5, 1.0), (0.5, 0.0))
 
 @dataclass(frozen=True)
 class Leapfrog(Integrator):
-    """u' = u + dt/2 M^-1 f(q, u), q+ = q (+) dt u', u+ = u' + dt/2 M^-1 f(q+, u').
+    """Leapfrog: u' = u + dt/2 M^-1 f(q, u), q+ = q (+) dt u', u+ = u' + dt/2 M^-1 f(q+, u').
 
-    Of second order, symplectic and reversible where forces do not depend on velocities; of first order in those that
-    do, such as damping. Two evaluations of the forces a step. target: as for semi_implicit.
+    Of second order, symplectic and reversible where forces do not depend on velocities; of first order in forces that
+    do, such as damping. Two evaluations of the forces per step.
+
+    Args:
+        target: "auto", "serial", "parallel" or "cuda".
     """
 
     target: ExecutionTarget = "auto"
@@ -86,9 +92,12 @@ RK4 = tableau([[0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6]
 
 @dataclass(frozen=True)
 class RungeKutta4(Integrator):
-    """Four evaluations of the forces a step, for smooth motion to high accuracy, damping included.
+    """Classical Runge-Kutta scheme of fourth order, for smooth motion to high accuracy, damping included.
 
-    Of fourth order, not symplectic; contact that sets in within a step lowers the order. target: as for semi_implicit.
+    Four evaluations of the forces per step; not symplectic. Contact that sets in within a step lowers the order.
+
+    Args:
+        target: "auto", "serial", "parallel" or "cuda".
     """
 
     target: ExecutionTarget = "auto"
@@ -109,12 +118,15 @@ BACKWARD_EULER = moves((1.0, 1.0))
 
 @dataclass(frozen=True)
 class BackwardEuler(Integrator):
-    """u+ = u + dt M^-1 f(q+, u+, t+), q+ = q (+) dt u+, solved by Newton's method with an exact sparse Jacobian and a
-    line search; the gradient takes one transposed solve a step, by the implicit function theorem.
+    """Backward Euler: u+ = u + dt M^-1 f(q+, u+, t+), q+ = q (+) dt u+.
 
-    Of first order, stable at any dt, and damps motion the more the larger dt is. It computes in float64 inside,
-    whatever the model's precision. tolerance: accepted velocity mismatch relative to the fastest node (or 1 m/s).
-    iterations: Newton steps before it gives up with SimulationError.
+    Each step is solved by Newton's method with an exact sparse Jacobian and a line search. The gradient takes one
+    transposed solve per step, by the implicit function theorem. Of first order, stable at any dt; it damps motion more
+    for larger dt. It computes in float64 internally, in every precision of the model.
+
+    Args:
+        tolerance: Accepted velocity residual relative to the fastest node (or 1 m/s).
+        iterations: Newton steps before SimulationError is raised.
     """
 
     tolerance: float = 1e-11
@@ -136,10 +148,14 @@ TO_END = moves((0.5, 1.0), (0.5, 0.0))
 
 @dataclass(frozen=True)
 class ImplicitMidpoint(Integrator):
-    """u+ = u + dt M^-1 f(q~, u~), q+ = q (+) dt u~ with the state q~, u~ halfway, solved as in backward_euler.
+    """Implicit midpoint rule: u+ = u + dt M^-1 f(q~, u~), q+ = q (+) dt u~, with the midpoint state q~, u~.
 
-    Of second order, stable at any dt for linear forces, and without damping of its own: oscillation too fast for dt
-    goes on instead of dying out. tolerance, iterations: as for backward_euler.
+    It is solved as in BackwardEuler. Of second order, stable at any dt for linear forces, and without numerical
+    damping: oscillation too fast for dt goes on instead of dying out.
+
+    Args:
+        tolerance: Accepted velocity residual relative to the fastest node (or 1 m/s).
+        iterations: Newton steps before SimulationError is raised.
     """
 
     tolerance: float = 1e-11
@@ -157,7 +173,9 @@ class ImplicitMidpoint(Integrator):
 
 @dataclass(frozen=True)
 class CustomStepping(Integrator):
-    """Calls the model's own step. Gradients go through autograd, checkpointed by segments when asked."""
+    """Integrator that calls the model's own step. Gradients go through autograd, checkpointed by segments when
+    asked.
+    """
 
     def refuses(self, dynamics: Dynamics) -> str | None:
         if isinstance(dynamics, CustomStep):
@@ -186,6 +204,7 @@ class CustomStepping(Integrator):
 def _run_segments(
     dynamics: CustomStep, state: State, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
 ) -> tuple[Tensor, Tensor]:
+    """Run all steps, segment by segment, and return the saved q and u."""
     size = (state.q.numel() + state.u.numel()) * state.q.element_size()
     length = segment_length(gradient, steps, size)
     kept: dict[int, tuple[Tensor, Tensor]] = {0: (state.q, state.u)}

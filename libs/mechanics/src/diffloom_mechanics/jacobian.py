@@ -1,8 +1,8 @@
-"""The Jacobian of the implicit equation, assembled exactly from the adjoints of the terms.
+"""Jacobian of the implicit equation, assembled exactly from the adjoints of the terms.
 
-An element's force depends on its own nodes only. Giving every element private copies of its nodes lets one evaluation
-of the adjoint yield one row of every element's Jacobian at once, so a dozen cotangents make the whole matrix. Nodes
-that touch each other are coloured, so that cotangents of one colour reach no node twice.
+An element's force depends on its own nodes only. With private copies of the nodes for every element, one evaluation of
+the adjoint yields one row of every element's Jacobian, so a dozen cotangents make the whole matrix. Nodes that touch
+each other are coloured, so that cotangents of one colour reach no node twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Index = NDArray[np.int64]
 class Blocks:
     """Derivatives of forces on nodes ``rows`` of set ``of`` by the state of nodes ``columns`` of set ``by``.
 
-    by_q: (n, du, dq), by_u: (n, du, du).
+    by_q: (n, du, dq). by_u: (n, du, du).
     """
 
     of: int
@@ -41,10 +41,10 @@ class Blocks:
 
 
 class ForceJacobian:
-    """Derivative of the force with respect to q and u as sparse blocks, for the terms of known structure.
+    """Derivative of the force by q and u as sparse blocks, for the terms of known structure.
 
-    Plain PyTorch terms, and terms over found pairs that do not name their ``neighbours``, are left out; ``complete``
-    says whether there are none.
+    Plain PyTorch terms, and terms over pairs found at run time that do not name their ``neighbours``, are left out;
+    ``complete`` is True if there are none.
     """
 
     def __init__(self, system: CompiledSystem, tensors: Sequence[Tensor], has_torch_terms: bool, dt: float) -> None:
@@ -68,7 +68,7 @@ class ForceJacobian:
         )
 
     def blocks(self, k: int, q: Tensors, u: Tensors, at: float) -> Iterator[Blocks]:
-        """All blocks at a state; places may repeat."""
+        """Yield all blocks at a state; places may repeat."""
         for term, evaluation in self._elements:
             yield from self._of_elements(term, evaluation, k, q, u, at)
         if self._nodes is not None:
@@ -80,7 +80,7 @@ class ForceJacobian:
     def _of_elements(
         self, term: ElementTerm, evaluation: SystemEvaluation, k: int, q: Tensors, u: Tensors, at: float
     ) -> Iterator[Blocks]:
-        """Force on each corner by the state of each corner."""
+        """Yield the derivatives of the force on each corner by the state of each corner."""
         count = term.count
         sets = [self._system.index(name) for name in term.corners]
         corners = list(term.corners.values())
@@ -109,7 +109,9 @@ class ForceJacobian:
                 yield Blocks(n, other, rows, columns, by_q, by_u)
 
     def _of_nodes(self, n: int, terms: list[NodeTerm], k: int, q: Tensors, u: Tensors, at: float) -> Blocks:
-        """The node terms of a set: each node by itself and by the neighbours it may touch."""
+        """Return the derivatives of the node terms of a set: each node by its own state and by those of its
+        neighbours.
+        """
         assert self._nodes is not None
         count, du = u[n].shape
         pairs = [t.neighbours(q[n].numpy()) for t in terms if t.neighbours is not None]
@@ -128,7 +130,7 @@ class ForceJacobian:
 
 
 def colour_nodes(count: int, pairs: Index) -> Index:
-    """A colour for each node such that two of one colour are no neighbours and have none in common."""
+    """Return a colour for each node. Two nodes of one colour are no neighbours and have none in common."""
     found = np.zeros(count, np.int64)
     if not len(pairs):
         return found
@@ -145,7 +147,7 @@ def colour_nodes(count: int, pairs: Index) -> Index:
 def move_blocks(
     evaluation: SystemEvaluation, k: int, moves: tuple[Move, ...], q: Tensors, u: Tensors, f: Tensors
 ) -> list[tuple[Values, Values]]:
-    """Derivatives of the state after some moves by the force, per node of a set: (nodes, dq, du), (nodes, du, du)."""
+    """Return the derivatives of the state after some moves by the force, per node: (nodes, dq, du), (nodes, du, du)."""
     most = max(x.shape[1] + v.shape[1] for x, v in zip(q, u, strict=True))
     a = tuple(x.new_zeros((most, *x.shape)) for x in q)
     b = tuple(v.new_zeros((most, *v.shape)) for v in u)

@@ -1,4 +1,4 @@
-"""Kinds of things that diffloom-mechanics lets plugins register."""
+"""Kinds of plugin that diffloom-mechanics defines."""
 
 from diffloom.plugins import Kind
 

@@ -1,8 +1,8 @@
-"""Rollouts of many small scenes, one scene a SIMD lane: splitting schemes over whole segments, forwards and backwards.
+"""Rollouts of many small scenes, one per SIMD lane: splitting schemes over whole segments, forwards and backwards.
 
-A block of scenes goes through all steps before the next block begins, so that what it works on stays in the cache, and
-threads never wait for each other. What happens at a node is that of split_kernels, bit for bit; ``place`` puts the
-block in place of the node's number.
+A block of scenes goes through all steps before the next block begins, so that its memory stays in the cache, and
+threads never wait for each other. A node is treated as in split_kernels, bit for bit; ``place`` puts the block in place
+of the node's number.
 """
 
 from diffloom_kernels import generic, launch, place, static
@@ -12,7 +12,7 @@ from diffloom_mechanics.split_kernels import collect, inject, move_node, move_no
 
 @generic
 def block_move(b, clock, move, q, u, q_next, u_next, system):
-    """All nodes of a block through one move."""
+    """Move all nodes of a block."""
     for n, nodes in static(enumerate(system.sets)):
         for k in range(nodes.size):
             move_node(place(b, k), clock, move, q, u, q_next[n], u_next[n], nodes)
@@ -20,7 +20,7 @@ def block_move(b, clock, move, q, u, q_next, u_next, system):
 
 @generic
 def block_move_adjoint(b, clock, move, q, u, adj, system, grads):
-    """The transpose of block_move."""
+    """Transpose of block_move."""
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for k in range(nodes.size):
             move_node_adjoint(place(b, k), clock, move, q, u, adj, nodes, own)
@@ -32,7 +32,7 @@ def block_move_adjoint(b, clock, move, q, u, adj, system, grads):
 
 @generic
 def block_rollout(b, steps, scheme, states, between, system):
-    """A block of scenes from the first of ``states``, as split_rollout has it for one."""
+    """Run a block of scenes from the first of ``states``, as split_rollout runs one scene."""
     after = 0
     for j in range(steps.length):
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -57,7 +57,7 @@ def block_rollout(b, steps, scheme, states, between, system):
 
 @generic
 def block_rollout_adjoint(b, steps, scheme, states, between, frames, adj, system, grads):
-    """A block of scenes backwards, as split_rollout_adjoint has it for one."""
+    """Transpose of block_rollout, as split_rollout_adjoint for one scene."""
     for s in range(steps.length):
         j = steps.length - 1 - s
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -85,10 +85,10 @@ def block_rollout_adjoint(b, steps, scheme, states, between, frames, adj, system
 
 
 def lanes_rollout(blocks, steps, scheme, states, between, system):
-    """split_rollout of so many blocks of scenes."""
+    """Run blocks of scenes by split_rollout."""
     launch(blocks, block_rollout, steps, scheme, states, between, system)
 
 
 def lanes_rollout_adjoint(blocks, steps, scheme, states, between, frames, adj, system, grads):
-    """split_rollout_adjoint of so many blocks of scenes."""
+    """Transpose of lanes_rollout."""
     launch(blocks, block_rollout_adjoint, steps, scheme, states, between, frames, adj, system, grads)

@@ -1,4 +1,5 @@
-"""Many small scenes of one system side by side, one a SIMD lane: how their numbers lie, and the stepper that runs them.
+"""Small scenes of one system side by side, one per SIMD lane: the layout of their numbers, and the stepper that runs
+them.
 
 A tensor (scenes, nodes, ...) becomes (blocks, nodes, ..., lanes). A last block that is not full repeats the last scene,
 without gradient.
@@ -34,15 +35,17 @@ from diffloom_mechanics.schemes import Tableau
 from diffloom_mechanics.stepper import FrameCotangents, Segment, Stepper, Tensors
 from diffloom_mechanics.terms import NodeTerm
 
-#: Fewer scenes are run as copies: most lanes of their block would be empty.
+#: Least number of scenes. Fewer are run as copies, because most lanes of their block would be empty.
 LEAST_SCENES = 4
-#: Larger scenes fill caches by themselves, eight of them at once would overflow them.
+#: Most nodes of a scene: eight larger scenes at once would overflow the caches.
 MOST_NODES = 16
 
 
 def can_run_in_lanes(system: CompiledSystem, scheme: Scheme, scenes: int, like: Tensor) -> bool:
-    """Whether scenes of this system can run side by side: a few nodes whose functions do not branch on data, joined by
-    nothing, on the CPU."""
+    """Return True if scenes of a system can run side by side.
+
+    They can on the CPU, with a few nodes whose functions do not branch on data, and without elements.
+    """
     if isinstance(scheme, Tableau) or system.scenes > 1 or scenes < LEAST_SCENES or like.device.type != "cpu":
         return False
     if system.elements or system.staged or config.DISABLE_JIT:
@@ -52,12 +55,14 @@ def can_run_in_lanes(system: CompiledSystem, scheme: Scheme, scenes: int, like: 
 
 
 def lanes_of(dtype: torch.dtype) -> int:
-    """Scenes of a block."""
+    """Return the number of scenes per block."""
     return LANE_BYTES // dtype.itemsize
 
 
 def interleave_scenes(value: Tensor, axis: int = 0) -> Tensor:
-    """(scenes, ...) as (blocks, ..., lanes), with ``axis`` axes of what follows before the blocks. Differentiable."""
+    """Return (scenes, ...) as (blocks, ..., lanes), with the first ``axis`` axes after scenes in front.
+    Differentiable.
+    """
     lanes = lanes_of(value.dtype)
     rest = -len(value) % lanes
     if rest:
@@ -67,33 +72,37 @@ def interleave_scenes(value: Tensor, axis: int = 0) -> Tensor:
 
 
 def separate_scenes(value: Tensor, scenes: int, axis: int = 0) -> Tensor:
-    """The reverse: (..., blocks, ..., lanes), blocks behind ``axis`` axes, as (..., scenes, ...)."""
+    """Return (..., blocks, ..., lanes), blocks after ``axis`` axes, as (..., scenes, ...): the inverse of
+    interleave_scenes.
+    """
     return value.movedim(-1, axis + 1).flatten(axis, axis + 1).narrow(axis, 0, scenes)
 
 
 @dataclass(frozen=True)
 class InterleavedScenes:
-    """So many scenes of a system, and where the axis of scenes lies in each of its tensors."""
+    """Several scenes of a system, with the position of the axis of scenes in each tensor."""
 
     system: CompiledSystem
     scenes: int
 
     def tensors(self, rows: Sequence[Tensor]) -> list[Tensor]:
-        """The system's tensors, scenes first, as kernels take them."""
-        return [self._laid_out(value, shared, axis) for value, (shared, axis) in zip(rows, self._kinds(), strict=True)]
+        """Return the system's tensors, scenes first, in the layout of the kernels."""
+        return [self._lay_out(value, shared, axis) for value, (shared, axis) in zip(rows, self._kinds(), strict=True)]
 
     @staticmethod
-    def _laid_out(value: Tensor, shared: bool, axis: int) -> Tensor:
+    def _lay_out(value: Tensor, shared: bool, axis: int) -> Tensor:
         return value[0].detach().contiguous() if shared else interleave_scenes(value, axis)
 
     def _kinds(self) -> list[tuple[bool, int]]:
-        """Of each tensor whether all scenes share it, and how many axes it has before that of nodes."""
+        """Return, for each tensor, if all scenes share it, and the number of axes before that of nodes."""
         kinds = [(name in nodes.shared, 0) for _, nodes in self.system.sets for name, _ in nodes.arrays]
         return kinds + [(False, int(name in term.per_step)) for term in self.system.nodes for name, _ in term.params]
 
 
 class LaneStepper(Stepper):
-    """Runs a whole segment of many scenes side by side as one call of compiled code, by a splitting scheme."""
+    """Stepper that runs a whole segment of many scenes side by side as one call of compiled code, by a splitting
+    scheme.
+    """
 
     keeps_nothing = True
 
@@ -185,7 +194,7 @@ class LaneStepper(Stepper):
 
     def _run(self, pipeline: str, segment: Segment, effort: float, *args: object) -> None:
         steps, rows = Steps(segment.count, segment.k0, self._dt), States(segment.q, segment.u)
-        # One pass with all steps in it: threads share out blocks, and meet at its end alone.
+        # One pass holds all steps: threads distribute blocks, with one barrier at the end.
         work = effort * self._lanes * self._blocks * segment.count * self._many.system.work
         ROLLOUTS.run(
             pipeline, self._blocks, steps, self._scheme, rows, *args, target=self._target, work=work, passes=1,

@@ -1,6 +1,7 @@
-"""What happens at a node: gather the forces of its elements, add its own, and the adjoint.
+"""Passes over nodes: gather the forces of elements, add the node's own, and the adjoint.
 
-Sums of three numbers are kept in one register, others as tuples. Of many scenes, a term sees its own alone.
+Sums of three numbers are kept in one register, sums of other widths as tuples. In many scenes, a term sees its own
+scene alone.
 """
 
 from diffloom_kernels import (
@@ -20,8 +21,8 @@ from diffloom_mechanics.records import SceneTermRecord
 
 
 @generic
-def on_scene(i, clock, q, u, nodes, term, each, body):
-    """What ``body`` of a term does at i, counted over all scenes, of which ``each`` belong to one."""
+def run_on_scene(i, clock, q, u, nodes, term, each, body):
+    """Call ``body`` of a term at i, counted over all scenes, of which ``each`` belong to one."""
     own = static(nodes.number)
     s = i // each
     first = s * term.nodes
@@ -41,8 +42,8 @@ def on_scene(i, clock, q, u, nodes, term, each, body):
 
 
 @generic
-def on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, each, body):
-    """The same of an adjoint, which also takes the cotangents of the forces and of its parameters."""
+def run_on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, each, body):
+    """Call the adjoint ``body`` of a term at i, which also takes the cotangents of the forces and of its parameters."""
     own = static(nodes.number)
     s = i // each
     first = s * term.nodes
@@ -65,7 +66,7 @@ def on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, each, body):
 
 @generic
 def values(a, i, width):
-    """The numbers of row i."""
+    """Return the numbers of row i."""
     if static(width == 3):
         return row_vec3(row_at(a, i))
     return tuple(a[i, c] for c in static(range(width)))
@@ -83,7 +84,7 @@ def store(a, i, v, width):
 
 @generic
 def zeros(a, width):
-    """As many zeros in the type of the array."""
+    """Return ``width`` zeros of the type of the array."""
     zero = a.dtype.type(0)
     return tuple(zero for c in static(range(width)))
 
@@ -113,8 +114,8 @@ def plus_times(b, a, s, width):
 
 
 @generic
-def gathered(i, incoming, rows, width):
-    """The sum of node i's rows, always in the same order."""
+def gather_rows(i, incoming, rows, width):
+    """Return the sum of node i's rows, always in one order."""
     if static(incoming is None):
         return zeros(rows, width)
     if static(width == 3):
@@ -127,16 +128,16 @@ def gathered(i, incoming, rows, width):
 
 
 @generic
-def drifted(i, h, x, v, nodes):
-    """Free motion of node i over h: by its kind's drift, else at its velocity."""
+def drift_node(i, h, x, v, nodes):
+    """Return node i after free motion over h: by its kind's drift, else at its velocity."""
     if static(nodes.kind.drift is None):
         return plus_times(x, v, h, nodes.kind.dq), v
     return nodes.kind.drift(i, h, x, v, *nodes.arrays)
 
 
 @generic
-def drifted_adjoint(i, h, x, v, a, b, nodes, grads):
-    """The transpose of drifted for cotangents a, b of its result."""
+def drift_node_adjoint(i, h, x, v, a, b, nodes, grads):
+    """Transpose of drift_node for the cotangents a, b of its result."""
     if static(nodes.kind.drift is None):
         return a, plus_times(b, a, h, nodes.kind.dq)
     return nodes.kind.drift_adjoint(i, h, x, v, *nodes.arrays, a, b, *grads.arrays)
@@ -144,12 +145,12 @@ def drifted_adjoint(i, h, x, v, a, b, nodes, grads):
 
 @generic
 def node_force(i, clock, q, u, nodes):
-    """Force on node i of a set: what its elements wrote, and its own terms. q, u: of all sets."""
+    """Return the force on node i of a set: the rows of its elements, and its own terms. q, u: of all sets."""
     kind = nodes.kind
     if static(nodes.incoming is None):
         f = zeros(q[static(nodes.number)], kind.du)
     else:
-        f = gathered(i, nodes.incoming, nodes.rows.force, kind.du)
+        f = gather_rows(i, nodes.incoming, nodes.rows.force, kind.du)
     for term in static(nodes.terms):
         if static(term.only is None):
             f = plus(f, term_force(i, clock, q, u, nodes, term), kind.du)
@@ -160,9 +161,9 @@ def node_force(i, clock, q, u, nodes):
 
 @generic
 def term_force(i, clock, q, u, nodes, term):
-    """Force of one term on node i."""
+    """Return the force of one term on node i."""
     if static(isinstance(term, SceneTermRecord)):
-        return on_scene(i, clock, q, u, nodes, term, term.nodes, term.force)
+        return run_on_scene(i, clock, q, u, nodes, term, term.nodes, term.force)
     own = static(nodes.number)
     if static(term.reads is None):
         return term.force(i, clock, q[own], u[own], *term.data, *term.work)
@@ -172,15 +173,17 @@ def term_force(i, clock, q, u, nodes, term):
 
 @generic
 def state_cotangent(i, clock, q, u, adj, nodes, grads):
-    """Cotangent of node i's state by the forces on all nodes: what its elements wrote, and its own terms."""
+    """Return the cotangent of node i's state by the forces on all nodes: the rows of its elements, and its own
+    terms.
+    """
     kind = nodes.kind
     own = static(nodes.number)
     if static(nodes.incoming is None):
         a = zeros(q[own], kind.dq)
         b = zeros(q[own], kind.du)
     else:
-        a = gathered(i, nodes.incoming, nodes.rows.q, kind.dq)
-        b = gathered(i, nodes.incoming, nodes.rows.u, kind.du)
+        a = gather_rows(i, nodes.incoming, nodes.rows.q, kind.dq)
+        b = gather_rows(i, nodes.incoming, nodes.rows.u, kind.du)
     for term, grad in static(zip(nodes.terms, grads.terms, strict=True)):
         if static(term.only is None):
             c, d = term_cotangent(i, clock, q, u, adj, nodes, term, grad)
@@ -195,9 +198,9 @@ def state_cotangent(i, clock, q, u, adj, nodes, grads):
 
 @generic
 def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
-    """Cotangent of node i's state by one term, which also adds to the cotangents of its parameters."""
+    """Return the cotangent of node i's state by one term, and add to the cotangents of the term's parameters."""
     if static(isinstance(term, SceneTermRecord)):
-        return on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, term.nodes, term.adjoint)
+        return run_on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, term.nodes, term.adjoint)
     own = static(nodes.number)
     if static(term.reads is None):
         return term.adjoint(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
@@ -209,7 +212,7 @@ def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
 
 @generic
 def element_force(e, clock, q, u, term):
-    """Forces of element e on its corners, into its own slots."""
+    """Store the forces of element e on its corners in its own slots."""
     here = term.ends[0]
     if static(len(term.ends) == 1):
         term.force(e, clock, q[static(here.of)], u[static(here.of)], here.nodes, *term.data, here.slots.force)
@@ -242,7 +245,7 @@ def element_adjoint(e, clock, q, u, adj, term, grad):
 
 @generic
 def stage(i, clock, q, u, nodes, term, body):
-    """Work before a node pass."""
+    """Run a pass before the node pass."""
     own = static(nodes.number)
     if static(term.reads is None):
         body(i, clock, q[own], u[own], *term.data, *term.work)
@@ -253,7 +256,7 @@ def stage(i, clock, q, u, nodes, term, body):
 
 @generic
 def adjoint_stage(i, clock, q, u, adj, nodes, term, grad, body):
-    """Work before a node pass backwards."""
+    """Run a pass before the node pass of the adjoint."""
     own = static(nodes.number)
     if static(term.reads is None):
         body(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
@@ -264,7 +267,7 @@ def adjoint_stage(i, clock, q, u, adj, nodes, term, grad, body):
 
 @generic
 def add_frame(i, j, frames, nodes, a, b):
-    """Cotangents a, b of node i's state at step j with that of the frame saved there, if one is."""
+    """Return the cotangents a, b of node i's state at step j plus that of the frame saved there, if there is one."""
     frame = frames.of_step[j]
     if frame >= 0:
         own = static(nodes.number)

@@ -1,4 +1,6 @@
-"""Kinds of node: how a force becomes an acceleration, how a velocity moves coordinates, what nodes touch and carry."""
+"""Node sets: how a force becomes an acceleration, how a velocity moves coordinates, and which bodies nodes touch or
+carry.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +19,31 @@ from diffloom_mechanics.records import Device
 NamedTensor = tuple[str, Tensor]
 Work = tuple[tuple[int, ...], Literal["float", "int"]]
 
-#: Kinds of shapes, as body_shape_kernels numbers them.
+#: Kinds of shapes by name, with their numbers in the kernels.
 SHAPE_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
 
 
 @dataclass(frozen=True)
 class NodeMotion:
-    """How nodes move while no force acts, with adjoints. Values are tuples of numbers, arrays are the node set's.
+    """Motion of nodes while no force acts, as device functions with adjoints.
 
-    drift(i, h, q, u, *arrays) -> q, u: free motion of node i over h [s]; a body that tumbles changes its u too.
-    drift_adjoint(i, h, q, u, *arrays, adj_q, adj_u, *adj_arrays) -> adj_q, adj_u: its transpose for the cotangents of
-    the result; adds to rows i of adj_arrays.
-    rate(i, q, u, *arrays) -> q', u': the time derivative of free motion; with rate_adjoint(i, q, u, *arrays, adj_q',
-    adj_u', *adj_arrays) -> adj_q, adj_u. Only schemes that combine rates (Runge-Kutta) need it.
-    project(i, q) -> q: back to where coordinates are valid (unit quaternions) after rates were added to them; with
-    project_adjoint(i, q, adj_q) -> adj_q. None where they always are.
-    kicked_drift(i, kick, drift, q, u, f, *arrays) -> q, u: a kick under f for a time ``kick`` and free motion for
-    ``drift`` in one, where that is quicker; with kicked_drift_adjoint(i, kick, drift, q, u, f, *arrays, adj_q, adj_u,
-    *adj_arrays) -> adj_q, adj_u, adj_f.
+    Values are tuples of numbers; ``arrays`` are those of the node set. An adjoint adds to rows i of ``adj_arrays``.
+
+    Args:
+        drift: ``drift(i, h, q, u, *arrays) -> q, u``: free motion of node i over h [s]. A tumbling body changes its u
+            too.
+        drift_adjoint: ``drift_adjoint(i, h, q, u, *arrays, adj_q, adj_u, *adj_arrays) -> adj_q, adj_u``: the transpose
+            of ``drift`` for the cotangents of its result.
+        rate: ``rate(i, q, u, *arrays) -> q', u'``: time derivative of free motion. Only schemes that combine rates
+            (Runge-Kutta) need it.
+        rate_adjoint: ``rate_adjoint(i, q, u, *arrays, adj_q', adj_u', *adj_arrays) -> adj_q, adj_u``.
+        project: ``project(i, q) -> q``: valid coordinates (unit quaternions) after rates were added to them. None where
+            coordinates are always valid.
+        project_adjoint: ``project_adjoint(i, q, adj_q) -> adj_q``.
+        kicked_drift: ``kicked_drift(i, kick, drift, q, u, f, *arrays) -> q, u``: a kick under f for the time ``kick``
+            and free motion for ``drift``, fused where that is faster.
+        kicked_drift_adjoint: ``kicked_drift_adjoint(i, kick, drift, q, u, f, *arrays, adj_q, adj_u, *adj_arrays) ->
+            adj_q, adj_u, adj_f``.
     """
 
     drift: Device
@@ -51,20 +60,25 @@ class NodeMotion:
 class NodeSet:
     """Nodes of one kind, such as particles, rigid bodies or joint angles.
 
-    dq, du: numbers of coordinates and velocities of a node, 1 or more; a force has du numbers. arrays: names and
-    tensors (nodes,) or (nodes, c), differentiable, at least one.
-
-    acceleration(i, q, u, f, *arrays) -> du numbers: of node i under the force f, what free motion does left out.
-    acceleration_adjoint(i, q, u, f, *arrays, adj, *adj_arrays) -> adj_q, adj_u, adj_f; adds to rows i of adj_arrays.
-    motion: how nodes move between forces; by default q' = u (then dq = du).
-    force_needed_by: the arrays whose gradient needs the true f backwards; when none of them is asked for, f arrives as
-    zeros there and a pass over the elements is saved. None means that f is always needed.
-    contact_points: of rigid bodies (q: place and unit quaternion, u: velocity and angular velocity), where they touch
-    obstacles. Particles touch at their places.
-    touches: with what the nodes touch other bodies of a world; particles without it touch at their places. carries:
-    rigid bodies that move with the nodes, such as links of trees, which others can hold.
-    lanes: whether its functions also serve scenes side by side, one a SIMD lane: they must not branch on data (see
-    docs/design.md). shared: arrays that say how nodes are made and are the same in all scenes, without gradient.
+    Args:
+        name: Name of the kind, such as "particles".
+        dq: Number of coordinates of a node, 1 or more.
+        du: Number of velocities of a node, 1 or more; a force has du numbers.
+        acceleration: Device function ``acceleration(i, q, u, f, *arrays) -> du numbers``: acceleration of node i under
+            the force f, free motion left out.
+        acceleration_adjoint: ``acceleration_adjoint(i, q, u, f, *arrays, adj, *adj_arrays) -> adj_q, adj_u, adj_f``;
+            adds to rows i of ``adj_arrays``.
+        arrays: Names and differentiable tensors (nodes,) or (nodes, c), at least one.
+        motion: Motion between forces; q' = u by default, which needs dq = du.
+        force_needed_by: Arrays whose gradient needs the true f backwards. When none of their gradients is asked for, f
+            is zero there, and a pass over the elements is saved. None: f is always needed.
+        contact_points: Points at which rigid bodies (q: place and unit quaternion, u: velocity and angular velocity)
+            touch obstacles. Particles touch at their places.
+        touches: Surface with which the nodes touch the bodies of a world; particles without one touch at their places.
+        lanes: True if the device functions also serve scenes side by side, one per SIMD lane; they must not branch on
+            data (see docs/design.md).
+        shared: Arrays without gradient that are equal in all scenes.
+        carries: Rigid bodies that move with the nodes, such as links of trees, to which attachments can be fixed.
     """
 
     name: str
@@ -105,17 +119,25 @@ class NodeSet:
 
     @property
     def slot(self) -> int:
-        """Width of the rows in which elements leave what a node gathers."""
+        """Width of the rows in which elements store forces for a node to gather."""
         return -(-max(self.dq, self.du) // 4) * 4
 
 
 @dataclass(frozen=True)
 class ContactPoints:
-    """Points in the bodies' frames, ordered by body and cluster.
+    """Contact points in the frames of their bodies, ordered by body and cluster.
 
-    reach: (bodies,) farthest touching point from the centre [m]. roundness: (bodies,) radius of the ball around each
-    point [m]. Body i has the clusters cluster_starts[i]:cluster_starts[i + 1], cluster c the points
-    point_starts[c]:point_starts[c + 1], all within cluster_radius[c] of cluster_centre[c].
+    Body i has the clusters ``cluster_starts[i]:cluster_starts[i + 1]``, cluster c the points
+    ``point_starts[c]:point_starts[c + 1]``.
+
+    Args:
+        reach: Distance (bodies,) of the farthest touching point from the centre [m].
+        roundness: Radius (bodies,) of the ball around each point [m].
+        cluster_starts: First cluster (bodies + 1,) of each body.
+        cluster_centre: Centres (clusters, 3) [m].
+        cluster_radius: Radii (clusters,) [m] of balls that hold the points of a cluster.
+        point_starts: First point (clusters + 1,) of each cluster.
+        points: Points (points, 3) [m].
     """
 
     reach: NDArray[np.float64]
@@ -128,7 +150,7 @@ class ContactPoints:
 
     @property
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """In the order in which the kernels take them."""
+        """Arrays in the order of the kernels' arguments."""
         return (
             self.reach, self.roundness, self.cluster_starts, self.cluster_centre, self.cluster_radius,
             self.point_starts, self.points,
@@ -137,15 +159,24 @@ class ContactPoints:
 
 @dataclass(frozen=True)
 class CarriedBodies:
-    """``count`` rigid bodies that ``nodes`` nodes of one set carry, and the device functions that say how.
+    """Rigid bodies that the nodes of one set carry, with the device functions that place and move them.
 
-    The functions of node t read ``arrays``, that is constants, params (differentiable) and work, and write rows of its
-    own bodies alone. Bodies have q (place and unit quaternion) and u (velocity and angular velocity, world's axes).
-    place(t, q, u, *arrays, q_b, u_b) writes q and u of its bodies; the rest is called after it, at the same state.
-    move(t, b, *arrays, q_b, m) writes the motions m = J b that bodies have by velocities b (nodes, du).
-    force(t, *arrays, q_b, f) -> du numbers J^T f, for forces and torques f (bodies, 6).
-    adjoint(t, q, u, adj_f, *arrays, q_b, f, c, *adj_params) -> adj_q, adj_u: what J^T f and the states of its bodies
-    hand on, for the cotangent adj_f (nodes, du) of the former and c (bodies, 13) of the latter.
+    The functions of node t read ``arrays``, that is constants, params (differentiable) and work, and write the rows of
+    its own bodies alone. Bodies have q (place and unit quaternion) and u (velocity and angular velocity, world axes).
+    ``move``, ``force`` and ``adjoint`` are called after ``place``, at the same state.
+
+    Args:
+        count: Number of bodies.
+        nodes: Number of nodes.
+        place: ``place(t, q, u, *arrays, q_b, u_b)`` writes q and u of its bodies.
+        move: ``move(t, b, *arrays, q_b, m)`` writes the body motions m = J b for node velocities b (nodes, du).
+        force: ``force(t, *arrays, q_b, f) -> du numbers``: J^T f for forces and torques f (bodies, 6).
+        adjoint: ``adjoint(t, q, u, adj_f, *arrays, q_b, f, c, *adj_params) -> adj_q, adj_u``: transpose of ``force``
+            for the cotangent adj_f (nodes, du) of J^T f, and of ``place`` for the cotangent c (bodies, 13) of the
+            bodies' states.
+        constants: Arrays without gradient.
+        params: Names and differentiable tensors.
+        work: Shape and kind of each workspace.
     """
 
     count: int
@@ -161,8 +192,13 @@ class CarriedBodies:
 
 @dataclass(frozen=True)
 class CarriedLinks:
-    """What the nodes of a set carry, for others to hold: the names of the bodies, these, and places(q) -> turns
-    (bodies, 3, 3), origins (bodies, 3) [m] for coordinates q (nodes, dq)."""
+    """Carried bodies that attachments can name.
+
+    Args:
+        names: Names of the bodies.
+        bodies: Function that returns the bodies.
+        places: Function from coordinates q (nodes, dq) to rotation matrices (bodies, 3, 3) and origins (bodies, 3) [m].
+    """
 
     names: tuple[str, ...]
     bodies: Callable[[], CarriedBodies]
@@ -171,11 +207,18 @@ class CarriedLinks:
 
 @dataclass(frozen=True)
 class ShapeArrays:
-    """The shapes of all bodies of a node set as arrays for the kernels.
+    """Shapes of all bodies of a node set, as arrays for the kernels.
 
-    kind: (bodies,) of SHAPE_KINDS. dims: (bodies, 3) sizes of exact shapes [m]. low, high: (bodies, 3) bounding boxes
-    [m]. grid_start: (bodies,) where a mesh's distances begin in grid_values; grid_size, grid_origin, grid_cell: its
-    grid.
+    Args:
+        kind: Number (bodies,) of each shape in ``SHAPE_KINDS``.
+        dims: Sizes (bodies, 3) of exact shapes [m].
+        low: Lower corners (bodies, 3) of bounding boxes [m].
+        high: Upper corners (bodies, 3) of bounding boxes [m].
+        grid_start: Index (bodies,) of the first distance of each mesh in ``grid_values``.
+        grid_size: Nodes (bodies, 3) of each grid along its axes.
+        grid_origin: Lowest node (bodies, 3) of each grid [m].
+        grid_cell: Cell width (bodies,) of each grid [m].
+        grid_values: Signed distances of all grids [m].
     """
 
     kind: NDArray[np.int32]
@@ -190,7 +233,7 @@ class ShapeArrays:
 
     @property
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """In the order in which the kernels take them."""
+        """Arrays in the order of the kernels' arguments."""
         return (
             self.kind, self.dims, self.low, self.high, self.grid_start, self.grid_size, self.grid_origin,
             self.grid_cell, self.grid_values,
@@ -199,13 +242,17 @@ class ShapeArrays:
 
 @dataclass(frozen=True)
 class TouchingBodies:
-    """Rigid bodies (q: place and unit quaternion, u: velocity and angular velocity) that touch others.
+    """Rigid bodies (q: place and unit quaternion, u: velocity and angular velocity) that touch the bodies of a world.
 
-    points: where they do; reach is -inf for a body that touches nothing. shapes(margin): their signed distances, known
-    up to ``margin`` [m] outside. share(): (bodies,) what part of a parameter that counts for one point each of these
-    points takes. Both are found when they are asked for: a body alone needs neither.
-    carried: how nodes of another kind carry them, None where they are nodes themselves. values: contact parameters
-    (bodies,) that are not the model's own by name.
+    ``shapes`` and ``share`` are functions, because a body alone needs neither.
+
+    Args:
+        points: Contact points; their reach is -inf for a body that touches nothing.
+        shapes: Function from a margin [m] to the shapes, whose signed distances are known up to this margin outside.
+        share: Function that returns the fraction (bodies,) that each contact point takes of a parameter that counts for
+            one point.
+        carried: Device functions of bodies that nodes of another kind carry; None where the bodies are nodes.
+        values: Contact parameters (bodies,) that replace those of the model, by name.
     """
 
     points: ContactPoints
@@ -217,12 +264,14 @@ class TouchingBodies:
 
 @dataclass(frozen=True)
 class TouchingLinks:
-    """Nodes that carry several bodies each, such as trees of links, and bring contact with a surface themselves.
+    """Nodes that carry several bodies each, such as trees of links, and bring their own contact term.
 
-    term(name, shape, pose, size, given, contact) -> NodeTerm, all as for an obstacle (`contact.obstacle`), with
-    the contact parameters that are ``given``. roundest: the largest radius [m] of a ball around a touching point.
-    bodies(): a node set that stands for what they carry, with TouchingBodies: terms between bodies are made for it, and
-    carried_term puts them on the nodes themselves.
+    Args:
+        term: ``term(name, shape, pose, size, given, contact) -> NodeTerm``: contact with a surface, with the arguments
+            of ``contact.obstacle`` and the contact parameters that are ``given``.
+        roundest: Largest radius [m] of a ball around a contact point.
+        bodies: Function that returns a node set of the carried bodies, with TouchingBodies. Terms between bodies are
+            made for it; ``build_carried_term`` transfers them to the nodes.
     """
 
     term: Callable[..., Any]
@@ -232,6 +281,10 @@ class TouchingLinks:
 
 @dataclass(frozen=True)
 class TouchingSkin:
-    """Particles whose triangles ``faces`` (faces, 3) touch others, and with their corners."""
+    """Particles whose triangles touch other bodies, with their corners too.
+
+    Args:
+        faces: Corners (faces, 3) of the triangles.
+    """
 
     faces: NDArray[np.int32]

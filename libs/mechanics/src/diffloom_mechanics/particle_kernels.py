@@ -1,7 +1,7 @@
 """Particles: their motion under a force and gravity, and the forces of springs, pushes and controls on them.
 
-Motion is without branches, so that whole rows stay in registers. Particles that are held have inverse mass and
-gravity 0, and do not drift.
+Motion has no branches, so that whole rows stay in registers. Particles that are held have zero inverse mass and
+gravity, and do not drift.
 """
 
 from diffloom_kernels import (
@@ -30,8 +30,8 @@ from diffloom_kernels import (
 
 
 @device
-def while_free(i, h, inverse_mass):
-    """The time that node i moves: h, or 0 when it is held."""
+def free_time(i, h, inverse_mass):
+    """Return the time that node i moves: h, or 0 when it is held."""
     zero = inverse_mass.dtype.type(0)
     return where(inverse_mass[i] > zero, h, zero)
 
@@ -55,20 +55,20 @@ def particle_acceleration_adjoint(i, q, u, f, inverse_mass, gravity, adj, adj_in
 @device
 def particle_drift(i, h, q, u, inverse_mass, gravity):
     """q + h u; a particle that is held keeps q, and u as a value."""
-    return row_vec3(row_fma(row_of(u), while_free(i, h, inverse_mass), row_of(q))), u
+    return row_vec3(row_fma(row_of(u), free_time(i, h, inverse_mass), row_of(q))), u
 
 
 @device
 def particle_drift_adjoint(i, h, q, u, inverse_mass, gravity, adj_q, adj_u, adj_inverse_mass, adj_gravity):
     """adj_u + h adj_q."""
-    return adj_q, row_vec3(row_fma(row_of(adj_q), while_free(i, h, inverse_mass), row_of(adj_u)))
+    return adj_q, row_vec3(row_fma(row_of(adj_q), free_time(i, h, inverse_mass), row_of(adj_u)))
 
 
 @device
 def particle_rate(i, q, u, inverse_mass, gravity):
     """q' = u, u' = 0."""
     zero = inverse_mass.dtype.type(0)
-    return row_vec3(row_scale(row_of(u), while_free(i, inverse_mass.dtype.type(1), inverse_mass))), (zero, zero, zero)
+    return row_vec3(row_scale(row_of(u), free_time(i, inverse_mass.dtype.type(1), inverse_mass))), (zero, zero, zero)
 
 
 @device
@@ -76,7 +76,7 @@ def particle_rate_adjoint(i, q, u, inverse_mass, gravity, adj_q, adj_u, adj_inve
     """adj_u = adj_q'."""
     zero = inverse_mass.dtype.type(0)
     one = inverse_mass.dtype.type(1)
-    return (zero, zero, zero), row_vec3(row_scale(row_of(adj_q), while_free(i, one, inverse_mass)))
+    return (zero, zero, zero), row_vec3(row_scale(row_of(adj_q), free_time(i, one, inverse_mass)))
 
 
 @device
@@ -99,7 +99,7 @@ def applied_force_adjoint(i, clock, q, u, force, adj_f, adj_force):
 
 @device
 def window_share(clock, start, end):
-    """The part of this step, 0..1, that lies between ``start`` and ``end``: impulses are exact for any step length."""
+    """Return the share of this step, 0..1, between ``start`` and ``end``: impulses are exact for any step length."""
     zero = clock.dt - clock.dt
     overlap = minimum(clock.start + clock.dt, end) - maximum(clock.start, start)
     return maximum(overlap, zero) / clock.dt
@@ -129,7 +129,7 @@ def window_force_adjoint(i, clock, q, u, starts, window, start, end, force, adj_
 
 @device
 def spring_force(e, clock, q, u, nodes, stiffness, damping, rest_length, out):
-    """f = (k (L - L0) + c n.(u1 - u0)) n on node 0 and its opposite on node 1; n is the unit vector from 0 to 1."""
+    """f = (k (L - L0) + c n.(u1 - u0)) n on node 0 and -f on node 1; n is the unit vector from 0 to 1."""
     R = q.dtype.type
     i = nodes[e, 0]
     j = nodes[e, 1]
@@ -146,8 +146,11 @@ def spring_force_adjoint(
     e, clock, q, u, nodes, stiffness, damping, rest_length,
     adj_f, adj_q, adj_u, adj_stiffness, adj_damping, adj_rest_length,
 ):
-    """With a = adj_f0 - adj_f1 and T the tension: adj_T = n.a; adj_n = T a + c adj_T s; adj_d = (adj_n + n
-    (k adj_T L - n.adj_n)) / L; adj_s = c adj_T n. Node 1 takes +adj_d, node 0 its opposite."""
+    """Transpose of spring_force, with a = adj_f0 - adj_f1 and the tension T.
+
+    adj_T = n.a; adj_n = T a + c adj_T s; adj_d = (adj_n + n (k adj_T L - n.adj_n)) / L; adj_s = c adj_T n. Node 1 takes
+    +adj_d, node 0 takes -adj_d.
+    """
     R = q.dtype.type
     i = nodes[e, 0]
     j = nodes[e, 1]

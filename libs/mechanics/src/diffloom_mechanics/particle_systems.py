@@ -1,4 +1,4 @@
-"""Point masses, and forces on them that any model may use: springs, pushes in windows of time, and controls."""
+"""Point masses, and forces that any model of particles may use: springs, pushes in time windows, and controls."""
 
 from __future__ import annotations
 
@@ -25,11 +25,23 @@ if TYPE_CHECKING:
 def particles(
     mass: Tensor, gravity: Tensor, fixed: NDArray[np.bool_] | None = None, touches: TouchingSkin | None = None
 ) -> NodeSet:
-    """Point masses.
+    """Return a node set of point masses.
 
-    mass: (nodes,) [kg], positive; zero or infinite holds a particle too. gravity: (3,) or (nodes, 3) [m/s^2].
-    fixed: (nodes,) particles that are held in place; they keep their start velocity as a value without moving.
-    touches: the faces between them by which they touch other bodies of a world.
+    Args:
+        mass: Masses (nodes,) [kg]; a particle of zero or infinite mass is held.
+        gravity: Acceleration (3,) or (nodes, 3) [m/s^2].
+        fixed: Flags (nodes,) of particles that are held in place. They keep their initial velocity as a value, without
+            moving.
+        touches: Triangles with which they touch the bodies of a world.
+
+    Returns:
+        Node set with q and u of width 3.
+
+    Raises:
+        InputError: A shape is wrong or a mass is negative.
+
+    Example:
+        ``Mechanics(particles(torch.ones(2), torch.tensor([0.0, -9.81, 0.0])))``
     """
     from diffloom_mechanics import particle_kernels as kernels
 
@@ -77,10 +89,18 @@ def springs(
     name: str = "springs",
     on: str | None = None,
 ) -> ElementTerm:
-    """Damped springs.
+    """Return damped springs, f = k (L - L0) + c dL/dt along each spring. A spring of zero length exerts no force.
 
-    nodes: (springs, 2) int32. stiffness [N/m], damping [N s/m], rest_length [m]: scalar or (springs,).
-    A spring of zero length pulls nowhere. on: the node set, where there are several.
+    Args:
+        nodes: Ends (springs, 2), int32.
+        stiffness: k [N/m], scalar or (springs,).
+        damping: c [N s/m], scalar or (springs,).
+        rest_length: L0 [m], scalar or (springs,).
+        name: Name of the term.
+        on: Name of the node set; None where there is one.
+
+    Returns:
+        The force term.
     """
     from diffloom_mechanics.particle_kernels import spring_force, spring_force_adjoint
 
@@ -102,7 +122,16 @@ def springs(
 
 
 def external_force(force: Tensor, name: str = "external_force", on: str | None = None) -> NodeTerm:
-    """force: (1 or steps, particles, 3) [N], differentiable. on: the node set, where there are several."""
+    """Return a given force on each particle.
+
+    Args:
+        force: Forces (1 or steps, particles, 3) [N], differentiable.
+        name: Name of the term.
+        on: Name of the node set; None where there is one.
+
+    Returns:
+        The force term.
+    """
     check_shape("force", force, ("1 or steps", "particles", 3))
     from diffloom_mechanics.particle_kernels import applied_force, applied_force_adjoint
 
@@ -113,7 +142,13 @@ def external_force(force: Tensor, name: str = "external_force", on: str | None =
 
 @dataclass(frozen=True)
 class Push:
-    """A force on one particle from ``start`` to ``end`` [s]; an impulse J is force = J / (end - start)."""
+    """Time window in which a force acts on one particle. An impulse J is the force J / (end - start).
+
+    Args:
+        node: Number of the particle.
+        start: Start [s].
+        end: End [s], after the start.
+    """
 
     node: int
     start: float
@@ -126,10 +161,18 @@ class Push:
 
 
 def pushes(windows: Sequence[Push], force: Tensor, count: int, name: str = "pushes") -> NodeTerm:
-    """The term of external forces.
+    """Return external forces in time windows.
 
-    force: (windows, 3) [N], differentiable. count: number of particles. A step that lies only partly in a window
-    takes that part of the force, so the impulse does not depend on the step length.
+    A step that lies partly in a window takes that part of the force, so the impulse does not depend on the step length.
+
+    Args:
+        windows: One window per force.
+        force: Forces (windows, 3) [N], differentiable.
+        count: Number of particles.
+        name: Name of the term.
+
+    Returns:
+        The force term.
     """
     from diffloom_mechanics.particle_kernels import window_force, window_force_adjoint
 

@@ -1,4 +1,4 @@
-"""Compiled pipelines of mechanical systems, and memory for what they work on."""
+"""Compiled pipelines of mechanical systems, and their work memory."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _EVALUATIONS = (
 ROLLOUTS = Program("rollouts", (*_ROLLOUTS, lanes_rollout, lanes_rollout_adjoint))
 EVALUATIONS = Program("evaluations", _EVALUATIONS)
 
-#: What runs on a GPU: lanes are the CPU's.
+#: Pipelines that run on a GPU; lanes are for the CPU alone.
 SAMPLED = (*_ROLLOUTS, *_EVALUATIONS)
 
 
 def widen(width: int) -> int:
-    """Columns of a row that is worked on in registers: three numbers take four."""
+    """Return the columns of a row that is kept in registers: three numbers take four."""
     return 4 if width == 3 else width
 
 
 def cotangents(system: CompiledSystem, like: torch.Tensor) -> StateCotangents:
-    """Zeros for the cotangents of one state and of its forces."""
+    """Return zeros for the cotangents of one state and of its forces."""
 
     def made(width: str) -> tuple[torch.Tensor, ...]:
         return tuple(like.new_zeros((nodes.count, widen(getattr(nodes, width)))) for _, nodes in system.sets)
@@ -53,7 +53,7 @@ def cotangents(system: CompiledSystem, like: torch.Tensor) -> StateCotangents:
 
 
 def states(system: CompiledSystem, like: torch.Tensor, count: int | None = None) -> States:
-    """Memory for one state, or for several of them."""
+    """Return memory for one state, or for several."""
     lead = () if count is None else (count,)
     return States(
         tuple(like.new_zeros((*lead, nodes.count, nodes.dq)) for _, nodes in system.sets),

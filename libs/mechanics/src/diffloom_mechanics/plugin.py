@@ -1,4 +1,4 @@
-"""Registrations of diffloom-mechanics. Import paths only: nothing heavy is imported before it is used."""
+"""Registrations of diffloom-mechanics, as import paths, so that torch and numba are imported on first use."""
 
 from diffloom.plugins import Kind, Register, hookimpl
 from diffloom_mechanics.kinds import CONTACT_LAWS, TERMS

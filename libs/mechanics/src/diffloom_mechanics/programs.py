@@ -18,7 +18,7 @@ from diffloom_mechanics.system import Mechanics
 
 
 def programs() -> list[Program]:
-    """A program for every installed model's example, with sample arguments: what the CUDA check compiles."""
+    """Return a program with sample arguments for the example of every installed model."""
     found = {}
     for name in models():
         model_type = get_model(name)
@@ -37,10 +37,18 @@ def build_sample_program(
     pipelines: tuple[Any, ...] = SAMPLED,
     spills: Mapping[str, str] | None = None,
 ) -> Program | None:
-    """Pipelines of a model's system with sample arguments; None where torch computes its forces.
+    """Return the pipelines of a model's system with sample arguments.
 
-    A plugin whose example leaves kernels out has a module ``programs`` that returns more of these. spills: as for
-    ``Program``.
+    A plugin whose example leaves kernels out has a module ``programs`` that returns more of these.
+
+    Args:
+        model: The model.
+        name: Name of the program; the system's label by default.
+        pipelines: Pipelines to compile.
+        spills: Reasons for register spills, as for ``Program``.
+
+    Returns:
+        The program, or None where PyTorch computes the forces.
     """
     dynamics = model.dynamics(model.params(), Control())
     if not isinstance(dynamics, Mechanics):
@@ -55,7 +63,7 @@ def build_sample_program(
 
 
 def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:
-    """Arguments for two steps of the pipelines, zeros where values do not matter."""
+    """Return arguments for two steps of the pipelines, zeros where values do not matter."""
     real = torch.float32 if dtype().itemsize == 4 else torch.float64
     tensors = [t.detach().to(real) for t in system.tensors]
     binding = Binding(system, tensors)
@@ -81,7 +89,7 @@ def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:
     if not light.force_matters and not system.staged:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
     if all(nodes.motion is None or nodes.motion.rate is not None for _, nodes in system.sets):
-        # of third order, with a weight of zero as many schemes have
+        # A scheme of third order with a weight of zero, as many schemes have.
         rates = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
         points, back = TableauPoints((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
         found["tableau_rollout"] = (steps, rates, many, points, binding.record)

@@ -1,4 +1,4 @@
-"""What pipelines hand to kernels: the arrays of a system by name, and the functions of its parts."""
+"""Records that pipelines pass to kernels: the arrays of a system by name, and the device functions of its parts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ Device = Any  # a function made by diffloom_kernels.device
 
 
 class Clock(NamedTuple):
-    """When a force is asked for.
+    """Time at which a force is evaluated.
 
-    row: the step count, by which per-step values are chosen. time: the instant [s]. dt: length of the step [s].
-    implicit: 1 when the state asked about is itself sought, as in an implicit step, else 0. start: of the step [s].
+    Args:
+        row: Step, which selects values that change from step to step.
+        time: Time of the evaluation [s].
+        dt: Length of the step [s].
+        implicit: 1 when the state is itself sought, as in an implicit step, else 0.
+        start: Time at which the step starts [s].
     """
 
     row: int
@@ -25,7 +29,7 @@ class Clock(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """A part of a rollout: ``length`` steps of ``dt`` [s] from step ``first`` on."""
+    """Part of a rollout: ``length`` steps of ``dt`` [s] from step ``first`` on."""
 
     length: int
     first: int
@@ -40,7 +44,7 @@ class States(NamedTuple):
 
 
 class SlotRows(NamedTuple):
-    """What elements wrote for the nodes they join, row by row: forces, and cotangents of q and u."""
+    """Rows that elements write for the nodes they join: forces, and cotangents of q and u."""
 
     force: Array
     q: Array
@@ -48,14 +52,14 @@ class SlotRows(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    """Which rows a node gathers: ``slots[starts[i]:starts[i + 1]]``, an even number of them."""
+    """Rows that each node gathers: ``slots[starts[i]:starts[i + 1]]``, an even number of them."""
 
     starts: Array
     slots: Array
 
 
 class NodeKind(NamedTuple):
-    """The functions of a kind of node (see NodeSet); ``force_matters``: whether their adjoints need the force."""
+    """Device functions of a kind of node (see NodeSet); ``force_matters`` is True if their adjoints read the force."""
 
     dq: Const
     du: Const
@@ -73,14 +77,17 @@ class NodeKind(NamedTuple):
 
 
 class StageRecord(NamedTuple):
-    """Work before a node pass: body(i, ...) for i < size."""
+    """Pass before a node pass: ``body(i, ...)`` for i < size."""
 
     size: int
     body: Device
 
 
 class NodeTermRecord(NamedTuple):
-    """A force on single nodes. only: (nodes,) flags of those it acts on, or None. reads: another node set, or None."""
+    """Force on single nodes.
+
+    only: flags (nodes,) of the nodes it acts on, or None. reads: number of a second node set, or None.
+    """
 
     force: Device
     adjoint: Device
@@ -93,7 +100,7 @@ class NodeTermRecord(NamedTuple):
 
 
 class SceneStageRecord(NamedTuple):
-    """Work before a node pass in many scenes: body(i, ...) for i < each, in every scene."""
+    """Pass before a node pass in many scenes: ``body(i, ...)`` for i < each, in every scene."""
 
     size: int
     body: Device
@@ -101,10 +108,10 @@ class SceneStageRecord(NamedTuple):
 
 
 class SceneTermRecord(NamedTuple):
-    """A force on single nodes of many scenes, which sees its own scene alone.
+    """Force on single nodes of many scenes, which sees its own scene alone.
 
-    fixed: arrays that are the same in all scenes. data, work: with a leading axis of scenes. nodes, others: rows of one
-    scene in the node set and in the one that it reads.
+    fixed: arrays that are equal in all scenes. data, work: with a leading axis of scenes. ``nodes``, ``others``: number
+    of rows of one scene in the node set and in the set that it reads.
     """
 
     force: Device
@@ -121,8 +128,9 @@ class SceneTermRecord(NamedTuple):
 
 
 class NodesRecord(NamedTuple):
-    """A node set, by its number: its arrays, what its nodes gather (None when nothing joins them) and the forces on
-    single nodes."""
+    """Node set by its number: its arrays, the rows its nodes gather (None without elements), and the forces on single
+    nodes.
+    """
 
     number: Const
     kind: NodeKind
@@ -134,7 +142,7 @@ class NodesRecord(NamedTuple):
 
 
 class ElementEnd(NamedTuple):
-    """The corners of a term's elements in one node set, and the slots they write to."""
+    """Corners of a term's elements in one node set, and the slots they write to."""
 
     of: Const
     nodes: Array
@@ -142,7 +150,7 @@ class ElementEnd(NamedTuple):
 
 
 class ElementRecord(NamedTuple):
-    """A force over elements."""
+    """Force over elements."""
 
     force: Device
     adjoint: Device
@@ -153,14 +161,14 @@ class ElementRecord(NamedTuple):
 
 
 class SystemRecord(NamedTuple):
-    """A whole system."""
+    """Whole system: node sets and element terms."""
 
     sets: tuple[NodesRecord, ...]
     elements: tuple[ElementRecord, ...]
 
 
 class NodesGrads(NamedTuple):
-    """Cotangents of a node set's arrays and of its terms' parameters, summed up."""
+    """Summed cotangents of a node set's arrays and of its terms' parameters."""
 
     arrays: tuple[Array, ...]
     terms: tuple[tuple[Array, ...], ...]
@@ -174,8 +182,10 @@ class Grads(NamedTuple):
 
 
 class StateCotangents(NamedTuple):
-    """Of the state that a backward pass is at and of the forces there, for every node set: (nodes, dq), (nodes, du)
-    and (nodes, du). Rows of three numbers are four wide, a register each."""
+    """Cotangents of the state of a backward pass, and of the forces there, for every node set.
+
+    Shapes: (nodes, dq), (nodes, du) and (nodes, du). Rows of three numbers are four wide, one register each.
+    """
 
     q: tuple[Array, ...]
     u: tuple[Array, ...]
@@ -185,7 +195,7 @@ class StateCotangents(NamedTuple):
 class FrameRecord(NamedTuple):
     """Cotangents of the saved states: (frames, nodes, dq) and (frames, nodes, du).
 
-    of_step: (length + 1,) the frame that a step of this part is saved as, or -1.
+    of_step: (length + 1,) frame as which each step of this part is saved, or -1.
     """
 
     of_step: Array

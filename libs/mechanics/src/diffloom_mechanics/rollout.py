@@ -1,4 +1,4 @@
-"""Whole rollouts as one autograd node, with the memory policy of the caller."""
+"""Whole rollouts as one autograd node, under the memory policy of the caller."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from diffloom.transforms import once, refuse_many_cotangents, untransformed
 from diffloom_kernels import pool
 from diffloom_mechanics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 
-#: When nothing is kept, states of a segment take at most this many bytes, to stay in the processor's cache, but the
-#: segment has at least so many steps that entering and leaving compiled code does not count.
+#: Most bytes of a segment's states when nothing is kept, so that they stay in the processor's cache; and the least
+#: number of its steps, so that the time to enter and leave compiled code does not count.
 UNKEPT_BYTES = 1 << 17
 UNKEPT_SEGMENT = 64
 
 
 def segment_length(gradient: Gradient, steps: int, state_bytes: int) -> int:
-    """Steps per segment under a policy. With segments of s steps, steps / s + s states are held at once."""
+    """Return the steps per segment under a policy. Segments of s steps hold steps / s + s states at once."""
     if isinstance(gradient, StoreAll) or steps == 0:
         return max(steps, 1)
     if isinstance(gradient, NoGradient):
@@ -45,25 +45,33 @@ def segment_length(gradient: Gradient, steps: int, state_bytes: int) -> int:
 
 
 def state_bytes(state: Tensors) -> int:
-    """Memory of one state."""
+    """Return the memory of one state [bytes]."""
     return sum(t.numel() * t.element_size() for t in state)
 
 
-#: Raises with the reason.
-FailureExplainer = Callable[["BadGradient"], NoReturn]
+#: Function that raises with the reason.
+GradientExplainer = Callable[["BadGradient"], NoReturn]
 
 
 class RolloutPlan:
-    """What to run: steps, which states to save, and how to keep the rest."""
+    """Steps to run, states to save, and the policy for keeping the rest."""
 
     def __init__(
-        self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient, explain: FailureExplainer
+        self, make: MakeStepper, steps: int, save: tuple[int, ...], gradient: Gradient, explain: GradientExplainer
     ) -> None:
-        """explain: raises with the reason when gradients are not finite."""
+        """Make a plan.
+
+        Args:
+            make: Function that makes the stepper.
+            steps: Number of steps.
+            save: Steps whose states are saved.
+            gradient: Memory policy.
+            explain: Function that raises with the reason when gradients are not finite.
+        """
         self.make, self.steps, self.save, self.gradient, self.explain = make, steps, save, gradient, explain
 
     def segments(self, state_bytes: int) -> list[tuple[int, int]]:
-        """(first step, number of steps) of each segment."""
+        """Return first step and number of steps of each segment."""
         length = segment_length(self.gradient, self.steps, state_bytes)
         if isinstance(self.gradient, NoGradient):
             return plan_leaps(self.steps, self.save, length)
@@ -71,7 +79,9 @@ class RolloutPlan:
 
 
 def plan_leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int, int]]:
-    """Segments when nothing is kept: from one saved state to the next where they are far apart, else of ``length``."""
+    """Return segments when nothing is kept: from one saved state to the next where these are far apart, else of
+    ``length``.
+    """
     found, k = [], 0
     stops = iter((*(s for s in save if 0 < s < steps), steps))
     stop = next(stops)
@@ -85,7 +95,9 @@ def plan_leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int
 
 
 class _Rollout(torch.autograd.Function):
-    """All node sets' q, then all their u, then every tensor bound in the system -> the saved q and u of each set."""
+    """Autograd function from the q of all node sets, then their u, then all tensors, to the saved q and u of each
+    set.
+    """
 
     @staticmethod
     def forward(ctx: Any, plan: RolloutPlan, sets: int, *given: Tensor) -> Tensors:
@@ -105,11 +117,11 @@ class _Rollout(torch.autograd.Function):
 
 
 def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
-    """The cotangents of all that was given."""
+    """Return the cotangents of all inputs."""
     plan, sets = ctx.plan, ctx.sets
     kept = ctx.saved_tensors[-2 * sets :]
     stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
-    ctx.stepper = None  # it sums up gradients: once
+    ctx.stepper = None  # it sums gradients, so it can be used once
     of_step = np.full(plan.steps + 1, -1, np.int32)
     of_step[list(plan.save)] = np.arange(len(plan.save))
     whole = tuple(t.contiguous() for t in adj_frames)
@@ -125,7 +137,7 @@ def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | N
 
 
 def _forward(plan: RolloutPlan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
-    """The saved frames, the kept states, the segments, and what ran them."""
+    """Return the saved frames, the kept states, the segments, and the stepper that ran them."""
     start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
     needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
     stepper = plan.make(tensors, needed)
@@ -169,7 +181,7 @@ def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
 
 
 def _copy_frames(plan: RolloutPlan, first: int, last: int, states: Tensors, frames: Tensors) -> None:
-    """Copy the saved ones of the states first..last."""
+    """Copy the saved states among those of steps first..last."""
     for frame in range(bisect_left(plan.save, first), bisect_right(plan.save, last)):
         _copy([t[plan.save[frame] - first] for t in states], [t[frame] for t in frames])
 
@@ -182,7 +194,7 @@ def _run_adjoint(
     frames: FrameCotangents,
     adj: Tensors,
 ) -> None:
-    """Pull the cotangent back through all segments, recomputing their states where only the starts were kept."""
+    """Propagate the cotangent back through all segments, recomputing states where only the starts were kept."""
     sets = len(adj) // 2
     if isinstance(plan.gradient, StoreAll):
         stepper.advance_adjoint(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
@@ -199,8 +211,11 @@ def _run_adjoint(
 
 @dataclass(frozen=True)
 class BadGradient:
-    """Where a backward pass stopped being finite: in ``step``, from 0 on, whose state at the start was ``state``; or,
-    with None, in the cotangent of the saved frame ``frame`` that was handed in."""
+    """Place where a backward pass stopped being finite.
+
+    step: the step, from 0 on, whose initial state was ``state``; None if the cotangent of the saved frame ``frame`` was
+    not finite already.
+    """
 
     step: int | None
     state: Tensors
@@ -210,7 +225,7 @@ class BadGradient:
 def _find_bad_step(
     plan: RolloutPlan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
 ) -> BadGradient:
-    """Go through a backward pass again, a step at a time, up to the first that is not finite."""
+    """Repeat a backward pass one step at a time, up to the first that is not finite."""
     sets = len(frames.q)
     for frame in range(len(plan.save)):
         if not all(is_finite(t[frame]) for t in (*frames.q, *frames.u)):
@@ -234,12 +249,14 @@ def _find_bad_step(
 
 
 def is_finite(value: Tensor) -> bool:
-    """Whether all numbers are finite; those that are may still add up to infinity, so only trouble is looked at."""
+    """Return True if all numbers are finite. A finite sum proves it; only a sum that is not finite is looked into."""
     return math.isfinite(value.sum().item()) or bool(torch.isfinite(value).all())
 
 
 def run_rollout(plan: RolloutPlan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
-    """The saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all given."""
+    """Return the saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all
+    inputs.
+    """
     saved: Tensors
     with untransformed():
         if isinstance(plan.gradient, NoGradient):

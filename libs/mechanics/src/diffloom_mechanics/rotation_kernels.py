@@ -5,7 +5,7 @@ from diffloom_kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt,
 
 @device
 def half_turn(y):
-    """cos h, sin h / h and d(sin h / h)/dy for y = h^2 >= 0. A series up to h = 1/2, so that no digit cancels."""
+    """Return cos h, sin h / h and d(sin h / h)/dy for y = h^2 >= 0. A series up to h = 1/2 avoids cancellation."""
     one = constant(y, 1)
     small = y < constant(y, 0.25)
     c = y - y
@@ -34,7 +34,7 @@ def half_turn(y):
 
 @device
 def quat_exp(s):
-    """The unit quaternion that turns by the rotation vector s: (cos |s|/2, s sin(|s|/2)/|s|)."""
+    """Return the unit quaternion of the rotation vector s: (cos |s|/2, s sin(|s|/2)/|s|)."""
     c, k, _ = half_turn(dot3(s, s) * constant(s[0], 0.25))
     k = k * constant(s[0], 0.5)
     return (c, s[0] * k, s[1] * k, s[2] * k)
@@ -42,7 +42,9 @@ def quat_exp(s):
 
 @device
 def quat_exp_adjoint(s, adj):
-    """Cotangent of s for y = |s|^2/4, c(y) = cos, k(y) = sinc/2: dc/dy = -k, dk/dy from half_turn."""
+    """Transpose of quat_exp: with y = |s|^2/4, c(y) = cos and k(y) = sinc/2, dc/dy = -k, and dk/dy is from
+    half_turn.
+    """
     half = constant(s[0], 0.5)
     _, sinc, slope = half_turn(dot3(s, s) * constant(s[0], 0.25))
     along = adj[1] * s[0] + adj[2] * s[1] + adj[3] * s[2]

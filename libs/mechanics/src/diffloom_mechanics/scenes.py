@@ -1,8 +1,8 @@
 """Rollouts of many scenes at once, by the rule of ``torch.func.vmap``.
 
-Scenes run as copies of the system where that can be, else one after the other. What elements and nodes own by rows is
-put one after the other; node terms that read more than rows of their nodes (tables, workspaces, pairs) keep an axis of
-scenes, and see one scene each. Either way the numbers of a scene are those of its own rollout, bit for bit.
+Scenes run as copies of the system where possible, else one after the other. Rows of elements and nodes are put one
+after the other; node terms that read more than rows of their nodes (tables, workspaces, pairs) keep an axis of scenes,
+and see one scene each. In both cases the numbers of a scene are those of its own rollout, bit for bit.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ _CORNERS: dict[object, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
 
 
 def copy_scenes(system: CompiledSystem, tensors: Sequence[Tensor]) -> tuple[CompiledSystem, tuple[Tensor, ...]]:
-    """``system`` once for each scene, and its tensors. tensors: in the order of ``system.tensors``, scenes first."""
+    """Return ``system`` once for each scene, and its tensors. tensors: in the order of ``system.tensors``, scenes
+    first.
+    """
     scenes = int(tensors[0].shape[0])
     parts = system.split(tensors)
     count = len(system.sets)
     sets = tuple(
-        (name, replace(nodes, arrays=_named(nodes.arrays, [t.flatten(0, 1) for t in part])))
+        (name, replace(nodes, arrays=_replace_values(nodes.arrays, [t.flatten(0, 1) for t in part])))
         for (name, nodes), part in zip(system.sets, parts, strict=False)
     )
     before = {name: nodes.count for name, nodes in system.sets}
@@ -51,12 +53,12 @@ def copy_scenes(system: CompiledSystem, tensors: Sequence[Tensor]) -> tuple[Comp
     return made, made.tensors
 
 
-def _named(given: Sequence[tuple[str, Tensor]], values: Sequence[Tensor]) -> tuple[tuple[str, Tensor], ...]:
+def _replace_values(given: Sequence[tuple[str, Tensor]], values: Sequence[Tensor]) -> tuple[tuple[str, Tensor], ...]:
     return tuple((name, value) for (name, _), value in zip(given, values, strict=True))
 
 
 def _of_elements(term: ElementTerm, values: Sequence[Tensor], before: Mapping[str, int], scenes: int) -> ElementTerm:
-    """before: number of nodes in each set, of one copy."""
+    """Return an element term of all scenes. before: number of nodes of one copy in each set."""
     nodes = {
         name: _corners(corners, scenes, before[name] if name in before else next(iter(before.values())))
         for name, corners in term.corners.items()
@@ -66,11 +68,11 @@ def _of_elements(term: ElementTerm, values: Sequence[Tensor], before: Mapping[st
         for (name, old), value in zip(term.params, values, strict=True)
     ]
     constants = tuple(np.concatenate([constant] * scenes) for constant in term.constants)
-    return replace(term, nodes=nodes, constants=constants, params=_named(term.params, params), on=None)
+    return replace(term, nodes=nodes, constants=constants, params=_replace_values(term.params, params), on=None)
 
 
 def _corners(corners: NDArray[np.int32], scenes: int, count: int) -> NDArray[np.int32]:
-    """Corners in every scene; the same array for the same question, by which their gather is known again."""
+    """Return the corners in every scene; cached, because their gather is recognised by the array."""
     key = (array_identity(corners), scenes, count)
     if key not in _CORNERS:
         if len(_CORNERS) > 32:
@@ -82,7 +84,9 @@ def _corners(corners: NDArray[np.int32], scenes: int, count: int) -> NDArray[np.
 
 
 def _of_nodes(term: NodeTerm, values: Sequence[Tensor], scenes: int, again: bool) -> NodeTerm:
-    """again: whether there were scenes before, whose axis is then behind that of these."""
+    """Return a node term of all scenes. again: True if there are scenes already, whose axis then follows the new
+    one.
+    """
     only = None if term.only is None else np.tile(term.only, scenes)
     if is_single_scene(term):
         params = [t.flatten(0, 1) if again else t for t in values]
@@ -97,19 +101,21 @@ def _of_nodes(term: NodeTerm, values: Sequence[Tensor], scenes: int, again: bool
             work=tuple(((shape[0] * scenes, *shape[1:]), kind) for shape, kind in term.work),
             count=None if term.count is None else term.count * scenes,
         )
-    return replace(term, params=_named(term.params, params), only=only)
+    return replace(term, params=_replace_values(term.params, params), only=only)
 
 
-#: Makes steppers for many copies of a system.
+#: Function that makes steppers for many copies of a system.
 OfCopies = Callable[[CompiledSystem], MakeStepper]
-#: Makes steppers for scenes side by side, if that can be: of so many scenes of a system, with a tensor of its.
+#: Function from a system, a number of scenes and one tensor to a stepper for scenes side by side, or None.
 OfLanes = Callable[[CompiledSystem, int, Tensor], MakeStepper | None]
 
 
 @dataclass(frozen=True)
 class Scenes:
-    """What to run, for one scene. of_copies: None where scenes run one after the other. of_lanes: None where they never
-    run side by side."""
+    """Rollout of one scene, and the functions that run many.
+
+    of_copies: None where scenes run one after the other. of_lanes: None where they never run side by side.
+    """
 
     plan: RolloutPlan
     explain: FailureExplainer
@@ -119,7 +125,7 @@ class Scenes:
 
 
 def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
-    """The saved states of each node set, as ``run_rollout`` has them, of the scenes that a transform carries."""
+    """Return the saved states of each node set, as ``run_rollout`` does, for the scenes that a transform carries."""
     refuse_functionalize()
     saved = each_scene(_Scenes.vmap, scenes, len(q), *q, *u, *tensors)
     if saved is None:
@@ -129,13 +135,15 @@ def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]
 
 
 class _Scenes(torch.autograd.Function):
+    """Autograd function of a rollout under vmap; it has no derivatives itself."""
+
     @staticmethod
     def forward(scenes: Scenes, sets: int, *given: Tensor) -> Tensors:
         raise InputError(REFUSED)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
-        """Nothing is kept: neither way back nor forward is gone."""
+        """Keep nothing, because neither backward nor jvp is supported."""
 
     @staticmethod
     def backward(ctx: Any, *adj: Tensor) -> Any:
@@ -157,20 +165,20 @@ class _Scenes(torch.autograd.Function):
         make = None if scenes.of_lanes is None else scenes.of_lanes(scenes.system, info.batch_size, tensors[0])
         if make is not None and not transformed(rows):
             saved = _in_lanes(scenes, make, sets, start, tensors)
-            return _checked(scenes, sets, start, saved, tensors)
+            return _check_saved(scenes, sets, start, saved, tensors)
         system, values = copy_scenes(scenes.system, tensors)
         flat = tuple(t.flatten(0, 1) for t in start)
         plan = replace_plan(scenes.plan, scenes.of_copies(system))
         whole = replace(scenes, plan=plan, system=system)
         frames = _run(whole, flat[:sets], flat[sets:], values)
         saved = tuple(t.unflatten(1, (info.batch_size, -1)) for t in frames)
-        return _checked(scenes, sets, start, saved, tensors)
+        return _check_saved(scenes, sets, start, saved, tensors)
 
 
-def _checked(
+def _check_saved(
     scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]
 ) -> tuple[Tensors, tuple[int, ...]]:
-    """What vmap's rule returns, scenes second; SimulationError where one is not finite."""
+    """Return the result of vmap's rule, scenes second; raise SimulationError where a scene is not finite."""
     if scenes.system.scenes == 1 and not all(bool(torch.isfinite(concrete(t)).all()) for t in saved):
         _explain(scenes, sets, start, saved, tensors)
     return saved, (1,) * len(saved)
@@ -179,7 +187,7 @@ def _checked(
 def _in_lanes(
     scenes: Scenes, make: MakeStepper, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]
 ) -> Tensors:
-    """The saved states of scenes that run side by side."""
+    """Return the saved states of scenes that run side by side."""
     many = InterleavedScenes(scenes.system, len(start[0]))
     flow = tuple(interleave_scenes(t) for t in start)
     q, u = run_rollout(replace_plan(scenes.plan, make), flow[:sets], flow[sets:], many.tensors(tensors))
@@ -187,13 +195,14 @@ def _in_lanes(
 
 
 def _run(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> Tensors:
-    """All sets' q, then all their u; under a second vmap around the first it is the outer one's turn now."""
+    """Return the saved q of all sets, then their u; under a second vmap, the outer one is handled here."""
     run = run_scenes(scenes, q, u, tensors) if transformed((*q, *u, *tensors)) else None
     saved_q, saved_u = run or run_rollout(scenes.plan, q, u, tensors)
     return (*saved_q, *saved_u)
 
 
 def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensors:
+    """Return the saved states of scenes that run one after the other."""
     found = []
     for b in range(len(start[0])):
         q, u = tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:])
@@ -206,7 +215,7 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
 
 
 def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
-    """SimulationError about the first scene that is not finite."""
+    """Raise SimulationError about the first scene that is not finite."""
     if transformed((*start, *tensors)):
         raise SimulationError("a scene of the batches is not finite; run them as one batch to be told which, and why")
     good = torch.stack([torch.isfinite(t.detach()).movedim(1, 0).flatten(1).all(1) for t in saved]).all(0)
@@ -226,7 +235,7 @@ def _check(
 
 
 def replace_plan(plan: RolloutPlan, make: MakeStepper) -> RolloutPlan:
-    """The same for other steppers, those of many scenes."""
+    """Return a plan with another stepper, that of many scenes."""
 
     def explain(found: BadGradient) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Schemes as data: moves of a splitting, tableaux of rates. What runs them: split_kernels and tableau_kernels."""
+"""Schemes as data: moves of a splitting, tableaux of rates. They are run by split_kernels and tableau_kernels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ Weights = tuple[Any, ...]  # a number, or None for zero, which is left out
 
 
 class Move(NamedTuple):
-    """Kick for ``kick`` of a step under the forces where the system is, then drift for ``drift`` of a step.
+    """Kick under the forces at the present state, then drift.
 
-    at: when, in parts of a step. kicks, drifts: whether at all.
+    Args:
+        kick: Duration of the kick, in steps.
+        drift: Duration of the drift, in steps.
+        at: Time at which the move begins, in steps.
+        kicks: True if there is a kick.
+        drifts: True if there is a drift.
     """
 
     kick: float
@@ -23,7 +28,17 @@ class Move(NamedTuple):
 
 
 def moves(*pairs: tuple[float, float]) -> tuple[Move, ...]:
-    """A splitting scheme: (kick, drift) of each move, in parts of a step. Kicks and drifts each sum to 1."""
+    """Return a splitting scheme.
+
+    Args:
+        pairs: (kick, drift) of each move, in steps. Kicks and drifts each sum to 1.
+
+    Returns:
+        The moves.
+
+    Example:
+        ``LEAPFROG = moves((0.5, 1.0), (0.5, 0.0))``
+    """
     made, at = [], 0.0
     for kick, drift in pairs:
         made.append(Move(float(kick), float(drift), at, kick != 0.0, drift != 0.0))
@@ -32,8 +47,13 @@ def moves(*pairs: tuple[float, float]) -> tuple[Move, ...]:
 
 
 class Tableau(NamedTuple):
-    """A scheme of so many stages: a (stages, stages) of how points are made, b (stages) of how the step is, c (stages)
-    when points are, in parts of a step. Zeros are None."""
+    """Butcher tableau of an explicit Runge-Kutta scheme. Zero weights are None.
+
+    Args:
+        a: Weights (stages, stages) of earlier rates in each point.
+        b: Weights (stages,) of the rates in the step.
+        c: Times (stages,) of the points, in steps.
+    """
 
     a: tuple[Weights, ...]
     b: Weights
@@ -41,7 +61,18 @@ class Tableau(NamedTuple):
 
 
 def tableau(a: list[list[float]], b: list[float]) -> Tableau:
-    """From the lower triangle of a, a row a stage after the first, and b, which sums to 1."""
+    """Return the tableau of an explicit Runge-Kutta scheme.
+
+    Args:
+        a: Lower triangle, one row for each stage after the first.
+        b: Weights of the step, which sum to 1.
+
+    Returns:
+        The tableau.
+
+    Example:
+        ``HEUN = tableau([[1.0]], [0.5, 0.5])``
+    """
     count = len(b)
     rows = [[*row, *[0.0] * (count - len(row))] for row in [[], *a]]
     return Tableau(
@@ -52,19 +83,19 @@ def tableau(a: list[list[float]], b: list[float]) -> Tableau:
 
 
 def nonzero_weights(weights: Weights) -> tuple[int, ...]:
-    """The numbers of the weights that are not zero."""
+    """Return the numbers of the weights that are not zero."""
     return tuple(k for k, weight in enumerate(weights) if weight is not None)
 
 
 class TableauPoints(NamedTuple):
-    """Memory of one step: the points y_1.. and the rates k_0.. at them, for each stage and node set."""
+    """Memory of one step: the points y_1, ... and the rates k_0, ... at them, for each stage and node set."""
 
     states: tuple[States, ...]
     rates: tuple[States, ...]
 
 
 class PointCotangents(NamedTuple):
-    """Memory of one step backwards: cotangents of the point a pass is at, and of the rates of all."""
+    """Memory of one backward step: cotangents of the current point, and of all rates."""
 
     point: StateCotangents
     rates: tuple[States, ...]

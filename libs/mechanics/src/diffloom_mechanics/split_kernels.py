@@ -1,7 +1,7 @@
 """Splitting schemes: a step is a sequence of moves, each a kick under the forces and a drift at the velocity.
 
-Semi-implicit Euler is one move, leapfrog is two; schemes of higher order are longer sequences. All of them run through
-these pipelines, forwards and backwards. Between moves a step keeps its states in ``between``; backwards they are
+Semi-implicit Euler has one move, leapfrog two; schemes of higher order have longer sequences. All of them run through
+these pipelines, forwards and backwards. States between the moves of a step are kept in ``between``; backwards they are
 computed again.
 """
 
@@ -9,8 +9,8 @@ from diffloom_kernels import generic, launch, static, together
 from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
 from diffloom_mechanics.node_kernels import (
     add_frame,
-    drifted,
-    drifted_adjoint,
+    drift_node,
+    drift_node_adjoint,
     node_force,
     plus,
     plus_times,
@@ -24,34 +24,34 @@ from diffloom_mechanics.records import Clock
 
 
 @generic
-def kicked(i, h, x, v, f, nodes):
-    """The velocity of node i after a kick: v + h a."""
+def kick_node(i, h, x, v, f, nodes):
+    """Return the velocity of node i after a kick: v + h a."""
     return plus_times(v, nodes.kind.acceleration(i, x, v, f, *nodes.arrays), h, nodes.kind.du)
 
 
 @generic
-def moved(i, dt, move, x, v, f, nodes):
-    """Node i after a move under the force f."""
+def apply_move(i, dt, move, x, v, f, nodes):
+    """Return node i after a move under the force f."""
     if static(move.kicks and move.drifts and nodes.kind.kicked_drift is not None):
         return nodes.kind.kicked_drift(i, move.kick * dt, move.drift * dt, x, v, f, *nodes.arrays)
     if static(move.kicks):
-        v = kicked(i, move.kick * dt, x, v, f, nodes)
+        v = kick_node(i, move.kick * dt, x, v, f, nodes)
     if static(move.drifts):
-        x, v = drifted(i, move.drift * dt, x, v, nodes)
+        x, v = drift_node(i, move.drift * dt, x, v, nodes)
     return x, v
 
 
 @generic
-def moved_adjoint(i, dt, move, x, v, f, a, b, nodes, grads):
-    """The transpose of moved for cotangents a, b of its result: those of x, v and f."""
+def apply_move_adjoint(i, dt, move, x, v, f, a, b, nodes, grads):
+    """Transpose of apply_move for the cotangents a, b of its result: those of x, v and f."""
     kind = nodes.kind
     if static(move.kicks and move.drifts and kind.kicked_drift is not None):
         return kind.kicked_drift_adjoint(
             i, move.kick * dt, move.drift * dt, x, v, f, *nodes.arrays, a, b, *grads.arrays
         )
-    w = kicked(i, move.kick * dt, x, v, f, nodes) if static(move.kicks) else v
+    w = kick_node(i, move.kick * dt, x, v, f, nodes) if static(move.kicks) else v
     if static(move.drifts):
-        a, b = drifted_adjoint(i, move.drift * dt, x, w, a, b, nodes, grads)
+        a, b = drift_node_adjoint(i, move.drift * dt, x, w, a, b, nodes, grads)
     if static(not move.kicks):
         return a, b, f
     adj = times(b, move.kick * dt, kind.du)
@@ -61,25 +61,27 @@ def moved_adjoint(i, dt, move, x, v, f, a, b, nodes, grads):
 
 @generic
 def move_node(i, clock, move, q, u, q_next, u_next, nodes):
-    """Node i through one move under the forces where it is."""
+    """Move node i under the forces at its present state."""
     kind = nodes.kind
     f = node_force(i, clock, q, u, nodes) if static(move.kicks) else zeros(q[0], kind.du)
     x = values(q[static(nodes.number)], i, kind.dq)
     v = values(u[static(nodes.number)], i, kind.du)
-    x, v = moved(i, clock.dt, move, x, v, f, nodes)
+    x, v = apply_move(i, clock.dt, move, x, v, f, nodes)
     store(q_next, i, x, kind.dq)
     store(u_next, i, v, kind.du)
 
 
 @generic
-def moved_node_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads):
-    """The transpose of move_node: cotangents a, b of the state after become those before, as far as they do not go
-    through the forces; that of the force is stored."""
+def move_node_direct_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads):
+    """Transpose of move_node without the part through the forces, for cotangents a, b of the state after.
+
+    The cotangent of the force is stored.
+    """
     kind = nodes.kind
     f = node_force(i, clock, q, u, nodes) if static(move.kicks and kind.force_matters) else zeros(q[0], kind.du)
     x = values(q[static(nodes.number)], i, kind.dq)
     v = values(u[static(nodes.number)], i, kind.du)
-    a, b, adj_f = moved_adjoint(i, clock.dt, move, x, v, f, a, b, nodes, grads)
+    a, b, adj_f = apply_move_adjoint(i, clock.dt, move, x, v, f, a, b, nodes, grads)
     if static(move.kicks):
         store(adj.f[static(nodes.number)], i, adj_f, kind.du)
     return a, b
@@ -87,18 +89,18 @@ def moved_node_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads):
 
 @generic
 def move_node_adjoint(i, clock, move, q, u, adj, nodes, grads):
-    """The transpose of move_node without what goes through the forces."""
+    """Transpose of move_node without the part through the forces."""
     own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
     b = values(adj.u[own], i, nodes.kind.du)
-    a, b = moved_node_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads)
+    a, b = move_node_direct_adjoint(i, clock, move, q, u, a, b, adj, nodes, grads)
     store(adj.q[own], i, a, nodes.kind.dq)
     store(adj.u[own], i, b, nodes.kind.du)
 
 
 @generic
-def through_forces(i, clock, q, u, adj, nodes, grads):
-    """Cotangents of node i's state before a move, with what went through the forces."""
+def add_force_cotangents(i, clock, q, u, adj, nodes, grads):
+    """Return the cotangents of node i's state before a move, with the part through the forces."""
     own = static(nodes.number)
     c, d = state_cotangent(i, clock, q, u, adj, nodes, grads)
     a = plus(values(adj.q[own], i, nodes.kind.dq), c, nodes.kind.dq)
@@ -108,15 +110,15 @@ def through_forces(i, clock, q, u, adj, nodes, grads):
 
 @generic
 def collect(i, clock, q, u, adj, nodes, grads):
-    """Add what went through the forces."""
-    a, b = through_forces(i, clock, q, u, adj, nodes, grads)
+    """Add the part through the forces to the cotangents of node i."""
+    a, b = add_force_cotangents(i, clock, q, u, adj, nodes, grads)
     store(adj.q[static(nodes.number)], i, a, nodes.kind.dq)
     store(adj.u[static(nodes.number)], i, b, nodes.kind.du)
 
 
 @generic
 def inject(i, j, frames, adj, nodes):
-    """Add the cotangent of the frame saved at step j, if one is."""
+    """Add the cotangent of the frame saved at step j, if there is one."""
     own = static(nodes.number)
     a = values(adj.q[own], i, nodes.kind.dq)
     b = values(adj.u[own], i, nodes.kind.du)
@@ -127,17 +129,17 @@ def inject(i, j, frames, adj, nodes):
 
 @generic
 def collect_and_move_adjoint(i, clock, q, u, j, before, move, q_before, u_before, adj, frames, nodes, grads):
-    """The end of step j and the start of the one before it, backwards, in one pass."""
+    """Transpose of the end of step j and of the start of step j - 1, in one pass."""
     own = static(nodes.number)
-    a, b = through_forces(i, clock, q, u, adj, nodes, grads)
+    a, b = add_force_cotangents(i, clock, q, u, adj, nodes, grads)
     a, b = add_frame(i, j, frames, nodes, a, b)
-    a, b = moved_node_adjoint(i, before, move, q_before, u_before, a, b, adj, nodes, grads)
+    a, b = move_node_direct_adjoint(i, before, move, q_before, u_before, a, b, adj, nodes, grads)
     store(adj.q[own], i, a, nodes.kind.dq)
     store(adj.u[own], i, b, nodes.kind.du)
 
 
 def make_move(clock, move, q, u, q_next, u_next, system):
-    """All nodes through one move."""
+    """Move all nodes."""
     if static(move.kicks):
         element_forces(clock, q, u, system)
         node_stages(clock, q, u, system)
@@ -147,7 +149,7 @@ def make_move(clock, move, q, u, q_next, u_next, system):
 
 
 def split_rollout(steps, scheme, states, between, system):
-    """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
+    """Run steps from the first of ``states``. Where there are fewer than count + 1 states they are used in turn."""
     b = 0
     for j in range(steps.length):
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -171,7 +173,7 @@ def split_rollout(steps, scheme, states, between, system):
 
 
 def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
-    """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
+    """Transpose of split_rollout: adj holds the cotangent of the last state, and afterwards that of the first."""
     for s in range(steps.length):
         j = steps.length - 1 - s
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -198,7 +200,7 @@ def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, g
 
 
 def make_move_adjoint(clock, move, q, u, adj, system, grads):
-    """The transpose of make_move."""
+    """Transpose of make_move."""
     if static(move.kicks):
         if static(any(nodes.kind.force_matters for nodes in system.sets)):
             element_forces(clock, q, u, system)
@@ -214,8 +216,12 @@ def make_move_adjoint(clock, move, q, u, adj, system, grads):
 
 
 def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
-    """As split_rollout_adjoint for schemes of one move, with the node passes of neighbouring steps joined: two passes a
-    step. Only where no force need be computed again and no term works in stages, which nodes would have to wait for."""
+    """Transpose of split_rollout for schemes of one move, with the node passes of neighbouring steps joined: two passes
+    a step.
+
+    It serves systems in which no force need be computed again and no term works in stages, which nodes would have to
+    wait for.
+    """
     move = scheme[0]
     last = steps.length - 1
     time = states.q[0].dtype.type((steps.first + last) * steps.dt)
@@ -257,25 +263,27 @@ def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, 
 
 @generic
 def move_under(i, clock, move, x_from, v_from, f, q_next, u_next, nodes):
-    """Node i through one move under a given force."""
+    """Move node i under a given force."""
     kind = nodes.kind
     x = values(x_from, i, kind.dq)
     v = values(v_from, i, kind.du)
-    x, v = moved(i, clock.dt, move, x, v, values(f, i, kind.du), nodes)
+    x, v = apply_move(i, clock.dt, move, x, v, values(f, i, kind.du), nodes)
     store(q_next, i, x, kind.dq)
     store(u_next, i, v, kind.du)
 
 
 @generic
 def move_under_adjoint(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj_f, nodes, grads):
-    """Its transpose, in place: cotangents of the state after become those before; that of the force is added to."""
+    """Transpose of move_under, in place: cotangents of the state after become those before; that of the force is added
+    to.
+    """
     kind = nodes.kind
     x = values(x_from, i, kind.dq)
     v = values(v_from, i, kind.du)
     f = values(f_from, i, kind.du)
     a = values(adj_q, i, kind.dq)
     b = values(adj_u, i, kind.du)
-    a, b, e = moved_adjoint(i, clock.dt, move, x, v, f, a, b, nodes, grads)
+    a, b, e = apply_move_adjoint(i, clock.dt, move, x, v, f, a, b, nodes, grads)
     if static(move.kicks):
         store(adj_f, i, plus(values(adj_f, i, kind.du), e, kind.du), kind.du)
     store(adj_q, i, a, kind.dq)
@@ -283,7 +291,7 @@ def move_under_adjoint(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj
 
 
 def make_move_under(clock, move, state, f, after, system):
-    """All nodes through one move under given forces, for schemes that look for them."""
+    """Move all nodes under given forces, for schemes that solve for the forces."""
     with together:
         for n, nodes in static(enumerate(system.sets)):
             launch(
@@ -292,7 +300,7 @@ def make_move_under(clock, move, state, f, after, system):
 
 
 def make_move_under_adjoint(clock, move, state, f, many, system, grads):
-    """Its transpose, in place, for a batch of cotangents (cotangents, nodes, ...)."""
+    """Transpose of make_move_under, in place, for a batch of cotangents (cotangents, nodes, ...)."""
     for p in range(many.q[0].shape[0]):
         with together:
             for n, (nodes, own) in static(enumerate(zip(system.sets, grads.sets, strict=True))):

@@ -1,4 +1,4 @@
-"""A mechanical system ready to be advanced."""
+"""Mechanical systems: node sets under the sum of force terms."""
 
 from __future__ import annotations
 
@@ -20,9 +20,17 @@ from diffloom_mechanics.terms import ElementTerm, NodeTerm, Term, TorchTerm
 
 @dataclass(frozen=True)
 class Mechanics(Dynamics):
-    """Nodes that move under the sum of some terms.
+    """Nodes that move under the sum of force terms.
 
-    nodes: one node set, or several by name, each with its kind of node; terms say by ``on`` which set they act on.
+    Args:
+        nodes: One node set, or several by name; terms name the set they act on by ``on``.
+        terms: Force terms with distinct names.
+
+    Raises:
+        InputError: A term does not fit its node set, or tensors differ in precision or device.
+
+    Example:
+        ``Mechanics(particles(mass, gravity), (springs(pairs, stiffness, damping, rest_length),))``
     """
 
     nodes: NodeSet | Mapping[str, NodeSet]
@@ -45,7 +53,7 @@ class Mechanics(Dynamics):
             self._check(term)
 
     def _check(self, term: Term) -> None:
-        """Raise unless a term fits the node sets it acts on."""
+        """Raise InputError unless a term fits the node sets it acts on."""
         asked = list(term.corners) if isinstance(term, ElementTerm) else [term.on or ""]
         if isinstance(term, NodeTerm) and term.reads is not None:
             asked.append(term.reads)
@@ -64,16 +72,23 @@ class Mechanics(Dynamics):
 
     @cached_property
     def sets(self) -> Mapping[str, NodeSet]:
-        """The node sets by name; a single one may have none."""
+        """Node sets by name; a single one may have no name."""
         return {"": self.nodes} if isinstance(self.nodes, NodeSet) else dict(self.nodes)
 
     def set(self, name: str | None) -> NodeSet:
-        """A node set by name, or the only one."""
+        """Return a node set.
+
+        Args:
+            name: Its name, or None for the only one.
+
+        Returns:
+            The node set.
+        """
         return self.sets[name] if name else next(iter(self.sets.values()))
 
     @cached_property
     def compiled(self) -> CompiledSystem:
-        """The node sets and the compiled terms."""
+        """Node sets and compiled terms."""
         return CompiledSystem(
             tuple(self.sets.items()),
             tuple(t for t in self.terms if isinstance(t, ElementTerm)),
@@ -82,16 +97,25 @@ class Mechanics(Dynamics):
 
     @cached_property
     def torch_terms(self) -> tuple[TorchTerm, ...]:
-        """The terms in plain PyTorch."""
+        """Terms in plain PyTorch."""
         return tuple(t for t in self.terms if isinstance(t, TorchTerm))
 
     @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
-        """Every differentiable tensor bound in: the node sets', the compiled terms', the PyTorch terms'."""
+        """Differentiable tensors of the system: those of node sets, of compiled terms and of PyTorch terms."""
         return (*self.compiled.tensors, *(t for term in self.torch_terms for _, t in term.params))
 
     def evaluation(self, tensors: Sequence[Tensor], dt: float, implicit: bool = False) -> SystemEvaluation:
-        """Forces and moves of this system with the given values of ``self.tensors``, for schemes of one's own."""
+        """Return the forces and moves of this system, for schemes of your own.
+
+        Args:
+            tensors: Values in the order of ``self.tensors``.
+            dt: Step length [s].
+            implicit: True if forces are evaluated at states that are themselves sought.
+
+        Returns:
+            The bound system.
+        """
         return SystemEvaluation(self.compiled, self.torch_terms, tensors, dt, implicit)
 
     @overload
@@ -101,9 +125,16 @@ class Mechanics(Dynamics):
         self, q: Mapping[str, Tensor], u: Mapping[str, Tensor], k: int = 0, dt: float = 1.0
     ) -> dict[str, Tensor]: ...
     def force(self, q: Any, u: Any, k: int = 0, dt: float = 1.0) -> Tensor | dict[str, Tensor]:
-        """Total force on every node (nodes, du) in step k of length dt [s], without gravity; differentiable.
+        """Return the total force on every node, without gravity; differentiable.
 
-        q, u: of the only node set; or of each by its name, and then the forces are by name too.
+        Args:
+            q: Coordinates (nodes, dq) of the only node set, or by the name of each.
+            u: Velocities (nodes, du), alike.
+            k: Step, for values that change from step to step.
+            dt: Step length [s].
+
+        Returns:
+            Forces (nodes, du), or by the name of each node set.
         """
         given = State(q, u).sets
         if given.keys() != self.sets.keys() and not len(given) == len(self.sets) == 1:
@@ -117,13 +148,22 @@ class Mechanics(Dynamics):
         return dict(zip(names, found, strict=True)) if isinstance(q, Mapping) else found[0]
 
     def forces(self, state: State, k: int = 0, dt: float = 1.0) -> dict[str, Tensor]:
-        """The same for every node set of ``state``, by name."""
+        """Return the total force on every node of each node set, without gravity; differentiable.
+
+        Args:
+            state: State of all node sets.
+            k: Step, for values that change from step to step.
+            dt: Step length [s].
+
+        Returns:
+            Forces (nodes, du) by the name of each node set.
+        """
         q, u = ({name: state.sets[name][which] for name in self.sets} for which in (0, 1))
         return self.force(q, u, k, dt)
 
 
 class _Force(torch.autograd.Function):
-    """All node sets' q, then all their u, then every tensor bound in the system -> the force on each set."""
+    """Autograd function from the q of all node sets, then their u, then every tensor of the system to the forces."""
 
     @staticmethod
     def forward(ctx: Any, system: Mechanics, k: int, dt: float, *given: Tensor) -> tuple[Tensor, ...]:

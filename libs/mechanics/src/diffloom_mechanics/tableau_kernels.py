@@ -1,7 +1,7 @@
 """Explicit Runge-Kutta schemes: rates at several points of a step, combined.
 
-With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j k_j, and coordinates are brought back
-to where they are valid. Backwards a step's points are computed again.
+With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j k_j, and coordinates are projected to
+valid ones. Backwards, the points of a step are computed again.
 """
 
 from diffloom_kernels import generic, launch, static, together
@@ -14,7 +14,7 @@ from diffloom_mechanics.split_kernels import inject
 
 @generic
 def rate_of(i, x, v, f, nodes):
-    """q' and u' of node i."""
+    """Return q' and u' of node i."""
     kind = nodes.kind
     a = kind.acceleration(i, x, v, f, *nodes.arrays)
     if static(kind.rate is None):
@@ -24,8 +24,8 @@ def rate_of(i, x, v, f, nodes):
 
 
 @generic
-def combined(i, h, state, weights, rates, nodes):
-    """y + h sum of weighted rates at node i."""
+def combine_rates(i, h, state, weights, rates, nodes):
+    """Return y + h times the weighted sum of rates at node i."""
     own = static(nodes.number)
     x = values(state.q[own], i, nodes.kind.dq)
     v = values(state.u[own], i, nodes.kind.du)
@@ -38,7 +38,7 @@ def combined(i, h, state, weights, rates, nodes):
 
 @generic
 def store_rate(i, clock, q, u, out, nodes):
-    """The rate at node i."""
+    """Store the rate at node i."""
     own = static(nodes.number)
     x = values(q[own], i, nodes.kind.dq)
     v = values(u[own], i, nodes.kind.du)
@@ -49,9 +49,9 @@ def store_rate(i, clock, q, u, out, nodes):
 
 @generic
 def store_combined(i, h, state, weights, rates, out, nodes, last):
-    """The next point of node i, or, with ``last``, its next state."""
+    """Store the next point of node i, or, with ``last``, its next state."""
     own = static(nodes.number)
-    x, v = combined(i, h, state, weights, rates, nodes)
+    x, v = combine_rates(i, h, state, weights, rates, nodes)
     if static(last is not None and nodes.kind.project is not None):
         x = nodes.kind.project(i, x)
     store(out.q[own], i, x, nodes.kind.dq)
@@ -60,13 +60,13 @@ def store_combined(i, h, state, weights, rates, out, nodes, last):
 
 @generic
 def end_adjoint(i, h, state, weights, rates, adj, adj_rates, nodes):
-    """The transpose of store_combined for the next state of node i; cotangents of the rates begin."""
+    """Transpose of store_combined for the next state of node i; it initialises the cotangents of the rates."""
     own = static(nodes.number)
     kind = nodes.kind
     a = values(adj.q[own], i, kind.dq)
     b = values(adj.u[own], i, kind.du)
     if static(kind.project is not None):
-        x, _ = combined(i, h, state, weights, rates, nodes)
+        x, _ = combine_rates(i, h, state, weights, rates, nodes)
         a = kind.project_adjoint(i, x, a)
         store(adj.q[own], i, a, kind.dq)
     for weight, rate in static(zip(weights, adj_rates, strict=True)):
@@ -80,7 +80,7 @@ def end_adjoint(i, h, state, weights, rates, adj, adj_rates, nodes):
 
 @generic
 def rate_adjoint(i, clock, q, u, adj_rate, point, nodes, grads):
-    """The transpose of store_rate without what goes through the forces."""
+    """Transpose of store_rate without the part through the forces."""
     kind = nodes.kind
     own = static(nodes.number)
     f = node_force(i, clock, q, u, nodes) if static(kind.force_matters) else zeros(q[own], kind.du)
@@ -89,14 +89,14 @@ def rate_adjoint(i, clock, q, u, adj_rate, point, nodes, grads):
 
 @generic
 def rate_under_adjoint(i, q, u, f, adj_rate, point, nodes, grads):
-    """The same for a given force."""
+    """Transpose of the rate of node i under a given force."""
     own = static(nodes.number)
     kind = nodes.kind
     x = values(q[own], i, kind.dq)
     v = values(u[own], i, kind.du)
     b_rate = values(adj_rate.u[own], i, kind.du)
     a, b, adj_f = kind.acceleration_adjoint(i, x, v, f, *nodes.arrays, b_rate, *grads.arrays)
-    # Stored and loaded as late as can be: a GPU has only so many registers.
+    # Stored and loaded as late as possible, because a GPU has few registers.
     store(point.f[own], i, adj_f, kind.du)
     a_rate = values(adj_rate.q[own], i, kind.dq)
     if static(kind.rate is None):
@@ -111,7 +111,9 @@ def rate_under_adjoint(i, q, u, f, adj_rate, point, nodes, grads):
 
 @generic
 def point_adjoint(i, clock, q, u, adj, point, nodes, grads):
-    """The cotangent of a point of node i, with what went through the forces, goes to the step's start too."""
+    """Add the part through the forces to the cotangent of a point of node i, and the sum to that of the step's
+    start.
+    """
     own = static(nodes.number)
     kind = nodes.kind
     a, b = state_cotangent(i, clock, q, u, point, nodes, grads)
@@ -125,7 +127,7 @@ def point_adjoint(i, clock, q, u, adj, point, nodes, grads):
 
 @generic
 def point_to_rates(i, dt, weights, point, adj_rates, nodes):
-    """The cotangent of a point of node i goes to the rates it was made of."""
+    """Add the cotangent of a point of node i to those of the rates it is made of."""
     own = static(nodes.number)
     kind = nodes.kind
     a = values(point.q[own], i, kind.dq)
@@ -137,7 +139,7 @@ def point_to_rates(i, dt, weights, point, adj_rates, nodes):
 
 
 def evaluate(clock, q, u, out, system):
-    """The rates of all nodes at one point."""
+    """Compute the rates of all nodes at one point."""
     element_forces(clock, q, u, system)
     node_stages(clock, q, u, system)
     with together:
@@ -146,15 +148,17 @@ def evaluate(clock, q, u, out, system):
 
 
 def combine(h, state, weights, rates, out, system, last):
-    """The next point of all nodes, or, with ``last``, their next state. Only rates that take part are given, so that
-    stages made of as many share their code."""
+    """Compute the next point of all nodes, or, with ``last``, their next state.
+
+    Only rates with non-zero weights are passed, so that stages of equally many rates share their code.
+    """
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, store_combined, h, state, weights, rates, out, nodes, last)
 
 
-def all_points(first, dt, start, state, scheme, points, system):
-    """Points and rates of one step."""
+def compute_points(first, dt, start, state, scheme, points, system):
+    """Compute points and rates of one step."""
     for s, row in static(enumerate(scheme.a)):
         clock = Clock(first, start + scheme.c[s] * dt, dt, 0, start)
         if static(s == 0):
@@ -168,7 +172,7 @@ def all_points(first, dt, start, state, scheme, points, system):
 
 
 def tableau_rollout(steps, scheme, states, points, system):
-    """Steps from the first of ``states``. Where there are fewer than count + 1 they are used in turn."""
+    """Run steps from the first of ``states``. Where there are fewer than count + 1 states they are used in turn."""
     b = 0
     for j in range(steps.length):
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
@@ -176,19 +180,19 @@ def tableau_rollout(steps, scheme, states, points, system):
         b = a + 1 if a + 1 < states.q[0].shape[0] else 0
         state = States(tuple(x[a] for x in static(states.q)), tuple(x[a] for x in static(states.u)))
         after = States(tuple(x[b] for x in static(states.q)), tuple(x[b] for x in static(states.u)))
-        all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
+        compute_points(steps.first + j, steps.dt, start, state, scheme, points, system)
         weights = tuple(scheme.b[k] for k in static(nonzero_weights(scheme.b)))
         rates = tuple(points.rates[k] for k in static(nonzero_weights(scheme.b)))
         combine(steps.dt, state, weights, rates, after, system, 1)
 
 
 def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, system, grads):
-    """Step by step backwards: adj holds the cotangent of the last state, and that of the first afterwards."""
+    """Transpose of tableau_rollout: adj holds the cotangent of the last state, and afterwards that of the first."""
     for r in range(steps.length):
         j = steps.length - 1 - r
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         state = States(tuple(x[j] for x in static(states.q)), tuple(x[j] for x in static(states.u)))
-        all_points(steps.first + j, steps.dt, start, state, scheme, points, system)
+        compute_points(steps.first + j, steps.dt, start, state, scheme, points, system)
         with together:
             for nodes in static(system.sets):
                 launch(nodes.size, end_adjoint, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
@@ -200,21 +204,21 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
                 stage_adjoint(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
                 weights = tuple(row[k] for k in static(nonzero_weights(row)))
                 rates = tuple(back.rates[k] for k in static(nonzero_weights(row)))
-                all_to_rates(steps.dt, weights, back.point, rates, system)
+                points_to_rates(steps.dt, weights, back.point, rates, system)
         with together:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
-def all_to_rates(dt, weights, point, adj_rates, system):
-    """From the point of a stage to the rates that it was made of, for all nodes."""
+def points_to_rates(dt, weights, point, adj_rates, system):
+    """Add the cotangents of a stage's point to those of the rates it is made of, for all nodes."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, point_to_rates, dt, weights, point, adj_rates, nodes)
 
 
 def stage_adjoint(clock, state, adj_rate, adj, point, system, grads):
-    """One stage backwards: ``point`` holds the cotangent of its state afterwards."""
+    """Transpose of one stage: afterwards ``point`` holds the cotangent of its state."""
     if static(any(nodes.kind.force_matters for nodes in system.sets)):
         element_forces(clock, state.q, state.u, system)
     node_stages(clock, state.q, state.u, system)
@@ -229,7 +233,7 @@ def stage_adjoint(clock, state, adj_rate, adj, point, system, grads):
 
 @generic
 def store_rate_under(i, state, f, out, nodes):
-    """The rate at node i under a given force."""
+    """Store the rate at node i under a given force."""
     own = static(nodes.number)
     x = values(state.q[own], i, nodes.kind.dq)
     v = values(state.u[own], i, nodes.kind.du)
@@ -240,14 +244,14 @@ def store_rate_under(i, state, f, out, nodes):
 
 @generic
 def given_rate_adjoint(i, state, f, adj_rate, point, nodes, grads):
-    """Its transpose."""
+    """Transpose of store_rate_under."""
     given = values(f[static(nodes.number)], i, nodes.kind.du)
     rate_under_adjoint(i, state.q, state.u, given, adj_rate, point, nodes, grads)
 
 
 @generic
 def project_node(i, q, out, nodes):
-    """Coordinates of node i where they are valid."""
+    """Store valid coordinates of node i."""
     own = static(nodes.number)
     x = values(q[own], i, nodes.kind.dq)
     if static(nodes.kind.project is not None):
@@ -257,7 +261,7 @@ def project_node(i, q, out, nodes):
 
 @generic
 def project_node_adjoint(i, q, adj, nodes):
-    """Its transpose, in place."""
+    """Transpose of project_node, in place."""
     own = static(nodes.number)
     if static(nodes.kind.project is not None):
         x = values(q[own], i, nodes.kind.dq)
@@ -266,28 +270,28 @@ def project_node_adjoint(i, q, adj, nodes):
 
 
 def rates_under(state, f, out, system):
-    """The rates of all nodes under given forces."""
+    """Compute the rates of all nodes under given forces."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, store_rate_under, state, f, out, nodes)
 
 
 def rates_under_adjoint(state, f, adj_rate, point, system, grads):
-    """The transpose: cotangents of state and forces are written to ``point``."""
+    """Transpose of rates_under: cotangents of state and forces are written to ``point``."""
     with together:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, given_rate_adjoint, state, f, adj_rate, point, nodes, own)
 
 
 def projection(q, out, system):
-    """All coordinates where they are valid."""
+    """Compute valid coordinates of all nodes."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, project_node, q, out, nodes)
 
 
 def projection_adjoint(q, adj, system):
-    """The transpose, in place."""
+    """Transpose of projection, in place."""
     with together:
         for nodes in static(system.sets):
             launch(nodes.size, project_node_adjoint, q, adj, nodes)

@@ -1,7 +1,7 @@
-"""Force terms: what pulls on the nodes of a mechanical system.
+"""Force terms of a mechanical system.
 
-A compiled term is a pair of device functions, the force of one element or node and its adjoint, together with the
-arrays they read. The same pair serves the scalar CPU, SIMD lanes and CUDA. A term may also be plain PyTorch.
+A compiled term is a pair of device functions, the force of one element or node and its adjoint, with the arrays they
+read. One pair serves scalar CPU code, SIMD lanes and CUDA. A term may also be plain PyTorch.
 """
 
 from __future__ import annotations
@@ -22,19 +22,25 @@ from diffloom_mechanics.records import Device
 
 @dataclass(frozen=True)
 class ElementTerm:
-    """A force law over elements that join the same number of nodes each.
+    """Force law over elements that join an equal number of nodes each.
 
-    nodes: (elements, corners) int32, corners in the node set ``on`` (which may be left out where there is one). For
-    elements that join two node sets: a mapping of both their names to such arrays.
-    constants: arrays (elements, ...) without gradient. params: names and tensors (elements,), (elements, c) or, one row
-    per step, (1 or steps, elements) when listed in ``per_step``.
+    Between two node sets, q, u and nodes of the second set follow those of the first, and so do out, adj_f, adj_q and
+    adj_u.
 
-    force(e, clock, q, u, nodes, *constants, *params, out) writes the force on each corner into element e's own slots.
-    adjoint(e, clock, q, u, nodes, *constants, *params, adj_f, adj_q, adj_u, *adj_params) reads the cotangent of the
-    nodal forces adj_f (nodes, du), writes slots of adj_q and adj_u, and adds to the parameter rows e owns. Between two
-    sets the second's q, u, nodes follow the first's, and so with out, adj_f, and (adj_q, adj_u).
-    clock: see Clock; it is asked for by name, such as clock.row for values per step. simd=False if the bodies branch on
-    data.
+    Args:
+        name: Name of the term in messages.
+        nodes: Corners (elements, corners), int32, in the node set ``on``; for elements that join two node sets, a
+            mapping of both names to their corners.
+        force: ``force(e, clock, q, u, nodes, *constants, *params, out)`` writes the force on each corner of element e
+            into its own rows of ``out``. Ask for fields of the clock by name, such as ``clock.row``.
+        adjoint: ``adjoint(e, clock, q, u, nodes, *constants, *params, adj_f, adj_q, adj_u, *adj_params)`` reads the
+            cotangent adj_f (nodes, du) of the nodal forces, writes the rows of e in adj_q and adj_u, and adds to its
+            own parameter rows.
+        constants: Arrays (elements, ...) without gradient.
+        params: Names and tensors (elements,), (elements, c) or, when listed in ``per_step``, (1 or steps, elements).
+        per_step: Names of parameters with one row per step.
+        simd: False if the device functions branch on data.
+        on: Name of the node set; None where there is one.
     """
 
     name: str
@@ -64,7 +70,7 @@ class ElementTerm:
 
     @cached_property
     def corners(self) -> Mapping[str, NDArray[np.int32]]:
-        """The corners in each node set."""
+        """Corners in each node set, by its name."""
         return self.nodes if isinstance(self.nodes, Mapping) else {self.on or "": self.nodes}
 
     @cached_property
@@ -75,7 +81,12 @@ class ElementTerm:
 
 @dataclass(frozen=True)
 class TermStage:
-    """Work before the node pass of a NodeTerm: body(i, ...) for i in 0..count-1, in any order."""
+    """Pass that runs before the node pass of a NodeTerm, in any order.
+
+    Args:
+        count: Number of items.
+        body: Device function ``body(i, ...)`` for item i.
+    """
 
     count: int
     body: Device
@@ -83,30 +94,37 @@ class TermStage:
 
 @dataclass(frozen=True)
 class NodeTerm:
-    """A force law on single nodes of the node set ``on``, or of ``only`` (nodes,) some of them, as flags.
+    """Force law on single nodes of one node set.
 
-    Every parameter has a row for each node of the set, (nodes, ...); those listed in ``per_step`` have one such array a
-    step, or one for all, (1 or steps, nodes, ...); those listed in ``shared`` have whatever rows the bodies ask for.
-    count: of the nodes it was made for, where its constants depend on that; it is refused on a set of another size.
+    With ``reads``, q and u of that node set follow q and u, and its adj_f follows adj_f. A force between nodes of two
+    sets is a term on each set, and the adjoint of either takes both forces into account.
 
-    force(i, clock, q, u, *constants, *params, *work) returns the du numbers of the force on node i.
-    adjoint(i, clock, q, u, *constants, *params, *work, adj_f, *adj_params) adds to its parameter rows and returns
-    the cotangents of node i's own state, as two tuples. With ``reads``, the name of another node set, its q and u
-    follow q and u, and its adj_f follows adj_f: a force between nodes of two sets is a term on each, and the adjoint of
-    either takes both forces into account.
+    Terms over pairs that are found at run time fill ``work`` in ``stages``, before the nodes gather from it;
+    ``adjoint_stages`` follow the stages in the backward pass.
 
-    Terms over pairs found on the way fill ``work`` (shape and "float" or "int" each) in ``stages``, whose bodies take
-    (i, clock, q, u, *constants, *params, *work), before the nodes gather from it; ``adjoint_stages`` follow the stages
-    in the backward pass and also take adj_f and the adj_params. neighbours(q), for q (nodes, dq), names the pairs
-    (pairs, 2) of nodes whose forces may depend on each other's state, each once: with it implicit schemes assemble an
-    exact matrix instead of iterating.
-
-    by_node: constants and work have one row a node too, and the bodies read and write those of node i alone. Many
-    scenes then run by the very code of one; any other term is shown the rows of one scene at a time.
-
-    lanes: the bodies also serve scenes side by side, one a SIMD lane. They branch on constants, times and ``anyl``
-    alone, index arrays by i, read rows of shared parameters by ``beside(i, k)``, and have neither stages nor whole
-    numbers in ``work``.
+    Args:
+        name: Name of the term in messages.
+        force: ``force(i, clock, q, u, *constants, *params, *work)`` returns the du numbers of the force on node i.
+        adjoint: ``adjoint(i, clock, q, u, *constants, *params, *work, adj_f, *adj_params)`` adds to its parameter rows
+            and returns the cotangents of q and u of node i as two tuples.
+        constants: Arrays without gradient.
+        params: Names and tensors (nodes, ...), one row per node.
+        per_step: Names of parameters with one array per step, or one for all steps: (1 or steps, nodes, ...).
+        work: Shape and "float" or "int" of each workspace.
+        stages: Passes before the node pass, with the arguments (i, clock, q, u, *constants, *params, *work).
+        adjoint_stages: Passes after ``stages`` in the backward pass, which also take adj_f and the adj_params.
+        neighbours: Function from q (nodes, dq) to the pairs (pairs, 2) of nodes whose forces may depend on each other's
+            state, each listed once. With it, implicit schemes assemble an exact matrix instead of iterating.
+        on: Name of the node set; None where there is one.
+        only: Flags (nodes,) of the nodes that the term acts on; None for all.
+        reads: Name of a second node set whose state the term reads.
+        shared: Names of parameters whose rows are not by node.
+        count: Number of nodes the term was made for, if its constants depend on it; a set of another size is refused.
+        by_node: True if constants and work also have one row per node, and the device functions use row i alone. Many
+            scenes then run by the code of one scene; any other term gets the rows of one scene at a time.
+        lanes: True if the device functions also serve scenes side by side, one per SIMD lane. They branch on constants,
+            times and ``anyl`` alone, index arrays by i, read rows of shared parameters by ``beside(i, k)``, and have
+            neither stages nor integers in ``work``.
     """
 
     name: str
@@ -128,7 +146,14 @@ class NodeTerm:
     lanes: bool = False
 
     def check_nodes(self, count: int) -> None:
-        """Raise unless its arrays fit a set of ``count`` nodes."""
+        """Check that the arrays fit a node set.
+
+        Args:
+            count: Number of nodes of the set.
+
+        Raises:
+            InputError: An array has another number of rows.
+        """
         if self.count is not None and self.count != count:
             raise InputError(f"term {self.name!r}: it was made for {self.count} nodes and is added to {count}")
         for name, value in self.params:
@@ -140,7 +165,14 @@ class NodeTerm:
 
 @dataclass(frozen=True)
 class TorchTerm:
-    """A force law in plain PyTorch: force(clock, q, u, *params) -> (nodes, du), differentiable by autograd."""
+    """Force law in plain PyTorch, differentiated by autograd.
+
+    Args:
+        name: Name of the term in messages.
+        force: ``force(clock, q, u, *params) -> (nodes, du)``.
+        params: Names and tensors that the force reads.
+        on: Name of the node set; None where there is one.
+    """
 
     name: str
     force: Callable[..., Tensor]
@@ -152,7 +184,7 @@ Term = ElementTerm | NodeTerm | TorchTerm
 
 
 def check_rows(owner: str, name: str, value: Tensor, count: int, what: str, *, steps: bool) -> None:
-    """Raise unless a parameter has one row per element or node (or for each of one or more steps)."""
+    """Raise InputError unless a parameter has one row per element or node (or for each of one or more steps)."""
     axis = int(steps)
     rows = int(value.shape[axis]) if value.dim() > axis else 0
     if rows != count or (steps and value.shape[0] < 1):

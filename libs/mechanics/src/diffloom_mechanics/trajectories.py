@@ -1,4 +1,4 @@
-"""From a scheme to a checked trajectory: what every integrator of mechanics shares."""
+"""Rollouts of mechanical systems: from a scheme to a checked trajectory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,16 @@ from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 
 def refuse_unless_mechanics(name: str, dynamics: Dynamics, rates: bool = False) -> str | None:
-    """Why a scheme for mechanics cannot advance ``dynamics``, or None; rates: it combines rates of motion."""
+    """Return the reason why a scheme for mechanics cannot advance a model.
+
+    Args:
+        name: Name of the integrator.
+        dynamics: Dynamics of the model.
+        rates: True if the scheme combines rates of motion.
+
+    Returns:
+        The reason, or None.
+    """
     if not isinstance(dynamics, Mechanics):
         return f"{name} advances mechanics (masses and forces); this model brings {dynamics.kind!r}"
     for nodes in dynamics.sets.values() if rates else ():
@@ -46,9 +55,26 @@ def run_explicit_rollout(
     gradient: Gradient,
     target: ExecutionTarget = "auto",
 ) -> Trajectory:
-    """A rollout of any mechanical system by a splitting scheme (``moves``) or a Runge-Kutta scheme (``tableau``).
+    """Run a mechanical system by a splitting scheme (``moves``) or a Runge-Kutta scheme (``tableau``).
 
-    Systems of compiled terms run compiled from the first step to the last; with PyTorch terms Python is in between.
+    Systems of compiled terms run compiled from the first step to the last. With PyTorch terms, Python runs in between.
+
+    Args:
+        scheme: The scheme.
+        dynamics: A ``Mechanics``.
+        state: Initial state.
+        dt: Step length [s].
+        steps: Number of steps.
+        save: Increasing step counts whose states are saved.
+        gradient: Gradient policy.
+        target: "auto", "serial", "parallel" or "cuda".
+
+    Returns:
+        The saved states, with gradients by state and tensors.
+
+    Raises:
+        InputError: An argument does not fit the system.
+        SimulationError: A state is not finite; the message names step and node.
     """
     system, dt = _mechanics(dynamics), check_step(dt)
 
@@ -75,7 +101,7 @@ def run_explicit_rollout(
 def run_implicit_rollout(
     scheme: ImplicitScheme, dynamics: Dynamics, state: State, *, steps: int, save: tuple[int, ...], gradient: Gradient
 ) -> Trajectory:
-    """A rollout of any mechanical system by an implicit scheme."""
+    """Run a mechanical system by an implicit scheme."""
     system, scheme = _mechanics(dynamics), replace(scheme, dt=check_step(scheme.dt))
 
     def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
@@ -85,6 +111,7 @@ def run_implicit_rollout(
 
 
 def _mechanics(dynamics: Dynamics) -> Mechanics:
+    """Return the dynamics as a Mechanics, or raise InputError."""
     if not isinstance(dynamics, Mechanics):
         raise InputError(f"got a model that brings {dynamics.kind!r}; expected mechanics (masses and forces)")
     return dynamics
@@ -102,10 +129,26 @@ def run_stepper(
     of_copies: OfCopies | None = None,
     of_lanes: OfLanes | None = None,
 ) -> Trajectory:
-    """Check, run, and look at the saved states; a state that is not finite is explained and raised.
+    """Check the arguments, run a stepper and check the saved states.
 
-    of_copies: makes the same stepper for many copies of the system, by which scenes under vmap run as one; without it
-    they run one after the other. of_lanes: the same for scenes side by side, where they can.
+    Args:
+        system: The system.
+        make: Function that makes the stepper.
+        state: Initial state.
+        dt: Step length [s].
+        steps: Number of steps.
+        save: Increasing step counts whose states are saved.
+        gradient: Gradient policy.
+        of_copies: Function that makes the stepper for many copies of the system, so that scenes under vmap run as one.
+            Without it they run one after the other.
+        of_lanes: Function that makes a stepper for scenes side by side, one per SIMD lane, or returns None.
+
+    Returns:
+        The saved states.
+
+    Raises:
+        InputError: An argument does not fit the system.
+        SimulationError: A state is not finite; the message names step and node.
     """
     check_schedule(dt, steps, save)
     check_state(system, state)
@@ -115,7 +158,7 @@ def run_stepper(
     refuse_tangents((*q, *u, *tensors))
     if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
         gradient = NoGradient()
-    # What nobody saves is not run: it could only fail, and then spoil the gradients of what was saved.
+    # Steps after the last saved one are not run: a failure there would spoil the gradients of the saved ones.
     plan = RolloutPlan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
     explain = FailureExplainer(system, make, dt, save)
     if transformed((*q, *u, *tensors)):
@@ -129,14 +172,14 @@ def run_stepper(
 
 
 def check_step(dt: float) -> float:
-    """The step length [s] as a float, or InputError."""
+    """Return the step length [s] as a float; raise InputError unless it is positive."""
     if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0.0 < dt < float("inf"):
         raise InputError(f"dt: got {dt!r}; expected a positive step length in seconds, as a number")
     return float(dt)
 
 
 def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
-    """Raise unless step length, number and saved steps make sense."""
+    """Raise InputError unless step length, number of steps and saved steps are valid."""
     check_step(dt)
     if whole_number("steps", steps) < 0:
         raise InputError(f"steps: got {steps}; expected 0 or more")
@@ -145,7 +188,7 @@ def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
 
 
 def check_rows_per_step(system: Mechanics, steps: int) -> None:
-    """Raise unless what changes from step to step has a row for each step, or one for all."""
+    """Raise InputError unless values that change from step to step have a row for each step, or one for all."""
     terms: tuple[ElementTerm | NodeTerm, ...] = (*system.compiled.elements, *system.compiled.nodes)
     for term in terms:
         for name, value in term.params:
@@ -158,7 +201,7 @@ def check_rows_per_step(system: Mechanics, steps: int) -> None:
 
 
 def check_state(system: Mechanics, state: State) -> None:
-    """Raise unless the state fits the system's nodes and precision."""
+    """Raise InputError unless the state fits the system's nodes and precision."""
     if tuple(state.sets) != tuple(system.sets) and not len(state.sets) == len(system.sets) == 1:
         raise InputError(
             f"state: got the node sets {', '.join(map(repr, state.sets))}; "

@@ -1,4 +1,4 @@
-"""What a user is told when something is wrong."""
+"""Messages to the user when something is wrong."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def drag(coefficient):
 
 
 def touching(system, q) -> int:
-    """How many particles are inside the ground."""
+    """Return the number of particles inside the ground."""
     ground = next(t for t in system.terms if t.name == "ground")
     normal, height = ground.params[0][1], ground.params[1][1]
     return int(((normal * q).sum(dim=1) < height).sum())

@@ -1,4 +1,4 @@
-"""Linear systems of implicit schemes: what is singular answers with NaN, which the scheme then names by its step."""
+"""Linear systems of implicit schemes: singular ones return NaN or infinity."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ def link_force(e, clock, q, u, nodes, q_b, u_b, nodes_b, stiffness, out, out_b):
 def link_force_adjoint(
     e, clock, q, u, nodes, q_b, u_b, nodes_b, stiffness, adj_f, adj_f_b, adj_q, adj_u, adj_q_b, adj_u_b, adj_stiffness
 ):
-    """With a = adj_f - adj_g: adj_d = k a, adj_k = d.a."""
+    """Transpose of the link's force; with a = adj_f - adj_g: adj_d = k a, adj_k = d.a."""
     d = sub3(ld3(q_b, nodes_b[e, 0]), ld3(q, nodes[e, 0]))
     a = sub3(ld3(adj_f, nodes[e, 0]), ld3(adj_f_b, nodes_b[e, 0]))
     zero = q.dtype.type(0)
@@ -62,7 +62,7 @@ def twist(i, clock, q, u, q_p, u_p, gain):
 
 @device
 def twist_adjoint(i, clock, q, u, q_p, u_p, gain, adj_f, adj_f_p, adj_gain):
-    """Both forces depend on the angle: adj_angle = gain (adj_pull - adj_twist)."""
+    """Transpose of both forces, which depend on the angle: adj_angle = gain (adj_pull - adj_twist)."""
     zero = q.dtype.type(0)
     adj_gain[i] += (q_p[i, 1] - q[i, 0]) * adj_f[i, 0]
     return (gain[i] * (adj_f_p[i, 1] - adj_f[i, 0]),), (zero,)

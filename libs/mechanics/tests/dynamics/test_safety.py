@@ -1,4 +1,4 @@
-"""Nothing is read or written beside its arrays, and no gradient is NaN without a name."""
+"""Safety of memory and gradients: no access beyond an array, and no NaN where a motion is finite."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_values_put_into_params_are_checked_when_they_are_used():
     for said, wrong in wrongs.items():
         with pytest.raises(InputError, match=said):
             simulate(model, params.replace(**{name: wrong}), dt=1e-3, steps=1)
-        with pytest.raises(SimulationError):  # what a fit takes for a trial to reject
+        with pytest.raises(SimulationError):  # a fit rejects this trial
             simulate(model, params.replace(**{name: wrong}), dt=1e-3, steps=1)
     with pytest.raises(InputError, match="no parameter 'masss'"):
         simulate(model, params.replace(masss=torch.ones((), dtype=REAL)), dt=1e-3, steps=1)
@@ -116,7 +116,7 @@ def stiff(net, **given):
 
 @pytest.mark.parametrize("policy", [StoreAll(), Checkpointed()])
 def test_what_comes_after_the_last_saved_step_does_not_matter(net, policy):
-    """It blows up long before step 40; what is saved is finite, and so are its gradients."""
+    """The motion blows up long before step 40; the saved states are finite, and so are its gradients."""
     q = net.inputs["q"].clone().requires_grad_(True)
     scheme = SemiImplicitEuler(target="serial")
     saved = scheme.rollout(stiff(net), State(q, net.inputs["u"]), dt=0.05, steps=40, save=(1, 5), gradient=policy)

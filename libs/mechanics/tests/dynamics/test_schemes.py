@@ -1,4 +1,4 @@
-"""What is written out for schemes of several stages."""
+"""Code that is written out for schemes of several stages."""
 
 import re
 

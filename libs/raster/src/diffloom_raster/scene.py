@@ -53,8 +53,7 @@ def check_scene(
     if isinstance(surface.material, FaceMaterials) and not capabilities.materials:
         raise InputError(
             f"Surface.material: got {len(surface.materials)} materials, and this renderer draws one for all faces; use "
-            "a renderer whose capabilities.materials is true (softras and dibr, native), or give all bodies one "
-            "material"
+            "a renderer whose capabilities.materials is true (softras or dibr, native), or one material for all bodies"
         )
     for material in surface.materials:
         check_choice("Material.shading", material.shading, capabilities.shadings)
@@ -82,7 +81,7 @@ def check_limit(what: str, value: int | None) -> None:
         value: The limit.
     """
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InputError(f"{what}: got {value!r}; expected a whole number, 1 or more, or None for no limit")
+        raise InputError(f"{what}: got {value!r}; expected 1 or more, or None for no limit; a whole number")
 
 
 def _check_appearance(surface: Surface, capabilities: Capabilities) -> dict[str, int]:

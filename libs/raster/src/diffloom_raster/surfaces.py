@@ -186,9 +186,7 @@ def frames_of_texture(texture: Texture) -> int:
 def _check_frames(frame: Tensor | None, uv: Tensor, frames: int) -> Tensor:
     """Return the frames of points, flat and as int32, after a check of their range."""
     if frame is None:
-        raise InputError(
-            f"sample_texture: the texture has {frames} images; give frame=, the image that each point reads"
-        )
+        raise InputError(f"sample_texture: the texture has {frames} images; give frame=, the image of each point")
     check_shape("frame", frame, tuple(uv.shape[:-1]))
     if frame.numel() and not 0 <= int(frame.min()) <= int(frame.max()) < frames:
         raise InputError(

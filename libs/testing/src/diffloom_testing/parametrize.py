@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult, Item, checked_reasons, run
-from diffloom_testing.suites import Subject, get_suite, items, reasons_for, suite_names
+from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult, Item, run, validate_reasons
+from diffloom_testing.suites import Subject, collect_reasons, get_suite, items, suite_names
 
 if TYPE_CHECKING:
     import pytest
@@ -34,20 +34,20 @@ def parametrize_with_checks(
 
     wanted = None if families is None else tuple(families)
     found = [
-        (subject, item) for given in subjects for subject in [subject_of(given)] for item in items(subject, wanted)
+        (subject, item) for given in subjects for subject in [find_subject(given)] for item in items(subject, wanted)
     ]
-    checked_reasons(expected_failures, tuple(item.name for _, item in found))
+    validate_reasons(expected_failures, tuple(item.name for _, item in found))
     parameters = []
     for subject, item in found:
         given = {k: v for k, v in (expected_failures or {}).items() if k == item.name}
-        reason = reasons_for(subject, given, (item.name,)).get(item.name)
+        reason = collect_reasons(subject, given, (item.name,)).get(item.name)
         marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
         name = f"{subject.name}-{item.name}"
         parameters.append(pytest.param(subject.name, PytestCheck(item, reason), id=name, marks=marks))
     return pytest.mark.parametrize(("subject", "check"), parameters)
 
 
-def subject_of(given: Any) -> Subject:
+def find_subject(given: Any) -> Subject:
     """The subject of a registered name, a class or an instance."""
     if isinstance(given, str):
         return _named(given)
@@ -97,7 +97,7 @@ class PytestCheck:
         return self._item.name
 
 
-def tally() -> list[str]:
+def summarise_run() -> list[str]:
     """What this run of pytest checked: counts of each subject, and families skipped as a whole with the reason."""
     reports = [CheckReport(kind, name, tuple(results)) for (kind, name), results in TALLY.items()]
     lines = []

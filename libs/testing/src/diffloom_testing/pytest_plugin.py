@@ -56,7 +56,7 @@ def toy_camera() -> Callable[..., Camera]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end how many checks ran on what, and which families were skipped and why."""
     suite = sys.modules.get("diffloom_testing.parametrize")
-    lines = suite.tally() if suite is not None else []
+    lines = suite.summarise_run() if suite is not None else []
     if lines:
         terminalreporter.section("diffloom checks")
         for line in lines:

@@ -182,7 +182,7 @@ def check(family: str, cases: Callable[[Any], tuple[str, ...]] | None = None) ->
     return wrap
 
 
-def expand(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
+def expand_cases(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
     """Every check on ``subject``, once for each of its cases; where they cannot be listed, one item that fails."""
     for each in checks:
         if each.cases is None:
@@ -234,7 +234,7 @@ def require(holds: bool, message: str) -> None:
         raise Failure(message)
 
 
-def checked_reasons(expected: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
+def validate_reasons(expected: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
     """The expected failures, each of which must name a check there is and say why it fails."""
     reasons = dict(expected or {})
     for name, reason in reasons.items():

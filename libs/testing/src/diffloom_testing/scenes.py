@@ -48,7 +48,7 @@ def gem(frames: int = 1, dtype: torch.dtype = torch.float64) -> Surface:
     return Surface(vertices.to(dtype), octahedron_faces(), colours=colours.to(dtype))
 
 
-def lit(surface: Surface, shading: str = "lambert") -> Surface:
+def with_shading(surface: Surface, shading: str = "lambert") -> Surface:
     """The surface in a material that answers light."""
     material = Material(shading, ambient=0.6, diffuse=0.7, specular=0.3, shininess=5.0)  # type: ignore[arg-type]
     return replace(surface, material=material)

@@ -27,7 +27,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.plugins import get_integrator, get_model, get_renderer, integrators
-from diffloom_testing.comparisons import numbers, one_frame
+from diffloom_testing.comparisons import as_trajectory, flatten_state
 from diffloom_testing.results import Skip
 
 
@@ -134,13 +134,13 @@ class ModelSubject:
     def extent(self) -> float:
         """Size of the example [m, where coordinates are places]: the largest distance from the middle, at the start."""
         state = self.model.initial_state(self.params())
-        points = self.model.surface(one_frame(state), self.params()).vertices
+        points = self.model.surface(as_trajectory(state), self.params()).vertices
         radius = float((points - points.mean(dim=1, keepdim=True)).norm(dim=-1).max().detach())
         return max(radius, 1e-6)
 
     def flat(self, trajectory: Trajectory) -> Tensor:
         """All saved numbers in a row."""
-        return numbers(trajectory)
+        return flatten_state(trajectory)
 
     def answer(self, params: Params, model: Model | None = None) -> Tensor:
         """The saved numbers of a run without gradients."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from diffloom.plugins import current_registry, import_object
 from diffloom_testing.kinds import OWN_SUITES, SUITES
-from diffloom_testing.results import Check, CheckReport, Item, checked_reasons, expand, run
+from diffloom_testing.results import Check, CheckReport, Item, expand_cases, run, validate_reasons
 from diffloom_testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom_testing.term_hosts import term_subject
 
@@ -69,18 +69,18 @@ def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item
         raise ValueError(
             f"there is no family {', '.join(unknown)} of {subject.kind} checks; there are {', '.join(known)}"
         )
-    return tuple(expand(tuple(each for each in checks if each.family in wanted), subject))
+    return tuple(expand_cases(tuple(each for each in checks if each.family in wanted), subject))
 
 
-def reasons_for(subject: Subject, given: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
+def collect_reasons(subject: Subject, given: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
     """Expected failures that were given, and those that the class itself admits in ``expected_failures``."""
     try:
         own = getattr(subject, subject.kind).expected_failures
     except Exception:
         own = {}  # It cannot even be made; the checks say why.
     # What the class admits may belong to a family that is not run now; what the caller gives may not.
-    admitted = {name: reason for name, reason in checked_reasons(own, tuple(own)).items() if name in names}
-    return {**admitted, **checked_reasons(given, names)}
+    admitted = {name: reason for name, reason in validate_reasons(own, tuple(own)).items() if name in names}
+    return {**admitted, **validate_reasons(given, names)}
 
 
 def run_suite(
@@ -88,7 +88,7 @@ def run_suite(
 ) -> CheckReport:
     """Run all checks of ``subject`` and report; nothing is raised for a failure."""
     todo = items(subject, families)
-    reasons = reasons_for(subject, expected_failures, tuple(item.name for item in todo))
+    reasons = collect_reasons(subject, expected_failures, tuple(item.name for item in todo))
     return CheckReport(subject.kind, subject.name, tuple(run(item, reasons) for item in todo))
 
 

@@ -86,7 +86,7 @@ class TermSubject:
         return found
 
     @cached_property
-    def strangers(self) -> Mapping[str, Model]:
+    def refused_models(self) -> Mapping[str, Model]:
         """Installed models that the term does not fit."""
         return {name: model for name, model, system, _ in _candidates() if not self._sets(system)}
 

@@ -100,7 +100,7 @@ def refuses_others(subject: TermSubject) -> str:
     if reason is not None:
         require(isinstance(reason, str) and len(reason.split()) > 4, f"refuses() says {reason!r}; say what it fits")
         tried.append("nodes of one coordinate")
-    for name, model in subject.strangers.items():
+    for name, model in subject.refused_models.items():
         require_refusal(f"the model {name!r}", _adding(subject.term, model), TERM, type(model).__name__)
         tried.append(name)
     if not tried:

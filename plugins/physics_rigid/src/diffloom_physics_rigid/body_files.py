@@ -1,4 +1,4 @@
-"""One body of a scene, and bodies from plain tables, as scene files and scripts give them."""
+"""One body of a scene, and its reading from the tables of scene files and scripts."""
 
 from __future__ import annotations
 
@@ -15,22 +15,31 @@ from diffloom.interfaces import InputError
 from diffloom.validation import nearest
 from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, read_closed_mesh
 from diffloom_mechanics.contact import ContactLaw, read_rounding, read_spacing
-from diffloom_physics_rigid.shapes import SHAPES, RigidShape, shape_by_name
-from diffloom_physics_rigid.touch import between_points, read_contact, read_grid, touching_points
+from diffloom_physics_rigid.contact_sampling import read_contact, read_grid, sample_contact_points, sample_pair_points
+from diffloom_physics_rigid.shapes import SHAPES, RigidShape, build_shape
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class RigidBody:
-    """A rigid body in its own frame: origin in the centre of mass, axes those of its shape.
+    """A rigid body in its own frame: origin in the centre of mass, axes of its shape.
 
-    vertices: (V, 3) [m] and faces: (F, 3), the surface that is drawn. volume [m^3] and inertia: (3, 3) at density 1
-    [m^5], about the centre. points: (C, 3) points that touch the ground [m], each with a ball of radius ``roundness``
-    [m] around it: the vertices with 0, or the centre of a sphere with its radius. pair_points: (D, 3) those that touch
-    other bodies, more of them where vertices are far apart. shape: the solid, in the body's frame.
-    start: values of the parameters that were given with the body; ``fixed`` bodies never move. collides: whether other
-    bodies touch it. grid: cells along the longest side of the grid of distances of a mesh.
+    Args:
+        name: Name for messages and pushes.
+        vertices: Surface that is drawn, (V, 3) [m].
+        faces: Triangles of that surface, (F, 3).
+        shape: The solid.
+        volume: Volume [m^3].
+        inertia: Inertia about the centre at density 1, (3, 3) [m^5].
+        points: Points that touch the ground, (C, 3) [m].
+        roundness: Radius [m] of the ball around each point: 0 for vertices, the radius of a sphere for its centre.
+        pair_points: Points that touch other bodies, (D, 3) [m]; more than ``points`` if vertices are far apart.
+        fixed: True for a body that never moves.
+        collides: True if other bodies touch it.
+        grid: Cells along the longest side of a mesh's grid of distances.
+        colour: RGB in 0..1, or None.
+        start: Parameter values in the body's table.
     """
 
     name: str
@@ -50,7 +59,7 @@ class RigidBody:
 
     @property
     def reach(self) -> float:
-        """Distance of the farthest touching point from the centre [m]."""
+        """Distance of the farthest contact point from the centre [m]."""
         return float(np.linalg.norm(self.points, axis=1).max()) + self.roundness
 
 
@@ -58,8 +67,7 @@ START = {
     "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "inertia": 6, "mass": 0, "density": 0,
     "restitution": 0, "reference_speed": 0, "centre_of_mass": 3, "static_sag": 0,
 }  # fmt: skip
-"""Start values a body's table may hold, and how many numbers each takes (0: a single one); beside them the parameters
-of the contact law."""
+"""Start values in a body's table with the count of numbers in each (0: a scalar); contact parameters come on top."""
 POSITIVE = ("mass", "density", "reference_speed", "static_sag")
 OTHER = (
     "shape",
@@ -79,16 +87,22 @@ OTHER = (
 
 
 def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBody:
-    """A body from its table: ``shape`` (with its sizes), ``mesh`` (a file) or ``vertices`` and ``faces``, and more.
+    """Return the body that a table describes: a ``shape`` with its sizes, a ``mesh`` file, or ``vertices`` and
+    ``faces``.
 
-    law: the contact law, whose parameters the table may hold. See docs/models/rigid.md for every key.
-    Errors name the body by number and name.
+    Args:
+        number: Index of the body, for its default name and for messages.
+        table: Keys and values; docs/models/rigid.md lists them.
+        law: Contact law, whose parameters the table may hold.
+
+    Raises:
+        InputError: A key or value cannot be used; the message names the body.
     """
     what = f"bodies[{number}]" + (f" {table['name']!r}" if "name" in table else "")
     if not isinstance(table, Mapping):
         raise InputError(f"{what}: got {table!r}; expected a table such as {{shape = 'box', size = [1, 1, 1]}}")
     try:
-        keys = start_keys(table, law)
+        keys = list_start_keys(table, law)
         shape = read_shape(table, keys).scaled(read_scale(table.get("scale", 1.0)))
         start = read_start(table, keys, law)
         contact = read_contact(table, shape)
@@ -100,7 +114,7 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBo
     round_shape = contact == "round"
     body = shape.smooth if round_shape and shape.smooth is not None else shape.solid
     centred = RigidShape(shape.vertices - body.centre, shape.faces, shape.kind, shape.dims, shape.smooth)
-    points, roundness = touching_points(centred, contact, spacing, rounding)
+    points, roundness = sample_contact_points(centred, contact, spacing, rounding)
     colour = table.get("colour")
     return RigidBody(
         name=str(table.get("name", f"{table.get('shape', 'mesh')} {number}")),
@@ -111,17 +125,17 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBo
         inertia=body.inertia,
         points=points,
         roundness=roundness,
-        pair_points=points if round_shape else between_points(centred, rounding, spacing),
+        pair_points=points if round_shape else sample_pair_points(centred, rounding, spacing),
         fixed=bool(table.get("fixed", False)),
         collides=bool(table.get("collides", True)),
         grid=grid,
         colour=None if colour is None else (float(colour[0]), float(colour[1]), float(colour[2])),
-        start={**start, **start_mass(start, body)},
+        start={**start, **resolve_mass(start, body)},
     )
 
 
-def start_keys(table: Mapping[str, Any], law: ContactLaw) -> dict[str, int]:
-    """START and the law's parameters; a parameter of another law is refused with what to write instead."""
+def list_start_keys(table: Mapping[str, Any], law: ContactLaw) -> dict[str, int]:
+    """Return START and the law's parameters; refuse a parameter of another law with advice."""
     for spec in law.normal_specs:
         for name, words in spec.not_to_be_confused:
             if name in table and name not in START:
@@ -130,7 +144,7 @@ def start_keys(table: Mapping[str, Any], law: ContactLaw) -> dict[str, int]:
 
 
 def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
-    """The shape a table asks for, unscaled; keys that mean nothing are refused."""
+    """Return the unscaled shape of a table; refuse unknown keys."""
     given = [key for key in ("shape", "mesh", "vertices") if key in table]
     if len(given) != 1:
         raise InputError(
@@ -139,7 +153,7 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
         )
     sizes = {key: value for key, value in table.items() if key not in keys and key not in OTHER}
     if "shape" in table:
-        return shape_by_name(str(table["shape"]), sizes)
+        return build_shape(str(table["shape"]), sizes)
     if sizes:
         key = next(iter(sizes))
         raise InputError(f"unknown key {key!r}{nearest(key, (*keys, *OTHER))}; a mesh is sized by scale")
@@ -151,7 +165,7 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
 
 
 def read_scale(value: Any) -> NDArray[np.float64]:
-    """One factor or three as (3,)."""
+    """Return one factor or three as an array (3,)."""
     try:
         scale = np.broadcast_to(np.asarray(value, dtype=np.float64), (3,))
     except (TypeError, ValueError):
@@ -162,7 +176,7 @@ def read_scale(value: Any) -> NDArray[np.float64]:
 
 
 def read_start(table: Mapping[str, Any], keys: Mapping[str, int], law: ContactLaw) -> dict[str, Any]:
-    """The start values in a table, checked for size and sign."""
+    """Return the start values of a table, checked for size and sign."""
     start: dict[str, Any] = {}
     for key, count in keys.items():
         if key not in table:
@@ -190,6 +204,6 @@ def read_start(table: Mapping[str, Any], keys: Mapping[str, int], law: ContactLa
     return start
 
 
-def start_mass(start: Mapping[str, Any], body: VolumeIntegrals) -> dict[str, Any]:
-    """The mass that the table asks for; water's density when it says nothing."""
+def resolve_mass(start: Mapping[str, Any], body: VolumeIntegrals) -> dict[str, Any]:
+    """Return the mass of a body from mass, density or, without either, the density of water."""
     return {"mass": float(start["mass"]) if "mass" in start else float(start.get("density", 1000.0)) * body.volume}

@@ -1,10 +1,10 @@
-"""How a rigid body moves: a force kicks it, and between kicks it rotates freely, its angular momentum kept exactly.
+"""Motion of a rigid body: forces kick it, and between kicks it rotates freely with exactly constant angular momentum.
 
-In the body's own axes, with inertia I, J = I^-1 and momentum P = I O, free rotation obeys P' = P x O. Over a time h
-the orientation turns by r+ = r exp(s), where s is the Magnus series of dr/dt = r O/2 up to the fourth power of h. With
-a_k = h^(k+1) times the k-th time derivative of O:
+In the body's axes, with inertia I, J = I^-1 and momentum P = I O, free rotation obeys P' = P x O. In a time h the
+orientation turns by r+ = r exp(s), where s is the Magnus series of dr/dt = r O/2 (Magnus 1954) up to the fourth power
+of h. With a_k = h^(k+1) times the k-th time derivative of O:
     s = a0 + a1/2 + a2/6 + a3/24 + a0 x a1/12 + a0 x a2/24.
-The momentum in the world does not change in the turn, whatever s is: no step length makes a spin grow.
+The momentum in the world is constant for any s, so no step length makes a rotation grow.
 """
 
 from diffloom_kernels import (
@@ -48,7 +48,7 @@ from diffloom_physics_rigid.rotation_kernels import (
 
 @device
 def turn_series(P, K):
-    """The rotation vector s for momentum P and K = h J, and the series it is made of."""
+    """Compute the rotation vector s for momentum P and K = h J, and the terms of its series."""
     a0 = sym_mul(K, P)
     b1 = cross3(P, a0)
     a1 = sym_mul(K, b1)
@@ -64,8 +64,10 @@ def turn_series(P, K):
 
 @device
 def turn_series_adjoint(P, K, adj_s):
-    """Cotangents of P and K: the series of turn_series from its end; c = p x q gives adj_p = q x adj_c and
-    adj_q = adj_c x p."""
+    """Compute the cotangents of P and K: the series of turn_series in reverse order.
+
+    c = p x q gives adj_p = q x adj_c and adj_q = adj_c x p.
+    """
     s, a0, a1, a2, b1, b2, b3 = turn_series(P, K)
     two = constant(P[0], 2)
     t12 = mul3(adj_s, constant(P[0], 1 / 12))
@@ -99,7 +101,7 @@ def turn_series_adjoint(P, K, adj_s):
 
 @device
 def body_acceleration(i, q, u, f, inverse_mass, gravity, inertia, inverse_inertia):
-    """f / m + g and R J R^T torque; all of m^-1, g and J are 0 for a body that is held."""
+    """Compute f / m + g and R J R^T torque; m^-1, g and J are 0 for a fixed body."""
     m = inverse_mass[i]
     g = ld3(gravity, i)
     R = quat_matrix((q[3], q[4], q[5], q[6]))
@@ -112,7 +114,10 @@ def body_acceleration_adjoint(
     i, q, u, f, inverse_mass, gravity, inertia, inverse_inertia,
     adj, adj_inverse_mass, adj_gravity, adj_inertia, adj_inverse_inertia,
 ):
-    """With b = R^T adj_w, t = R^T torque: adj_torque = R J b, adj_J = b t^T, adj_R = adj_w (J t)^T + torque (J b)^T."""
+    """Transpose of body_acceleration.
+
+    With b = R^T adj_w and t = R^T torque: adj_torque = R J b, adj_J = b t^T, adj_R = adj_w (J t)^T + torque (J b)^T.
+    """
     zero = inverse_mass.dtype.type(0)
     m = inverse_mass[i]
     push = (adj[0], adj[1], adj[2])
@@ -137,8 +142,11 @@ def body_acceleration_adjoint(
 
 @device
 def body_kicked_drift(i, kick, drift, q, u, f, inverse_mass, gravity, inertia, inverse_inertia):
-    """A kick for a time ``kick`` and free motion for ``drift``: v+ = v + kick (f / m + g), x+ = x + drift v+;
-    P = I R^T w + kick R^T torque, r+ = r exp(s(P)), w+ = R+ J exp(-s) P. A body that is held keeps q and u."""
+    """Kick for a time ``kick`` and move freely for ``drift``; a fixed body keeps q and u.
+
+    v+ = v + kick (f / m + g), x+ = x + drift v+;
+    P = I R^T w + kick R^T torque, r+ = r exp(s(P)), w+ = R+ J exp(-s) P.
+    """
     m = inverse_mass[i]
     free = m > inverse_mass.dtype.type(0)
     if notl(anyl(free)):
@@ -219,7 +227,7 @@ def body_kicked_drift_adjoint(
 
 @device
 def body_drift(i, h, q, u, inverse_mass, gravity, inertia, inverse_inertia):
-    """Free motion: no kick."""
+    """Move freely for a time h, without a kick."""
     zero = inverse_mass.dtype.type(0)
     none = (zero, zero, zero, zero, zero, zero)
     return body_kicked_drift(i, zero, h, q, u, none, inverse_mass, gravity, inertia, inverse_inertia)
@@ -242,7 +250,7 @@ def body_drift_adjoint(
 
 @device
 def body_rate(i, q, u, inverse_mass, gravity, inertia, inverse_inertia):
-    """x' = v, r' = w r/2 and w' = R J (P x O) for P = I O, O = R^T w."""
+    """Compute x' = v, r' = w r/2 and w' = R J (P x O), for P = I O and O = R^T w."""
     zero = inverse_mass.dtype.type(0)
     none = (zero, zero, zero, zero, zero, zero)
     if not inverse_mass[i] > zero:
@@ -299,7 +307,7 @@ def body_rate_adjoint(
 
 @device
 def body_project(i, q):
-    """A unit quaternion."""
+    """Normalise the quaternion."""
     n = quat_normalize((q[3], q[4], q[5], q[6]))
     return (q[0], q[1], q[2], n[0], n[1], n[2], n[3])
 

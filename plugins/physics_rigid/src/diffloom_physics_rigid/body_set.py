@@ -1,4 +1,4 @@
-"""Rigid bodies as nodes, with mass and inertia as differentiable arrays."""
+"""Node set of rigid bodies, with mass and inertia as differentiable arrays."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from diffloom_mechanics import NodeMotion, NodeSet
 from diffloom_mechanics.contact import ContactPoints
 
 
-def bodies(
+def build_body_set(
     mass: Tensor, inertia: Tensor, gravity: Tensor, fixed: NDArray[np.bool_], points: ContactPoints | None = None
 ) -> NodeSet:
-    """Rigid bodies.
+    """Return the node set of rigid bodies.
 
-    mass: (bodies,) [kg]; inertia: (bodies, 6) about the centre in the body's axes, xx yy zz xy xz yz [kg m^2];
-    gravity: (3,) or (bodies, 3) [m/s^2]; fixed: (bodies,) bodies that never move. points: where the bodies touch
-    obstacles.
+    Args:
+        mass: Masses (bodies,) [kg].
+        inertia: Inertias about the centre in the bodies' axes, (bodies, 6): xx yy zz xy xz yz [kg m^2].
+        gravity: Acceleration (3,) or (bodies, 3) [m/s^2].
+        fixed: Flags (bodies,) of bodies that never move.
+        points: Contact points with obstacles, or None.
     """
     from diffloom_physics_rigid import body_kernels as kernels
 
@@ -36,7 +39,7 @@ def bodies(
     some_fixed = bool(fixed.any())
 
     def unless_fixed(rows: Tensor) -> Tensor:
-        """Zero for bodies that never move: no force accelerates them."""
+        """Zero the rows of fixed bodies, because no force accelerates them."""
         if not some_fixed:
             return rows
         free = ~torch.as_tensor(fixed, device=rows.device)
@@ -65,7 +68,7 @@ def bodies(
             ("inverse_inertia", unless_fixed(symmetric_entries(torch.linalg.inv(matrices)))),
         ),
         lanes=True,
-        # What never moves need not be tested for contact.
+        # Bodies that never move need no test for contact.
         contact_points=points
         if points is None or not some_fixed
         else replace(points, reach=np.where(fixed, -np.inf, points.reach)),
@@ -73,7 +76,7 @@ def bodies(
 
 
 def check_positive(mass: Tensor, inertia: Tensor) -> None:
-    """InputError unless masses are positive and inertias (..., 3, 3) belong to something that can exist."""
+    """Raise InputError unless masses are positive and inertias (..., 3, 3) are those of a physical body."""
     check_real("mass", mass)
     masses = concrete(mass)
     if bool((masses <= 0).any()):

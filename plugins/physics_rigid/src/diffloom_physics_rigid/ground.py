@@ -1,4 +1,4 @@
-"""Contact of bodies with the ground plane, as a term."""
+"""Force term of the contact between bodies and the ground plane."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import ContactLaw, ContactPoints, normalise_normal, pack_contact_rows
 
 
-def body_ground(
+def build_ground_term(
     law: ContactLaw, points: ContactPoints, params: Mapping[str, Tensor], exempt: NDArray[np.bool_]
 ) -> NodeTerm:
-    """Every contact point of every body that is not ``exempt`` against the plane n.x = ground_height."""
+    """Return the contact term of every contact point of every body with the plane n.x = ground_height.
+
+    Args:
+        law: Contact law.
+        points: Contact points of the bodies.
+        params: ground_normal, ground_height, gravity, the law's parameters and, optionally, centre_of_mass.
+        exempt: Flags (bodies,) of bodies that do not touch the ground.
+    """
     from diffloom_physics_rigid.ground_kernels import body_ground_contact
 
     count = len(points.reach)
@@ -40,6 +47,6 @@ def body_ground(
             ("centre_of_mass", centre),
             *pack_contact_rows(law, params, count),
         ),
-        # Friction that turns adds to its gradients by itself, for bodies that do not touch too.
+        # Turning friction adds to its gradients inside the kernel, also for bodies out of contact, so lanes are off.
         lanes=normal.lanes and friction.lanes and not friction.turning,
     )

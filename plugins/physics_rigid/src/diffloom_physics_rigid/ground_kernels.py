@@ -1,9 +1,9 @@
-"""Contact of a body's points with the ground plane, summed over the body, and the transpose.
+"""Contact of a body's points with the ground plane, summed over the body, and its transpose.
 
-In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so that the height of a point costs one dot
-product. ``centre`` (bodies, 3) is the centre of mass in the axes in which the points are given. Points come in clusters
-with a bounding ball each: most clusters are left out at once. Bodies of scenes side by side (``anyl``) go through a
-point that one of them touches with together; for the others it counts nothing.
+In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so the height of a point costs one dot product.
+``centre`` (bodies, 3) is the centre of mass in the axes of the points. Points come in clusters with a bounding ball
+each, and most clusters are skipped at once. In lanes of parallel scenes (``anyl``) all bodies visit a point that one of
+them touches with, and the contributions of the rest are masked.
 """
 
 import functools
@@ -34,7 +34,7 @@ from diffloom_mechanics.contact.kernels import parameter_row, point_contact, tur
 
 @functools.cache
 def body_ground_contact(normal_law, friction_law):
-    """body_ground_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
+    """Return body_ground_force and its adjoint for a NormalFunctions and a FrictionFunctions."""
     force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
     where_normal = parameter_row(normal_law.width).keep_where
@@ -45,8 +45,10 @@ def body_ground_contact(normal_law, friction_law):
         i, clock, q, u, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
         normal, offset, centre, k_n, k_t,
     ):
-        """Force and torque about the centre: sum of f and arm x f over the points below the plane, where
-        arm = R (p - centre) - roundness n leads from the centre to where the rounded point touches."""
+        """Sum f and arm x f over the points below the plane: force, and torque about the centre.
+
+        arm = R (p - centre) - roundness n leads from the centre to the point of contact of the rounded point.
+        """
         zero = q.dtype.type(0)
         force = (zero, zero, zero)
         torque = (zero, zero, zero)

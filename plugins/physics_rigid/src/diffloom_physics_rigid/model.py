@@ -31,23 +31,31 @@ from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, sy
 from diffloom_mechanics import Mechanics, NodeTerm, Term
 from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, cluster_points, resolve_contact_law
 from diffloom_physics_rigid.body_files import read_body
-from diffloom_physics_rigid.body_set import bodies as bodies_law
-from diffloom_physics_rigid.contact_defaults import impact_speeds, sides_of, stable_step
-from diffloom_physics_rigid.ground import body_ground
-from diffloom_physics_rigid.pairs import body_pairs, collision_reach, pack_shapes, point_share
-from diffloom_physics_rigid.parameters import rigid_specs
-from diffloom_physics_rigid.pushes import body_pushes, push_times, read_push
+from diffloom_physics_rigid.body_set import build_body_set
+from diffloom_physics_rigid.contact_defaults import compute_stable_step, estimate_impact_speeds, find_sides
+from diffloom_physics_rigid.ground import build_ground_term
+from diffloom_physics_rigid.pairs import build_pair_term, compute_collision_reach, compute_point_share, pack_shapes
+from diffloom_physics_rigid.parameters import build_specs
+from diffloom_physics_rigid.pushes import build_push_term, pack_push_times, read_push
 
 
 class RigidModel(Model):
     """Rigid bodies with contact and friction.
 
-    bodies: one table each, such as ``{"shape": "box", "size": [1, 1, 1], "position": [0, 2, 0]}`` or
-    ``{"mesh": "duck.obj", "density": 500}``. pushes: tables of external forces in windows of time. ground: whether
-    there is a ground plane. collisions: whether bodies touch each other (by default when there are several). contact:
-    the contact law of both.
-    The state is q (bodies, 7): centre of mass [m] and unit quaternion w, x, y, z; u (bodies, 6): velocity [m/s] and
-    angular velocity [rad/s], both in the world. See docs/models/rigid.md.
+    The state is q (bodies, 7), centre of mass [m] and unit quaternion w, x, y, z; and u (bodies, 6), velocity [m/s] and
+    angular velocity [rad/s], both in world axes. docs/models/rigid.md lists all keys, parameters and equations.
+
+    Args:
+        bodies: One table each, such as ``{"shape": "box", "size": [1, 1, 1], "position": [0, 2, 0]}`` or
+            ``{"mesh": "duck.obj", "density": 500}``.
+        pushes: Tables of external forces or impulses in windows of time.
+        ground: True for a ground plane.
+        collisions: True if bodies touch each other; by default if there are several.
+        contact: Contact law of ground and collisions: a registered name, a table with the key ``law``, or a law.
+
+    Example:
+        model = RigidModel([{"shape": "sphere", "radius": 0.1, "position": [0, 1, 0], "mass": 0.5}])
+        path = simulate(model, model.params(velocity=[1.0, 0.0, 0.0]), dt=model.suggested_dt(), steps=1000)
     """
 
     example_settings = ExampleSettings(
@@ -99,16 +107,18 @@ class RigidModel(Model):
         self._points = cluster_points([body.points for body in self.bodies], roundness)
         self._pair_points = cluster_points([body.pair_points for body in self.bodies], roundness, reach)
         self._shapes: dict[float, ShapeArrays] = {}
-        self._specs = rigid_specs(self.contact, self.bodies, self.pushes)
+        self._specs = build_specs(self.contact, self.bodies, self.pushes)
         self._fixed = np.array([body.fixed for body in self.bodies])
-        self._push_times = push_times(self.pushes, len(self.bodies))
+        self._push_times = pack_push_times(self.pushes, len(self.bodies))
         self._inertia_by_volume = symmetric_entries(
             torch.tensor(np.array([body.inertia / body.volume for body in self.bodies]))
         )
 
     @classmethod
     def example(cls) -> RigidModel:
-        """A box slides with a ball on its back, and a star flies by; each is pushed, so that its mass shows."""
+        """Return a box that slides with a ball on its back, and a star that flies by; a push on each makes its mass
+        show.
+        """
         return cls(
             bodies=[
                 {"shape": "box", "size": [0.5, 0.3, 0.4], "position": [-0.3, 0.1498, 0.0], "mass": 8.0,
@@ -144,7 +154,11 @@ class RigidModel(Model):
         return State(q, u)
 
     def masses(self, params: Params) -> Tensor:
-        """(bodies,) [kg]: the mass given, or density x volume."""
+        """Return the masses (bodies,) [kg]: the parameter ``mass``, or density times volume.
+
+        Raises:
+            InputError: Both ``mass`` and ``density`` were given.
+        """
         count = (len(self.bodies),)
         if "density" not in params:
             return broadcast(params["mass"], count)
@@ -158,7 +172,14 @@ class RigidModel(Model):
         return {"mass": self.masses(params)}
 
     def inertias(self, params: Params, masses: Tensor | None = None) -> Tensor:
-        """(bodies, 6) [kg m^2]: given, or that of the shape scaled to the mass. masses: where known already."""
+        """Return the inertias (bodies, 6) about the centre, xx yy zz xy xz yz [kg m^2].
+
+        They are the parameter ``inertia`` or, without one, those of the shapes, scaled to the masses.
+
+        Args:
+            params: Parameters of the model.
+            masses: Masses (bodies,) [kg] if they are known already.
+        """
         count = len(self.bodies)
         if "inertia" in params:
             return broadcast(params["inertia"], (count, 6))
@@ -166,49 +187,51 @@ class RigidModel(Model):
         return known[:, None] * self._inertia_by_volume.to(params.dtype)
 
     def _with_stiffness(self, params: Params) -> Mapping[str, Tensor]:
-        """``params`` with the stiffness that a static sag asks for: m g / (n sag), for n points on the largest side."""
+        """Return ``params`` with the stiffness that ``static_sag`` asks for: m g / (n sag), n points on the largest
+        side.
+        """
         if "static_sag" not in params:
             return params
-        sides = torch.tensor([len(sides_of(b.points, b.roundness)[0]) for b in self.bodies], dtype=params.dtype)
+        sides = torch.tensor([len(find_sides(b.points, b.roundness)[0]) for b in self.bodies], dtype=params.dtype)
         weight = self.masses(params) * params["gravity"].norm()
         return {**params, "contact_stiffness": weight / (sides * params["static_sag"])}
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        # Obstacles and other bodies know the points of a body from the centre of its shape.
+        # Obstacles and other bodies take the contact points relative to the centre of the shape.
         off_centre = "centre_of_mass" in params
         if off_centre and self.collisions:
             raise InputError(
-                "centre_of_mass: got one for bodies that touch each other; it is felt by the ground alone so far: "
-                "leave it out, or give collisions = false"
+                "centre_of_mass: got one for bodies that touch each other; only contact with the ground takes it into "
+                "account: leave it out, or give collisions = false"
             )
         masses = self.masses(params)
         points = None if off_centre else self._points
-        law = bodies_law(masses, self.inertias(params, masses), params["gravity"], self._fixed, points)
+        law = build_body_set(masses, self.inertias(params, masses), params["gravity"], self._fixed, points)
         contact = self._with_stiffness(params)
-        # Ground and pushes are always there, if only to do nothing: every scene then runs one of two compiled programs.
+        # Ground and pushes are always among the terms, because every scene then runs one of two compiled programs.
         terms: list[Term] = [
-            body_ground(self.contact, self._points, contact, self._fixed | (not self.ground)),
+            build_ground_term(self.contact, self._points, contact, self._fixed | (not self.ground)),
             self._push_term(params),
         ]
         if self.collisions:
-            terms.append(body_pairs(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), contact))
+            terms.append(build_pair_term(self.contact, self.bodies, self._pair_points, self._shapes_of(0.0), contact))
         return Mechanics(replace(law, touches=None if off_centre else self._touches), tuple(terms))
 
     def _shapes_of(self, margin: float) -> ShapeArrays:
-        """The bodies' shapes, whose distances are known up to ``margin`` [m] outside; found once."""
+        """Return the shapes of all bodies, with distances up to ``margin`` [m] outside; built once for each margin."""
         if margin not in self._shapes:
             self._shapes[margin] = pack_shapes(self.bodies, margin)
         return self._shapes[margin]
 
     @cached_property
     def _touches(self) -> TouchingBodies:
-        """How the bodies touch others of a world."""
-        points = replace(self._pair_points, reach=collision_reach(self.bodies))
+        """Contact points and shapes with which the bodies touch other bodies of a world."""
+        points = replace(self._pair_points, reach=compute_collision_reach(self.bodies))
         return TouchingBodies(points, self._shapes_of, self._point_shares)
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
-        return np.array([point_share(body) for body in self.bodies])
+        return np.array([compute_point_share(body) for body in self.bodies])
 
     def _point_shares(self) -> NDArray[np.float64]:
         return self._shares
@@ -218,7 +241,7 @@ class RigidModel(Model):
         force = point = torch.zeros((0, 3), dtype=params.dtype)
         if count:
             force, point = broadcast(params["push_force"], (count, 3)), broadcast(params["push_point"], (count, 3))
-        return body_pushes(self._push_times, force, point, len(self.bodies))
+        return build_push_term(self._push_times, force, point, len(self.bodies))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         centre = broadcast(params.get("centre_of_mass", trajectory.q.new_zeros(3)), (len(self.bodies), 3))
@@ -234,16 +257,20 @@ class RigidModel(Model):
         return Surface(torch.cat(moved, dim=1), torch.tensor(faces, dtype=torch.int64), colours=colours)
 
     def copies(self, count: int) -> RigidModel:
-        """``count`` copies of the model's one body that do not touch each other: many runs in one rollout."""
+        """Return a model of ``count`` copies of the one body, which do not touch each other: many runs in one rollout.
+
+        Raises:
+            InputError: The model has several bodies, or pushes.
+        """
         if len(self._tables) != 1 or self.pushes:
             raise InputError(f"copies: got a model of {len(self.bodies)} bodies and {len(self.pushes)} pushes; "
                              "expected one body without pushes")  # fmt: skip
         return RigidModel(self._tables * count, ground=self.ground, collisions=False, contact=self.contact)
 
     def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
-        """(frames, bodies, 7): where the centre of each body's shape is [m], and its orientation w, x, y, z.
+        """Return the pose (frames, bodies, 7) of each body's shape: centre of the shape [m] and quaternion w, x, y, z.
 
-        The state holds centres of mass; they differ where a centre_of_mass is given.
+        The state holds centres of mass, which differ from the centres of the shapes if ``centre_of_mass`` is given.
         """
         q = trajectory.q
         if "centre_of_mass" not in params:
@@ -253,10 +280,14 @@ class RigidModel(Model):
         return torch.cat([place, q[..., 3:]], dim=-1)
 
     def suggested_dt(self, params: Params | None = None) -> float:
-        """A step length [s] that follows the contact of every free body.
+        """Return a step length [s] that resolves the contact of every free body.
 
-        From its mass, size and contact parameters, and from the speed at which it may hit: that of its start with what
-        it gains by falling to the ground.
+        It follows from mass, size and contact parameters, and from the speed of impact: that of the start and of the
+        fall
+        to the ground.
+
+        Args:
+            params: Parameters of the model; its defaults if None.
         """
         given = self.params(torch.float64) if params is None else params
         count = len(self.bodies)
@@ -264,10 +295,10 @@ class RigidModel(Model):
         columns = {name: broadcast(contact[name].detach().double(), (count,)).tolist() for name in self.contact.names}
         masses = self.masses(given).detach().double().tolist()
         inertias = symmetric_matrices(self.inertias(given).detach().double()).numpy()
-        speeds = impact_speeds(self.initial_state(given), given, [body.reach for body in self.bodies])
+        speeds = estimate_impact_speeds(self.initial_state(given), given, [body.reach for body in self.bodies])
         steps = [
-            stable_step(
-                self.contact, sides_of(body.points, body.roundness), masses[i], inertias[i],
+            compute_stable_step(
+                self.contact, find_sides(body.points, body.roundness), masses[i], inertias[i],
                 {name: column[i] for name, column in columns.items()}, speeds[i],
             )
             for i, body in enumerate(self.bodies)

@@ -1,6 +1,6 @@
-"""Contact between bodies: each sums over its neighbours, its own points in their shapes and their points in its own.
+"""Contact between bodies: each body sums its own points in its neighbours' shapes and their points in its own.
 
-Bodies that may touch are found sorted along x, then by the balls around them.
+Candidates are found by sorting bodies along x (sweep and prune), then by bounding balls.
 """
 
 import functools
@@ -15,8 +15,11 @@ def sort_bodies(
     points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
     order, place, along,
 ):
-    """Broad phase, run once per evaluation: ``order`` lists the bodies by x, ``place`` inverts it, ``along`` holds
-    the sorted x. Shell sort on (x, number): the result depends on the state alone."""
+    """Sort the bodies by x, once per evaluation, by a Shell sort on (x, number), so the result depends on the state
+    alone.
+
+    ``order`` lists the bodies by x, ``place`` inverts it, ``along`` holds the sorted x.
+    """
     count = q.shape[0]
     for k in range(count):
         order[k] = k
@@ -42,7 +45,7 @@ def sort_bodies(
 
 @device
 def first_near(i, width, place, along):
-    """The first place in the sorted order that may hold a neighbour of body i."""
+    """Return the first place in the sorted order that may hold a neighbour of body i."""
     at = place[i]
     x = along[at]
     while at > 0 and along[at - 1] >= x - width:
@@ -52,7 +55,7 @@ def first_near(i, width, place, along):
 
 @device
 def near_pair(i, j, q, movable, reach):
-    """Whether bodies i and j may touch, by the balls around them."""
+    """Return true if the bounding balls of bodies i and j overlap and one of the bodies moves."""
     d = sub3(ld3(q, i), ld3(q, j))
     r = reach[i] + reach[j]
     return i != j and (movable[i] == 1 or movable[j] == 1) and r > q.dtype.type(0) and dot3(d, d) < r * r
@@ -60,7 +63,7 @@ def near_pair(i, j, q, movable, reach):
 
 @functools.cache
 def pair_contact(normal_law, friction_law):
-    """pair_force and its adjoint under a NormalFunctions and a FrictionFunctions (see contact.law)."""
+    """Return pair_force and its adjoint for a NormalFunctions and a FrictionFunctions."""
     _, _, both_forces, both_forces_adjoint = body_pair_contact(normal_law, friction_law)
 
     @device
@@ -69,7 +72,7 @@ def pair_contact(normal_law, friction_law):
         points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
         order, place, along,
     ):
-        """Force and torque on body i from all its neighbours."""
+        """Sum force and torque on body i over all its neighbours."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
         side = (q, u, k_n, k_t)
@@ -92,7 +95,7 @@ def pair_contact(normal_law, friction_law):
         points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values, k_n, k_t,
         order, place, along, adj_f, adj_k_n, adj_k_t,
     ):
-        """Cotangent of body i's state and contact from every contact it takes part in."""
+        """Sum the cotangents of body i's state and contact parameters over all contacts of the body."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
         side = (q, u, k_n, k_t)

@@ -1,4 +1,4 @@
-"""Contact between bodies, as a term."""
+"""Force term of the contact between bodies."""
 
 from __future__ import annotations
 
@@ -21,45 +21,55 @@ from diffloom_mechanics.contact import (
     pack_contact_rows,
 )
 from diffloom_physics_rigid.body_files import RigidBody
-from diffloom_physics_rigid.contact_defaults import sides_of
+from diffloom_physics_rigid.contact_defaults import find_sides
 
 
 def pack_shapes(bodies: Sequence[RigidBody], margin: float = 0.0) -> ShapeArrays:
-    """The shapes of ``bodies``, known up to ``margin`` [m] outside."""
+    """Return the shapes of ``bodies`` as arrays, with distances up to ``margin`` [m] outside."""
     solids = [BodyShape(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
     return build_shape_arrays(solids, margin)
 
 
-def collision_reach(bodies: Sequence[RigidBody]) -> NDArray[np.float64]:
-    """(bodies,) the farthest touching point of each from its centre [m], -inf for one that touches no other."""
+def compute_collision_reach(bodies: Sequence[RigidBody]) -> NDArray[np.float64]:
+    """Return the distance (bodies,) of the farthest contact point from each centre [m]; -inf if a body does not
+    collide.
+    """
     return np.array([body.reach if body.collides else -np.inf for body in bodies])
 
 
-def point_share(body: RigidBody) -> float:
-    """sqrt(n/m) for n ground points and m points between bodies on the largest side."""
-    vertices, points = (sides_of(p, body.roundness)[0] for p in (body.points, body.pair_points))
+def compute_point_share(body: RigidBody) -> float:
+    """Return sqrt(n/m), for n ground points and m points between bodies on the largest side."""
+    vertices, points = (find_sides(p, body.roundness)[0] for p in (body.points, body.pair_points))
     return math.sqrt(len(vertices) / len(points))
 
 
-def body_pairs(
+def build_pair_term(
     law: ContactLaw,
     bodies: Sequence[RigidBody],
     points: ContactPoints,
     shapes: ShapeArrays,
     params: Mapping[str, Tensor],
 ) -> NodeTerm:
-    """Contact of every pair of bodies, of which at least one moves: points of each against the other's shape.
+    """Return the contact term of every pair of bodies of which at least one moves: points of each against the other's
+    shape.
 
-    A body whose largest side has n vertices and m points between bodies gives each of these points sqrt(n/m) of its
-    stiffness and of whatever else counts for one point: the rule by which its defaults were found.
+    A body with n vertices and m points between bodies on its largest side gives each of these points sqrt(n/m) of its
+    stiffness and of its other values per point, the rule from which its defaults follow too.
+
+    Args:
+        law: Contact law.
+        bodies: The bodies.
+        points: Their points for contact between bodies.
+        shapes: Their shapes as arrays.
+        params: Parameters of the law.
     """
     from diffloom_physics_rigid.pair_kernels import pair_contact, sort_bodies
 
     count = len(bodies)
-    reach = collision_reach(bodies)
+    reach = compute_collision_reach(bodies)
     widest = np.array([reach.max()])
     values = law.resolve(params)
-    share = torch.tensor([point_share(body) for body in bodies], dtype=values["contact_stiffness"].dtype)
+    share = torch.tensor([compute_point_share(body) for body in bodies], dtype=values["contact_stiffness"].dtype)
     each = {name: broadcast(values[name], (count,)) * (share if law.per_point(name) else 1.0) for name in law.names}
     force, adjoint = pair_contact(law.normal(), law.friction.functions())
     return NodeTerm(
@@ -76,12 +86,17 @@ def body_pairs(
         params=pack_contact_rows(law, each, count),
         work=(((count,), "int"), ((count,), "int"), ((count,), "float")),
         stages=(TermStage(1, sort_bodies),),
-        neighbours=lambda q: near_pairs(q, reach),
+        neighbours=lambda q: find_near_pairs(q, reach),
     )
 
 
-def near_pairs(q: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(pairs, 2) bodies whose bounding balls, of radius ``reach`` (-inf: touches nothing), overlap at the poses q."""
+def find_near_pairs(q: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the pairs (pairs, 2) of bodies whose bounding balls overlap at the poses q.
+
+    Args:
+        q: Poses (bodies, 7).
+        reach: Radii of the balls (bodies,) [m]; -inf for a body that touches nothing.
+    """
     touching = np.flatnonzero(reach > 0.0)
     if len(touching) < 2:
         return np.zeros((0, 2), np.int64)

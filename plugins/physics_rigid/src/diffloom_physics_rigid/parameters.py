@@ -1,4 +1,4 @@
-"""The parameters of a scene of rigid bodies, with the values its bodies start from."""
+"""Parameters of a scene of rigid bodies, with the values from which the bodies start."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from torch import Tensor
 from diffloom.interfaces import ParamSpec
 from diffloom_mechanics.contact import ContactLaw
 from diffloom_physics_rigid.body_files import RigidBody
-from diffloom_physics_rigid.contact_defaults import default_contact, sides_of
+from diffloom_physics_rigid.contact_defaults import derive_contact, find_sides
 from diffloom_physics_rigid.pushes import BodyPush
 
 POSITIVE = (0.0, None)
 
 
-def rigid_specs(law: ContactLaw, bodies: Sequence[RigidBody], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
-    """Every parameter of the model, defaults from the bodies' tables and, for contact, from mass and size."""
-    return (*motion_specs(bodies), *contact_specs_of(law, bodies), *push_specs(pushes))
+def build_specs(law: ContactLaw, bodies: Sequence[RigidBody], pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
+    """Return every parameter of the model, with defaults from the bodies' tables and, for contact, from mass and
+    size.
+    """
+    return (*build_motion_specs(bodies), *build_contact_specs(law, bodies), *build_push_specs(pushes))
 
 
-def motion_specs(bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
-    """Where bodies start, and what they are made of."""
+def build_motion_specs(bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
+    """Return the parameters of the start and of mass and inertia."""
 
     def rows(key: str, otherwise: tuple[float, ...]) -> Tensor:
         return torch.tensor(np.array([body.start.get(key, otherwise) for body in bodies]), dtype=torch.float64)
@@ -32,7 +34,7 @@ def motion_specs(bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
     masses = torch.tensor([float(body.start["mass"]) for body in bodies], dtype=torch.float64)
     inertia: Tensor | None = None
     if any("inertia" in body.start for body in bodies):
-        inertia = torch.tensor(np.array([free_inertia(body) for body in bodies]), dtype=torch.float64)
+        inertia = torch.tensor(np.array([resolve_inertia(body) for body in bodies]), dtype=torch.float64)
     zero = (0.0, 0.0, 0.0)
     centre: Tensor | None = None
     if any("centre_of_mass" in body.start for body in bodies):
@@ -54,18 +56,18 @@ def motion_specs(bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def free_inertia(body: RigidBody) -> list[float]:
-    """The inertia in a body's table, or the one that follows from its mass and shape."""
+def resolve_inertia(body: RigidBody) -> list[float]:
+    """Return the inertia in a body's table, or the one that follows from its mass and shape."""
     if "inertia" in body.start:
         return [float(n) for n in body.start["inertia"]]
     tied = body.inertia * (float(body.start["mass"]) / body.volume)
     return [float(tied[a, b]) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
-def contact_specs_of(law: ContactLaw, bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
-    """Contact of each body; what its table leaves open follows from its mass and size."""
+def build_contact_specs(law: ContactLaw, bodies: Sequence[RigidBody]) -> tuple[ParamSpec, ...]:
+    """Return the contact parameters of each body; values that its table leaves open follow from its mass and size."""
     found = [
-        default_contact(law, float(b.start["mass"]), b.reach, len(sides_of(b.points, b.roundness)[0]), b.start)
+        derive_contact(law, float(b.start["mass"]), b.reach, len(find_sides(b.points, b.roundness)[0]), b.start)
         for b in bodies
     ]
 
@@ -82,8 +84,8 @@ def contact_specs_of(law: ContactLaw, bodies: Sequence[RigidBody]) -> tuple[Para
     )  # fmt: skip
 
 
-def push_specs(pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
-    """Force and point of each push; none without pushes."""
+def build_push_specs(pushes: Sequence[BodyPush]) -> tuple[ParamSpec, ...]:
+    """Return force and point of each push; no parameters without pushes."""
     if not pushes:
         return ()
     force = torch.tensor(np.array([p.force for p in pushes]), dtype=torch.float64)

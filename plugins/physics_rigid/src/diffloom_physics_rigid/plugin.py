@@ -1,4 +1,4 @@
-"""What diffloom-physics-rigid offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-physics-rigid, as import paths, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,5 +7,5 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_models(register: Register) -> None:
-    """Offer the model "rigid"."""
+    """Register the model "rigid"."""
     register("rigid", "diffloom_physics_rigid.model:RigidModel", summary="Rigid bodies with contact and friction")

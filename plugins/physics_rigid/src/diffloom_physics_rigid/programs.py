@@ -1,4 +1,4 @@
-"""What the CUDA check compiles of rigid bodies besides their example."""
+"""Programs of rigid bodies that the CUDA check compiles besides their example."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .model import RigidModel
 
 
 def programs() -> list[Program]:
-    """Friction with a round corner that turns and rolls, between bodies and the ground, and round edges."""
+    """Return a program with round edges and smooth friction that turns and rolls, between bodies and the ground."""
     box = {"shape": "box", "size": [0.3, 0.2, 0.3], "position": [0.0, 0.1, 0.0], "rounding": 0.02}
     ball = {"shape": "sphere", "radius": 0.1, "position": [0.0, 0.3, 0.0]}
     law = {"law": "hunt_crossley", "friction": {"law": "smooth", "turning": True}}

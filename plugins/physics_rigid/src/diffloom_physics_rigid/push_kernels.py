@@ -1,4 +1,4 @@
-"""External forces on points of bodies in windows of time."""
+"""Kernels of external forces on points of bodies in windows of time."""
 
 from diffloom_kernels import (
     add3,
@@ -21,7 +21,7 @@ from diffloom_mechanics.kernels import window_share
 
 @device
 def body_push_force(i, clock, q, u, starts, window, start, end, follows, force, point):
-    """Sum over the windows of body i of share x (F, R p x F). F turns with the body where ``follows`` is 1."""
+    """Sum share (F, R p x F) over the windows of body i; F turns with the body if ``follows`` is 1."""
     zero = q.dtype.type(0)
     total = (zero, zero, zero)
     torque = (zero, zero, zero)

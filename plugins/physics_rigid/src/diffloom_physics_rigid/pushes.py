@@ -1,4 +1,4 @@
-"""External forces and impulses on points of bodies in windows of time."""
+"""External forces and impulses on points of bodies in windows of time: tables and force term."""
 
 from __future__ import annotations
 
@@ -21,10 +21,15 @@ KEYS = ("body", "force", "impulse", "start", "end", "vertex", "point", "frame")
 
 @dataclass(frozen=True)
 class BodyPush:
-    """A force on one body from ``start`` to ``end`` [s].
+    """A force on one body during a window of time.
 
-    force: (3,) [N]; point: (3,) where it acts, in the body's frame from its centre [m]. follows: whether the force
-    turns with the body, or keeps its direction in the world.
+    Args:
+        body: Index of the body.
+        start: Begin of the window [s].
+        end: End of the window [s].
+        force: Force (3,) [N].
+        point: Point of attack (3,), in the body's frame from its centre [m].
+        follows: True if the force turns with the body; otherwise it keeps its direction in the world.
     """
 
     body: int
@@ -36,7 +41,9 @@ class BodyPush:
 
 
 def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[RigidBody]) -> BodyPush:
-    """A push from its table: body (number or name), force or impulse, start, end, and vertex or point."""
+    """Return the push that a table describes: body (number or name), force or impulse, start, end, and vertex or
+    point.
+    """
     what = f"pushes[{number}]"
     for key in table:
         if key not in KEYS:
@@ -44,24 +51,25 @@ def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[RigidBody]
     body = find_body(what, table.get("body", 0), bodies)
     start, end = float(table.get("start", 0.0)), float(table.get("end", 0.0))
     if not end > start >= 0.0:
-        raise InputError(f"{what}: it starts at {start:g} s and ends at {end:g} s; expected an end after the start: an "
-                         "impulse needs a window, if only of one step")  # fmt: skip
+        raise InputError(f"{what}: start = {start:g} s and end = {end:g} s; expected 0 <= start < end; a window of "
+                         "one step is enough for an impulse")  # fmt: skip
     if ("force" in table) == ("impulse" in table):
-        raise InputError(f"{what}: expected either force [N] or impulse [N s], three numbers")
+        given = "both force and impulse" if "force" in table else "neither force nor impulse"
+        raise InputError(f"{what}: got {given}; expected one of them, three numbers: force [N] or impulse [N s]")
     key = "force" if "force" in table else "impulse"
-    force = three(f"{what}: {key}", table[key]) / (1.0 if key == "force" else end - start)
+    force = read_vector(f"{what}: {key}", table[key]) / (1.0 if key == "force" else end - start)
     frame = table.get("frame", "world")
     if frame not in ("world", "body"):
         raise InputError(f"{what}: frame: got {frame!r}; expected 'world' or 'body'")
-    return BodyPush(body, start, end, force, push_point(what, table, bodies[body]), frame == "body")
+    return BodyPush(body, start, end, force, read_push_point(what, table, bodies[body]), frame == "body")
 
 
-def push_point(what: str, table: Mapping[str, Any], body: RigidBody) -> Vector:
-    """Where a push acts in the body's frame; the centre of mass when nothing is said."""
+def read_push_point(what: str, table: Mapping[str, Any], body: RigidBody) -> Vector:
+    """Return the point of attack in the body's frame; by default the centre of mass."""
     if "vertex" in table and "point" in table:
         raise InputError(f"{what}: got both vertex and point; give one of them")
     if "vertex" not in table:
-        return three(f"{what}: point", table.get("point", (0.0, 0.0, 0.0)))
+        return read_vector(f"{what}: point", table.get("point", (0.0, 0.0, 0.0)))
     vertex, count = int(table["vertex"]), len(body.vertices)
     if not 0 <= vertex < count:
         raise InputError(f"{what}: vertex {vertex} of body {body.name!r}; expected 0 to {count - 1}")
@@ -69,7 +77,7 @@ def push_point(what: str, table: Mapping[str, Any], body: RigidBody) -> Vector:
 
 
 def find_body(what: str, given: Any, bodies: Sequence[RigidBody]) -> int:
-    """The number of the body meant by a number or a name."""
+    """Return the index of a body from its number or name."""
     names = [body.name for body in bodies]
     if isinstance(given, str):
         if given not in names:
@@ -82,8 +90,8 @@ def find_body(what: str, given: Any, bodies: Sequence[RigidBody]) -> int:
     return given
 
 
-def three(what: str, value: Any) -> Vector:
-    """Three finite numbers as an array."""
+def read_vector(what: str, value: Any) -> Vector:
+    """Return three finite numbers as an array."""
     try:
         vector = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -93,8 +101,8 @@ def three(what: str, value: Any) -> Vector:
     return vector
 
 
-def push_times(pushes: Sequence[BodyPush], count: int) -> tuple[NDArray[Any], ...]:
-    """Which pushes act on each of ``count`` bodies, when, and whether they turn with it."""
+def pack_push_times(pushes: Sequence[BodyPush], count: int) -> tuple[NDArray[Any], ...]:
+    """Return, as arrays, which of the pushes act on each of ``count`` bodies, when, and which turn with the body."""
     body = np.array([p.body for p in pushes], dtype=np.int64)
     return (
         accumulate_offsets(np.bincount(body, minlength=count).tolist()),
@@ -105,9 +113,15 @@ def push_times(pushes: Sequence[BodyPush], count: int) -> tuple[NDArray[Any], ..
     )
 
 
-def body_pushes(times: tuple[NDArray[Any], ...], force: Tensor, point: Tensor, count: int) -> NodeTerm:
-    """The term of all pushes. times: see push_times; force: (pushes, 3) [N]; point: (pushes, 3) [m]; count: number of
-    bodies."""
+def build_push_term(times: tuple[NDArray[Any], ...], force: Tensor, point: Tensor, count: int) -> NodeTerm:
+    """Return the force term of all pushes.
+
+    Args:
+        times: Result of pack_push_times.
+        force: Forces (pushes, 3) [N].
+        point: Points of attack (pushes, 3) [m].
+        count: Number of bodies.
+    """
     from diffloom_physics_rigid.push_kernels import body_push_force, body_push_force_adjoint
 
     return NodeTerm(

@@ -17,13 +17,13 @@ from diffloom_testing.systems import FLYING, SYSTEMS, System
 STEPS = 10
 
 
-def names(subject: IntegratorSubject) -> tuple[str, ...]:
+def advanced_systems(subject: IntegratorSubject) -> tuple[str, ...]:
     """Names of the small systems that the integrator advances; of all, if it refuses all."""
     able = tuple(s.name for s in SYSTEMS if subject.integrator.refuses(s.dynamics()) is None)
     return able or tuple(s.name for s in SYSTEMS)
 
 
-def accepted(subject: IntegratorSubject, name: str) -> System:
+def require_system(subject: IntegratorSubject, name: str) -> System:
     """The system of this name, if the integrator advances it."""
     system = next(s for s in SYSTEMS if s.name == name)
     reason = subject.integrator.refuses(system.dynamics())
@@ -79,10 +79,10 @@ def reference(system: Mechanics, state: State, span: float, steps: int = 200) ->
     return q
 
 
-@check("accuracy", names)
+@check("accuracy", advanced_systems)
 def converges(subject: IntegratorSubject, name: str) -> str:
     """With half the step the error against a Runge-Kutta solution falls nearly to half or better (order 1 and up)."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     dynamics, span = system.dynamics(), 0.5 * system.period
     if not isinstance(dynamics, Mechanics):
         raise Skip("a step of its own is the model's affair")
@@ -128,7 +128,7 @@ def free_fall(subject: IntegratorSubject) -> str:
 @check("accuracy")
 def momentum(subject: IntegratorSubject) -> str:
     """Momentum of a flying chain stays what it is."""
-    system = accepted(subject, FLYING.name)
+    system = require_system(subject, FLYING.name)
     path = roll(subject, system, save=(0, STEPS))
     total = (FLYING.inputs["mass"][:, None] * path.u).sum(dim=1)
     off = float((total[1] - total[0]).abs().max())
@@ -140,10 +140,10 @@ def momentum(subject: IntegratorSubject) -> str:
 TOLERANCE = 1e-5
 
 
-@check("gradients", names)
+@check("gradients", advanced_systems)
 def every_input(subject: IntegratorSubject, name: str) -> str:
     """Gradients by the start and by each bound tensor agree with differences."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     inputs = {"q": system.start.q, "u": system.start.u, **system.inputs}
 
     def run(q: Tensor, u: Tensor, **given: Tensor) -> Tensor:
@@ -152,7 +152,7 @@ def every_input(subject: IntegratorSubject, name: str) -> str:
     return describe_worst(require_matching_gradients(run, inputs, tolerance=TOLERANCE, directions=1))
 
 
-def pulled(subject: IntegratorSubject, system: System, gradient: Gradient) -> list[Tensor]:
+def differentiate_motion(subject: IntegratorSubject, system: System, gradient: Gradient) -> list[Tensor]:
     """The motion under one policy, then its gradients."""
     leaves = {name: value.clone().requires_grad_() for name, value in system.inputs.items()}
     q = system.start.q.clone().requires_grad_()
@@ -165,13 +165,13 @@ def pulled(subject: IntegratorSubject, system: System, gradient: Gradient) -> li
     return [flat(path).detach(), *(torch.zeros(1) if g is None else g for g in grads)]
 
 
-@check("gradients", names)
+@check("gradients", advanced_systems)
 def policies(subject: IntegratorSubject, name: str) -> None:
     """Checkpointed gradients are those of StoreAll, bit for bit, and NoGradient gives the same motion without any."""
-    system = accepted(subject, name)
-    stored = pulled(subject, system, StoreAll())
+    system = require_system(subject, name)
+    stored = differentiate_motion(subject, system, StoreAll())
     for policy in (Checkpointed(), Checkpointed(segment=3), Checkpointed(memory=2000)):
-        for a, b in zip(stored, pulled(subject, system, policy), strict=True):
+        for a, b in zip(stored, differentiate_motion(subject, system, policy), strict=True):
             require_same_bits(f"results under StoreAll() and {policy}", a, b)
     leaves = {key: value.clone().requires_grad_() for key, value in system.inputs.items()}
     path = roll(subject, system, dynamics=system.make(leaves), gradient=NoGradient(), save=(3, STEPS))

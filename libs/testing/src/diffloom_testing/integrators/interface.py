@@ -14,13 +14,13 @@ from diffloom_testing.comparisons import (
     require_refusal,
     require_same_bits,
 )
-from diffloom_testing.integrators.accuracy import STEPS, accepted, names, roll
+from diffloom_testing.integrators.accuracy import STEPS, advanced_systems, require_system, roll
 from diffloom_testing.results import check, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import CHAIN, SYSTEMS
 
 
-class Unheard(Dynamics):
+class UnknownDynamics(Dynamics):
     """Dynamics that nobody knows."""
 
     @property
@@ -59,16 +59,16 @@ def refuses_with_a_reason(subject: IntegratorSubject, name: str) -> None:
 @check("interface")
 def refuses_the_unknown(subject: IntegratorSubject) -> None:
     """Dynamics of a kind it has never heard of are refused, and a rollout of them raises InputError."""
-    strange = Unheard()
+    strange = UnknownDynamics()
     require(bool(subject.integrator.refuses(strange)), "dynamics of an unknown kind are not refused")
     given: dict[str, Any] = {"dt": 0.1, "steps": 1, "save": (1,), "gradient": StoreAll()}
     require_refusal("a rollout of unknown dynamics", lambda: subject.integrator.rollout(strange, CHAIN.start, **given))
 
 
-@check("schedule", names)
+@check("schedule", advanced_systems)
 def saves_what_is_asked(subject: IntegratorSubject, name: str) -> None:
     """The trajectory holds exactly the saved steps, each as in a run that saves all; frame 0 is the start."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     every = roll(subject, system, save=tuple(range(STEPS + 1)))
     some = (0, 1, 4, STEPS)
     path = roll(subject, system, save=some)
@@ -80,10 +80,10 @@ def saves_what_is_asked(subject: IntegratorSubject, name: str) -> None:
     require_same_bits("the first frame and the start", path.q[0], system.start.q)
 
 
-@check("schedule", names)
+@check("schedule", advanced_systems)
 def times(subject: IntegratorSubject, name: str) -> None:
     """Times are those of the saved steps, counted from the state's own."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     start = type(system.start)(system.start.q, system.start.u, 3.0)
     path = roll(subject, system, state=start, save=(0, 3, STEPS))
     wanted = 3.0 + system.period / (2 * STEPS) * torch.tensor([0.0, 3.0, float(STEPS)], dtype=torch.float64)
@@ -91,10 +91,10 @@ def times(subject: IntegratorSubject, name: str) -> None:
     require(off <= 1e-6, f"times are {path.times.tolist()}; expected {wanted.tolist()}")
 
 
-@check("schedule", names)
+@check("schedule", advanced_systems)
 def goes_on(subject: IntegratorSubject, name: str) -> str:
     """Two runs one after the other are one long run: nothing is carried but the state."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     whole = roll(subject, system, save=(STEPS,))
     half = roll(subject, system, steps=STEPS // 2, save=(STEPS // 2,))
     rest = roll(subject, system, state=half.last, steps=STEPS - STEPS // 2, save=(STEPS - STEPS // 2,))

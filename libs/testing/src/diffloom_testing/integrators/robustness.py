@@ -10,26 +10,26 @@ import torch
 from diffloom.interfaces import CustomStep, NoGradient, SimulationError, State, StoreAll
 from diffloom_mechanics import Mechanics, TorchTerm
 from diffloom_testing.comparisons import largest_difference, require_refusal, require_same_bits
-from diffloom_testing.integrators.accuracy import accepted, flat, names, pulled, roll
+from diffloom_testing.integrators.accuracy import advanced_systems, differentiate_motion, flat, require_system, roll
 from diffloom_testing.results import Skip, check, count_comparisons, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import CHAIN, OWN
 
 
-@check("determinism", names)
+@check("determinism", advanced_systems)
 def repeats(subject: IntegratorSubject, name: str) -> None:
     """Runs give the same motion and gradients, whatever the integrator ran in between."""
-    system = accepted(subject, name)
-    first = pulled(subject, system, StoreAll())
+    system = require_system(subject, name)
+    first = differentiate_motion(subject, system, StoreAll())
     roll(subject, system, state=State(1.1 * system.start.q, 0.5 * system.start.u))
-    for a, b in zip(first, pulled(subject, system, StoreAll()), strict=True):
+    for a, b in zip(first, differentiate_motion(subject, system, StoreAll()), strict=True):
         require_same_bits("two runs", a, b)
 
 
-@check("determinism", names)
+@check("determinism", advanced_systems)
 def leaves_inputs_alone(subject: IntegratorSubject, name: str) -> None:
     """States that go in come out unchanged, and results of one run do not change by the next."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     state = State(system.start.q.clone(), system.start.u.clone())
     path = roll(subject, system, state=state)
     require_same_bits("the state before and after a run", state.q, system.start.q)
@@ -39,10 +39,10 @@ def leaves_inputs_alone(subject: IntegratorSubject, name: str) -> None:
     require_same_bits("a result before and after the next run", kept, flat(path))
 
 
-@check("precision", names)
+@check("precision", advanced_systems)
 def single_and_double(subject: IntegratorSubject, name: str) -> str:
     """A motion in float32 is that of float64 to five digits, and is float32."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     single, double = roll(subject, system, dtype=torch.float32), roll(subject, system)
     require(single.q.dtype == torch.float32, f"a float32 system gives a motion of {single.q.dtype}")
     off = largest_difference(single.q, double.q)
@@ -59,10 +59,10 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
-@check("trouble", names)
+@check("trouble", advanced_systems)
 def schedules(subject: IntegratorSubject, name: str) -> None:
     """Schedules that make no sense raise InputError."""
-    system = accepted(subject, name)
+    system = require_system(subject, name)
     for what, wrong in BAD.items():
         given = {"dt": 0.01, "steps": 5, "save": (5,), "gradient": NoGradient(), **wrong}
         attempt = partial(subject.integrator.rollout, system.dynamics(), system.state(), **given)

@@ -8,12 +8,12 @@ from torch import Tensor
 from diffloom.interfaces import Control, NoGradient
 from diffloom_testing.comparisons import (
     describe_worst,
+    flatten_coordinates,
+    flatten_state,
+    flatten_velocities,
     largest_difference,
-    numbers,
-    places,
     require_matching_gradients,
-    speeds,
-    state_of,
+    unflatten_state,
 )
 from diffloom_testing.models.interface import parameters
 from diffloom_testing.results import Skip, check, require
@@ -66,13 +66,13 @@ def start(subject: ModelSubject) -> str:
     def state(**given: Tensor) -> Tensor:
         found = subject.model.initial_state(subject.params(**given))
         # A state that no parameter sets has no graph; zero times an input gives it one.
-        return numbers(found) + 0.0 * sum(v.sum() for v in given.values())
+        return flatten_state(found) + 0.0 * sum(v.sum() for v in given.values())
 
     inputs = {n: v for n, v in values.items() if v.numel()}
     return describe_worst(require_matching_gradients(state, inputs, tolerance=1e-6, directions=1))
 
 
-def driven(subject: ModelSubject) -> tuple[str, ...]:
+def controlled_parameters(subject: ModelSubject) -> tuple[str, ...]:
     """Parameters declared ``per_step``; "none" when there are none, so that this is said."""
     return tuple(s.name for s in subject.model.specs if s.per_step) or ("none",)
 
@@ -86,7 +86,7 @@ def rows(subject: ModelSubject, name: str) -> Tensor:
     return value + 0.01 * torch.rand((subject.steps, *value.shape), generator=random, dtype=torch.float64)
 
 
-@check("controls", driven)
+@check("controls", controlled_parameters)
 def constant(subject: ModelSubject, name: str) -> str:
     """A control that is the same in all steps moves the example as the constant parameter does."""
     each = rows(subject, name)
@@ -95,12 +95,12 @@ def constant(subject: ModelSubject, name: str) -> str:
     fixed = subject.roll(subject.params(**others, **{name: each[0]}), gradient=NoGradient())
     control = Control({name: each[:1].expand_as(each).clone()})
     path = subject.roll(subject.params(**others), gradient=NoGradient(), control=control)
-    apart = largest_difference(places(path), places(fixed)) / subject.extent
+    apart = largest_difference(flatten_coordinates(path), flatten_coordinates(fixed)) / subject.extent
     require(apart <= 1e-9, f"a constant control and the constant differ by {apart:.3g} of the example's size")
     return f"{apart:.1e}"
 
 
-@check("controls", driven)
+@check("controls", controlled_parameters)
 def gradient(subject: ModelSubject, name: str) -> str:
     """Every step's control has a gradient that agrees with differences."""
     each = rows(subject, name)
@@ -133,9 +133,9 @@ def state(subject: ModelSubject, part: str) -> str:
     begin = subject.model.initial_state(params)
 
     def motion(q: Tensor, u: Tensor) -> Tensor:
-        return subject.flat(subject.roll(params, state=state_of(begin, q, u), steps=steps, save=(steps,)))
+        return subject.flat(subject.roll(params, state=unflatten_state(begin, q, u), steps=steps, save=(steps,)))
 
-    inputs = {"q": places(begin), "u": speeds(begin)}
+    inputs = {"q": flatten_coordinates(begin), "u": flatten_velocities(begin)}
     return describe_worst(require_matching_gradients(motion, inputs, tolerance=TOLERANCE))
 
 

@@ -19,7 +19,7 @@ FRAMES, COUNTED = 40, 400
 AIM = 1.1
 
 
-def wanted(subject: ModelSubject) -> ImpactSettings:
+def require_impact_settings(subject: ModelSubject) -> ImpactSettings:
     """The settings, or Skip for models that claim no contact."""
     settings = subject.settings.impacts
     if settings is None:
@@ -37,9 +37,9 @@ def count_impacts(subject: ModelSubject, params: Params, path: Trajectory) -> in
     return int((touching[1:] & ~touching[:-1]).sum())
 
 
-def rolled(subject: ModelSubject, frames: int, **given: object) -> tuple[Params, Trajectory]:
+def run_impacts(subject: ModelSubject, frames: int, **given: object) -> tuple[Params, Trajectory]:
     """The rollout of the settings with some parameters given, and about so many of its frames."""
-    settings = wanted(subject)
+    settings = require_impact_settings(subject)
     params = subject.params(**{**settings.values, **given})
     every = max(1, settings.steps // frames)
     path = simulate(
@@ -51,17 +51,17 @@ def rolled(subject: ModelSubject, frames: int, **given: object) -> tuple[Params,
 @check("impacts")
 def wide(subject: ModelSubject) -> str:
     """Over a rollout with at least five impacts, the adjoint agrees with differences of +-2 %."""
-    base = subject.params(**wanted(subject).values)
-    values = {name: base[name].detach() for name in wanted(subject).parameters}
+    base = subject.params(**require_impact_settings(subject).values)
+    values = {name: base[name].detach() for name in require_impact_settings(subject).parameters}
     with torch.no_grad():
-        impacts = count_impacts(subject, *rolled(subject, COUNTED))
-        aim = rolled(subject, FRAMES, **{name: AIM * value for name, value in values.items()})[1].q
+        impacts = count_impacts(subject, *run_impacts(subject, COUNTED))
+        aim = run_impacts(subject, FRAMES, **{name: AIM * value for name, value in values.items()})[1].q
     require(
         impacts >= LEAST, f"the rollout of example_settings.impacts has {impacts} impacts; expected {LEAST} or more"
     )
 
     def loss(**given: Tensor) -> Tensor:
-        return (rolled(subject, FRAMES, **given)[1].q - aim).square().mean()
+        return (run_impacts(subject, FRAMES, **given)[1].q - aim).square().mean()
 
     found = compare_wide(loss, values)
     if not found.agrees():

@@ -7,7 +7,13 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State
 from diffloom.plugins import get_integrator, integrators
-from diffloom_testing.comparisons import changed, describe_worst, places, require_finite, require_matching_gradients
+from diffloom_testing.comparisons import (
+    describe_worst,
+    flatten_coordinates,
+    map_node_sets,
+    require_finite,
+    require_matching_gradients,
+)
 from diffloom_testing.models.gradients import full_value
 from diffloom_testing.results import Failure, Skip, check, count_comparisons, require
 from diffloom_testing.subjects import ModelSubject
@@ -44,15 +50,18 @@ def runs(subject: ModelSubject, name: str) -> str:
         raise Skip(reason)
     steps = min(STEPS, subject.steps)
     path = subject.roll(subject.params(), steps=steps, save=(0, steps), integrator=name, gradient=NoGradient())
-    require_finite(f"the motion by {name}", places(path))
+    require_finite(f"the motion by {name}", flatten_coordinates(path))
     start = subject.model.initial_state(subject.params())
-    require(torch.equal(places(path[0]), places(start)), f"the first frame by {name} is not the initial state")
+    require(
+        torch.equal(flatten_coordinates(path[0]), flatten_coordinates(start)),
+        f"the first frame by {name} is not the initial state",
+    )
     given = dict(subject.variant_with(subject.fit))
     value = full_value(subject, subject.fit, given.pop(subject.fit, None))
 
     def motion(**fit: Tensor) -> Tensor:
         params = subject.params(**given, **fit)
-        stirred = _stirred(subject, subject.model.initial_state(params))
+        stirred = _perturb(subject, subject.model.initial_state(params))
         return subject.flat(subject.roll(params, state=stirred, steps=steps, save=(steps,), integrator=name))
 
     found = require_matching_gradients(motion, {subject.fit: value}, tolerance=TOLERANCE, directions=1)
@@ -61,7 +70,7 @@ def runs(subject: ModelSubject, name: str) -> str:
     return describe_worst(found)
 
 
-def _stirred(subject: ModelSubject, state: State) -> State:
+def _perturb(subject: ModelSubject, state: State) -> State:
     """The start, a little deformed and moving, so that forces act from the first step on."""
     random = torch.Generator().manual_seed(11)
     size = 0.02 * subject.extent
@@ -72,7 +81,7 @@ def _stirred(subject: ModelSubject, state: State) -> State:
             return q, u
         return q + size * torch.randn(q.shape, generator=random, dtype=torch.float64), u
 
-    return changed(state, stir)
+    return map_node_sets(state, stir)
 
 
 CHECKS = (some, runs)

@@ -12,7 +12,13 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Model, Params, ParamSpec, State
-from diffloom_testing.comparisons import places, require_finite, require_refusal, require_same_bits, speeds
+from diffloom_testing.comparisons import (
+    flatten_coordinates,
+    flatten_velocities,
+    require_finite,
+    require_refusal,
+    require_same_bits,
+)
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
@@ -94,10 +100,13 @@ def initial_state(subject: ModelSubject) -> None:
         require(isinstance(params, Params) and params.dtype == dtype, f"params({dtype}) has another precision")
         state = subject.model.initial_state(params)
         require(isinstance(state, State), f"initial_state returns {type(state).__name__}; expected a State")
-        require(places(state).dtype == dtype, f"initial_state is {places(state).dtype} for parameters of {dtype}")
+        require(
+            flatten_coordinates(state).dtype == dtype,
+            f"initial_state is {flatten_coordinates(state).dtype} for parameters of {dtype}",
+        )
         require(state.time == 0.0, f"initial_state is at time {state.time}; expected 0")
-        require_finite("initial_state.q", places(state))
-        require_finite("initial_state.u", speeds(state))
+        require_finite("initial_state.q", flatten_coordinates(state))
+        require_finite("initial_state.u", flatten_velocities(state))
 
 
 @check("declarations")
@@ -159,7 +168,7 @@ def mixed_precision(subject: ModelSubject) -> None:
     require_refusal(f"{given.name} of float32", lambda: subject.params(**{given.name: value}), given.name)
 
 
-def same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) -> None:
+def require_same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) -> None:
     """Failure unless a fresh and a used model both give the same motion after ``through``."""
     expected = subject.answer(subject.params())
     for state, model in (("fresh", subject.make()), ("used", subject.model)):
@@ -174,13 +183,13 @@ def same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) 
 @check("copying")
 def pickles(subject: ModelSubject) -> None:
     """A model that went through pickle gives the same motion, used or not."""
-    same_after(subject, lambda model: pickle.loads(pickle.dumps(model)), "pickled")
+    require_same_after(subject, lambda model: pickle.loads(pickle.dumps(model)), "pickled")
 
 
 @check("copying")
 def copies(subject: ModelSubject) -> None:
     """So does a deep copy."""
-    same_after(subject, copy.deepcopy, "copied")
+    require_same_after(subject, copy.deepcopy, "copied")
 
 
 CHECKS = (

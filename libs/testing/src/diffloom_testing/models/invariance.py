@@ -7,7 +7,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, NoGradient, State, Trajectory
 from diffloom_mechanics import Mechanics
-from diffloom_testing.comparisons import changed, speeds
+from diffloom_testing.comparisons import flatten_velocities, map_node_sets
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
@@ -20,7 +20,7 @@ def is_body(q: Tensor) -> bool:
     return q.shape[1] == 7
 
 
-def shaken(subject: ModelSubject) -> State:
+def perturb_free_state(subject: ModelSubject) -> State:
     """The example under the values of "free", deformed and moving a little, so that forces act."""
     state = subject.model.initial_state(subject.params(**subject.values("free")))
     for q, _ in state.sets.values():
@@ -33,15 +33,15 @@ def shaken(subject: ModelSubject) -> State:
         u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
         return (q if is_body(q) else q + size * torch.randn(q.shape, generator=random, dtype=torch.float64)), u
 
-    return changed(state, shake)
+    return map_node_sets(state, shake)
 
 
-def shifted(state: State, shift: Tensor) -> State:
+def shift_state(state: State, shift: Tensor) -> State:
     """The state moved by ``shift`` (3,) [m]."""
-    return changed(state, lambda q, u: (torch.cat([q[:, :3] + shift, q[:, 3:]], dim=1), u))
+    return map_node_sets(state, lambda q, u: (torch.cat([q[:, :3] + shift, q[:, 3:]], dim=1), u))
 
 
-def turned(state: State, turn: Tensor = TURN) -> State:
+def rotate_state(state: State, turn: Tensor = TURN) -> State:
     """The state turned about the origin."""
     R = matrix(turn)
 
@@ -49,7 +49,7 @@ def turned(state: State, turn: Tensor = TURN) -> State:
         q = torch.cat([q[:, :3] @ R.T, product(turn, q[:, 3:])], dim=1) if is_body(q) else q @ R.T
         return q, torch.cat([part @ R.T for part in u.split(3, dim=1)], dim=1)
 
-    return changed(state, rotate)
+    return map_node_sets(state, rotate)
 
 
 def matrix(turn: Tensor) -> Tensor:
@@ -91,7 +91,10 @@ def stays(subject: ModelSubject) -> str:
     """With the values of ``example_settings.rest`` nothing moves over all steps of the example."""
     params = subject.params(**subject.values("rest"))
     path = subject.roll(params, gradient=NoGradient(), save=(0, subject.steps // 2, subject.steps))
-    require(float(speeds(path[0]).abs().max()) == 0.0, "the values of 'rest' give a state that moves at the start")
+    require(
+        float(flatten_velocities(path[0]).abs().max()) == 0.0,
+        "the values of 'rest' give a state that moves at the start",
+    )
     moved = max(float((q - q[0]).abs().max()) for q, _ in path.sets.values()) / subject.extent
     require(moved <= REST_TOLERANCE, f"the state at rest moves by {moved:.3g} of its size; allowed {REST_TOLERANCE:g}")
     return f"moves by {moved:.1e} of its size"
@@ -127,36 +130,38 @@ def claim(subject: ModelSubject, name: str) -> str:
 
 def translation(subject: ModelSubject) -> str:
     """Moved by a vector, all frames are moved by it."""
-    state, shift = shaken(subject), torch.tensor([0.7, -0.4, 1.1], dtype=torch.float64) * subject.extent
-    path, other = run(subject, state), run(subject, shifted(state, shift))
-    return small("a moved start", (centres(other) - shift - centres(path)) / subject.extent, TOLERANCE)
+    state, shift = perturb_free_state(subject), torch.tensor([0.7, -0.4, 1.1], dtype=torch.float64) * subject.extent
+    path, other = run(subject, state), run(subject, shift_state(state, shift))
+    return require_small("a moved start", (centres(other) - shift - centres(path)) / subject.extent, TOLERANCE)
 
 
 def rotation(subject: ModelSubject) -> str:
     """Turned about the origin, all frames are turned."""
-    state = shaken(subject)
-    path, other = run(subject, state), run(subject, turned(state))
-    return small("a turned start", (centres(other) - centres(path) @ matrix(TURN).T) / subject.extent, TOLERANCE)
+    state = perturb_free_state(subject)
+    path, other = run(subject, state), run(subject, rotate_state(state))
+    return require_small(
+        "a turned start", (centres(other) - centres(path) @ matrix(TURN).T) / subject.extent, TOLERANCE
+    )
 
 
 def boost(subject: ModelSubject) -> str:
     """Forces do not change when everything drifts along."""
-    state, drift = shaken(subject), torch.zeros(6, dtype=torch.float64)
+    state, drift = perturb_free_state(subject), torch.zeros(6, dtype=torch.float64)
     drift[:3] = torch.tensor([0.3, 0.9, -0.5], dtype=torch.float64)
-    f = together(forces(subject, state))
-    g = together(forces(subject, changed(state, lambda q, u: (q, u + drift[: u.shape[1]]))))
-    return small("forces of a drifting system", (g - f) / f.abs().max(), FORCE_TOLERANCE)
+    f = concatenate_sets(forces(subject, state))
+    g = concatenate_sets(forces(subject, map_node_sets(state, lambda q, u: (q, u + drift[: u.shape[1]]))))
+    return require_small("forces of a drifting system", (g - f) / f.abs().max(), FORCE_TOLERANCE)
 
 
 def momentum(subject: ModelSubject) -> str:
     """Inner forces add up to nothing."""
-    f = torch.cat([each[:, :3] for each in forces(subject, shaken(subject)).values()])
-    return small("the sum of all inner forces", f.sum(dim=0) / f.abs().max(), FORCE_TOLERANCE)
+    f = torch.cat([each[:, :3] for each in forces(subject, perturb_free_state(subject)).values()])
+    return require_small("the sum of all inner forces", f.sum(dim=0) / f.abs().max(), FORCE_TOLERANCE)
 
 
 def angular_momentum(subject: ModelSubject) -> str:
     """Inner forces exert no torque."""
-    state = shaken(subject)
+    state = perturb_free_state(subject)
     parts = []
     for name, f in forces(subject, state).items():
         q = state.sets[name][0]
@@ -165,7 +170,7 @@ def angular_momentum(subject: ModelSubject) -> str:
     torque = torch.cat(parts)
     if not bool(torque.any()):
         raise Skip("no inner force exerts a torque on the example, not even deformed and moving")
-    return small("the torque of all inner forces", torque.sum(dim=0) / torque.abs().max(), FORCE_TOLERANCE)
+    return require_small("the torque of all inner forces", torque.sum(dim=0) / torque.abs().max(), FORCE_TOLERANCE)
 
 
 def centres(path: Trajectory) -> Tensor:
@@ -173,7 +178,7 @@ def centres(path: Trajectory) -> Tensor:
     return torch.cat([q[..., :3] for q, _ in path.sets.values()], dim=1)
 
 
-def together(parts: dict[str, Tensor]) -> Tensor:
+def concatenate_sets(parts: dict[str, Tensor]) -> Tensor:
     """The numbers of all node sets in a row."""
     return torch.cat([part.reshape(-1) for part in parts.values()])
 
@@ -183,7 +188,7 @@ def run(subject: ModelSubject, state: State) -> Trajectory:
     return subject.roll(subject.params(**subject.values("free")), state=state, gradient=NoGradient())
 
 
-def small(what: str, difference: torch.Tensor, tolerance: float) -> str:
+def require_small(what: str, difference: torch.Tensor, tolerance: float) -> str:
     """A note with the largest entry, or Failure when it is above the tolerance."""
     size = float(difference.abs().max())
     require(size <= tolerance, f"{what} differs by {size:.3g}, relative; allowed {tolerance:g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_testing.comparisons import places, require_finite, require_same_bits, speeds
+from diffloom_testing.comparisons import flatten_coordinates, flatten_velocities, require_finite, require_same_bits
 from diffloom_testing.models.gradients import full_value
 from diffloom_testing.results import check, require
 from diffloom_testing.subjects import ModelSubject
@@ -48,13 +48,13 @@ def leaves_inputs_alone(subject: ModelSubject) -> None:
     params = subject.params()
     before = {name: value.clone() for name, value in params.items()}
     state = subject.model.initial_state(params)
-    q, u = places(state).clone(), speeds(state).clone()
+    q, u = flatten_coordinates(state).clone(), flatten_velocities(state).clone()
     path = subject.roll(params, state=state)
     subject.model.surface(path, params)
     changed = [name for name, value in params.items() if not torch.equal(value, before[name])]
     require(not changed, f"a run changes the parameters {changed} in place")
-    require_same_bits("the state before and after a run", q, places(state))
-    require_same_bits("the velocities before and after a run", u, speeds(state))
+    require_same_bits("the state before and after a run", q, flatten_coordinates(state))
+    require_same_bits("the velocities before and after a run", u, flatten_velocities(state))
 
 
 #: Single precision carries seven digits; contact and stiff material amplify its rounding on the way.
@@ -69,7 +69,7 @@ def run(subject: ModelSubject, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     path = subject.roll(subject.params_in(dtype, **given, **{name: leaf}))
     dtypes = {value.dtype for pair in path.sets.values() for value in pair}
     require(dtypes == {dtype}, f"parameters of {dtype} give a motion of {', '.join(map(str, dtypes))}")
-    q = places(path)
+    q = flatten_coordinates(path)
     weights = torch.linspace(-1.0, 1.0, q.numel(), dtype=torch.float64).to(dtype)
     gradient = torch.autograd.grad((q * weights).sum(), leaf)[0]
     motion = require_finite(f"the motion in {dtype}", q.detach())

@@ -10,16 +10,16 @@ from torch import Tensor
 from diffloom.interfaces import NoGradient, Surface, Trajectory
 from diffloom_testing.comparisons import (
     describe_worst,
-    places,
+    flatten_coordinates,
     require_finite,
     require_matching_gradients,
-    trajectory_of,
+    unflatten_trajectory,
 )
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
 
-def shown(subject: ModelSubject) -> tuple[Trajectory, Surface]:
+def run_and_build_surface(subject: ModelSubject) -> tuple[Trajectory, Surface]:
     """The example's motion and its surface."""
     params = subject.params()
     path = subject.roll(params, gradient=NoGradient())
@@ -29,10 +29,10 @@ def shown(subject: ModelSubject) -> tuple[Trajectory, Surface]:
 @check("surface")
 def valid(subject: ModelSubject) -> str:
     """One frame for each state, finite vertices of the motion's precision, faces of three different vertices."""
-    path, surface = shown(subject)
+    path, surface = run_and_build_surface(subject)
     require(isinstance(surface, Surface), f"surface returns {type(surface).__name__}; expected a Surface")
     require(len(surface) == len(path), f"the surface has {len(surface)} frames for {len(path)} states")
-    dtype = places(path).dtype
+    dtype = flatten_coordinates(path).dtype
     require(surface.vertices.dtype == dtype, f"vertices are {surface.vertices.dtype} of {dtype} states")
     require(len(surface.faces) > 0, "the surface has no faces: nothing would be drawn")
     require_finite("vertices", surface.vertices)
@@ -48,7 +48,7 @@ def valid(subject: ModelSubject) -> str:
 @check("surface")
 def outward(subject: ModelSubject) -> str:
     """A closed surface is wound counter-clockwise seen from outside: its volume is positive."""
-    _, surface = shown(subject)
+    _, surface = run_and_build_surface(subject)
     sides = Counter((int(f[i]), int(f[(i + 1) % 3])) for f in surface.faces for i in range(3))
     if any(sides[b, a] != n for (a, b), n in sides.items()):
         raise Skip("the surface is not closed, or its faces do not agree on a side")
@@ -61,16 +61,16 @@ def outward(subject: ModelSubject) -> str:
 @check("surface")
 def gradient(subject: ModelSubject) -> str:
     """Vertices, and colours that change over time, have the right gradient by the state."""
-    path, _ = shown(subject)
+    path, _ = run_and_build_surface(subject)
     params = subject.params()
 
     def seen(q: Tensor) -> Tensor:
-        surface = subject.model.surface(trajectory_of(path, q), params)
+        surface = subject.model.surface(unflatten_trajectory(path, q), params)
         changing = [] if surface.colours is None or surface.colours.dim() < 3 else [surface.colours]
         changing += [] if surface.texture is None or surface.texture.image.dim() < 4 else [surface.texture.image]
         return torch.cat([value.reshape(-1) for value in (surface.vertices, *changing)])
 
-    found = require_matching_gradients(seen, {"q": places(path)}, tolerance=1e-7)
+    found = require_matching_gradients(seen, {"q": flatten_coordinates(path)}, tolerance=1e-7)
     require(
         not all(c.silent for c in found),
         "neither vertices nor colours depend on the state: nothing could be fitted to a video",

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, Surface
 from diffloom_testing.comparisons import require_finite
-from diffloom_testing.renderers.images import draw, offered, precision, smooth
+from diffloom_testing.renderers.images import claimed_outputs, differentiable_outputs, draw, precision
 from diffloom_testing.results import check, count_comparisons, require
 from diffloom_testing.scenes import DISTANCE, FAR, front, gem, square
 from diffloom_testing.subjects import RendererSubject
@@ -72,12 +72,12 @@ def scenes(subject: RendererSubject) -> tuple[str, ...]:
     return tuple(SCENES)
 
 
-def unseen(subject: RendererSubject) -> tuple[str, ...]:
+def hidden_scenes(subject: RendererSubject) -> tuple[str, ...]:
     """Names of the scenes without anything to see."""
     return tuple(UNSEEN)
 
 
-def drawn(subject: RendererSubject, base: Surface, output: str) -> tuple[Tensor, Tensor]:
+def draw_with_gradient(subject: RendererSubject, base: Surface, output: str) -> tuple[Tensor, Tensor]:
     """An output of a scene, and the gradient of its sum by the vertices (zero where there is none)."""
     vertices = base.vertices.detach().clone().requires_grad_()
     found = draw(subject, Surface(vertices, base.faces), front(vertices.dtype), output)
@@ -90,17 +90,17 @@ def drawn(subject: RendererSubject, base: Surface, output: str) -> tuple[Tensor,
 @check("degenerate", scenes)
 def finite_everywhere(subject: RendererSubject, scene: str) -> None:
     """Images and gradients of degenerate faces are finite."""
-    for output in smooth(subject):
-        found, grad = drawn(subject, SCENES[scene](precision(subject)), output)
+    for output in differentiable_outputs(subject):
+        found, grad = draw_with_gradient(subject, SCENES[scene](precision(subject)), output)
         require_finite(f"{output} of {scene}", found)
         require_finite(f"the gradient of {output} of {scene}", grad)
 
 
-@check("degenerate", unseen)
+@check("degenerate", hidden_scenes)
 def nothing_in_view(subject: RendererSubject, scene: str) -> None:
     """A body out of sight leaves the background alone, and its gradient is zero."""
-    for output in offered(subject):
-        found, grad = drawn(subject, UNSEEN[scene](precision(subject)), output)
+    for output in claimed_outputs(subject):
+        found, grad = draw_with_gradient(subject, UNSEEN[scene](precision(subject)), output)
         shown = found[..., 3] if output == "rgba" else found
         nothing = {"depth": FAR, "face_index": -1.0}.get(output, 0.0)
         off = float((shown.double() - nothing).abs().max())
@@ -114,7 +114,7 @@ def no_faces(subject: RendererSubject) -> str:
     dtype = precision(subject)
     empty = Surface(gem(1, dtype).vertices, torch.zeros((0, 3), dtype=torch.int64))
     try:
-        found = draw(subject, empty, front(dtype), smooth(subject)[0])
+        found = draw(subject, empty, front(dtype), differentiable_outputs(subject)[0])
     except InputError as error:
         count_comparisons()
         return f"refused: {error}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from diffloom.interfaces import Surface, join
-from diffloom_testing.renderers.images import draw, needs, offered, precision
+from diffloom_testing.renderers.images import claimed_outputs, draw, precision, require_output
 from diffloom_testing.results import check, require
 from diffloom_testing.scenes import SIZE, camera, front, gem, square
 from diffloom_testing.subjects import RendererSubject
@@ -16,7 +16,7 @@ from diffloom_testing.subjects import RendererSubject
 @check("placement")
 def where(subject: RendererSubject) -> str:
     """A square moved right and up is seen right and up, centred where the camera projects it."""
-    output = "silhouette" if "silhouette" in offered(subject) else "rgba"
+    output = "silhouette" if "silhouette" in claimed_outputs(subject) else "rgba"
     dtype = precision(subject)
     base = square(2.5, 0.25, dtype)
     shift = torch.tensor([0.5, 0.35, 0.0], dtype=dtype)
@@ -39,7 +39,7 @@ def where(subject: RendererSubject) -> str:
 @check("placement")
 def depth(subject: RendererSubject) -> None:
     """The depth of a square is its distance along the viewing axis."""
-    needs(subject, "depth")
+    require_output(subject, "depth")
     dtype = precision(subject)
     found = float(draw(subject, square(2.0, 0.6, dtype), front(dtype), "depth")[0, SIZE[0] // 2, SIZE[1] // 2])
     require(abs(found - 2.0) <= 0.02, f"a square 2 m away has the depth {found:.4g} m")
@@ -48,7 +48,7 @@ def depth(subject: RendererSubject) -> None:
 @check("placement")
 def hiding(subject: RendererSubject) -> None:
     """A near square hides one 1 m behind it, in whatever order they come."""
-    needs(subject, "rgba")
+    require_output(subject, "rgba")
     dtype = precision(subject)
     near, far = square(2.0, 0.5, dtype), square(3.0, 0.9, dtype)
     far = far.with_appearance(colours=torch.tensor([0.1, 0.2, 0.9], dtype=dtype))
@@ -63,7 +63,7 @@ def tolerance(dtype: torch.dtype) -> float:
     return 1e-9 if dtype == torch.float64 else 1e-4
 
 
-@check("face_order", offered)
+@check("face_order", claimed_outputs)
 def faces(subject: RendererSubject, output: str) -> str:
     """Faces in another order make the same image; their numbers follow them."""
     dtype = precision(subject)
@@ -78,7 +78,7 @@ def faces(subject: RendererSubject, output: str) -> str:
     return f"{off:.1e}"
 
 
-@check("face_order", offered)
+@check("face_order", claimed_outputs)
 def vertices(subject: RendererSubject, output: str) -> str:
     """Vertices in another order, and faces that start at another corner, make the same image."""
     dtype = precision(subject)
@@ -93,7 +93,7 @@ def vertices(subject: RendererSubject, output: str) -> str:
     return f"{off:.1e}"
 
 
-@check("batch", offered)
+@check("batch", claimed_outputs)
 def one_by_one(subject: RendererSubject, output: str) -> str:
     """Three frames drawn together are the same images as each drawn alone."""
     dtype = precision(subject)
@@ -105,7 +105,7 @@ def one_by_one(subject: RendererSubject, output: str) -> str:
     return f"{off:.1e}"
 
 
-@check("batch", offered)
+@check("batch", claimed_outputs)
 def a_camera_per_frame(subject: RendererSubject, output: str) -> str:
     """A camera with a place for each frame draws each frame from its place."""
     dtype = precision(subject)

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from diffloom.interfaces import Camera, PointLight, Surface
 from diffloom_testing.comparisons import describe_worst, require_matching_gradients
-from diffloom_testing.renderers.images import draw, offered, smooth
+from diffloom_testing.renderers.images import claimed_outputs, differentiable_outputs, draw
 from diffloom_testing.renderers.interface import GRADIENTS
 from diffloom_testing.results import Skip, check, require
-from diffloom_testing.scenes import camera, chequered, gem, lamps, lit
+from diffloom_testing.scenes import camera, chequered, gem, lamps, with_shading
 from diffloom_testing.subjects import RendererSubject
 
 #: Edges that pass a pixel's centre between two images make differences jump: short ones first.
@@ -25,7 +25,7 @@ COLOURING = ("colours", "texture", "light")
 
 def pairs(subject: RendererSubject) -> tuple[str, ...]:
     """``output by input`` for everything there is, so that what is not claimed is said."""
-    outputs = smooth(subject)
+    outputs = differentiable_outputs(subject)
     return tuple(f"{o} by {i}" for i in GRADIENTS for o in outputs if o == "rgba" or i not in COLOURING)
 
 
@@ -36,7 +36,7 @@ def scene_of(name: str) -> tuple[Surface, Camera, dict[str, Tensor]]:
         surface = chequered()
         assert surface.texture is not None
         return surface, view, {"texture": surface.texture.image}
-    surface = gem(2) if name not in ("light",) else lit(gem(2))
+    surface = gem(2) if name not in ("light",) else with_shading(gem(2))
     assert surface.colours is not None
     lamp = lamps()[1]
     assert isinstance(lamp, PointLight)
@@ -88,7 +88,7 @@ def claims_something(subject: RendererSubject) -> str:
     if not claimed:
         raise Skip("the renderer claims no gradients: it draws, and fits nothing")
     require("vertices" in claimed, f"it claims gradients by {', '.join(sorted(claimed))} and not by vertices")
-    return f"{len(claimed)} of {len(GRADIENTS)}, outputs {', '.join(offered(subject))}"
+    return f"{len(claimed)} of {len(GRADIENTS)}, outputs {', '.join(claimed_outputs(subject))}"
 
 
 CHECKS = (claims_something, exact)

@@ -11,20 +11,20 @@ from torch import Tensor
 from diffloom.interfaces import Camera, Light, Surface
 from diffloom_testing.comparisons import require_finite
 from diffloom_testing.results import Failure, Skip, check, require
-from diffloom_testing.scenes import FAR, NEAR, SIZE, camera, front, gem, lamps, lit, square
+from diffloom_testing.scenes import FAR, NEAR, SIZE, camera, front, gem, lamps, square, with_shading
 from diffloom_testing.subjects import RendererSubject
 
 OUTPUTS = ("rgba", "silhouette", "depth", "face_index")
 
 
-def offered(subject: RendererSubject) -> tuple[str, ...]:
+def claimed_outputs(subject: RendererSubject) -> tuple[str, ...]:
     """The outputs that the renderer claims."""
     return tuple(name for name in OUTPUTS if name in subject.renderer.capabilities.outputs)
 
 
-def smooth(subject: RendererSubject) -> tuple[str, ...]:
+def differentiable_outputs(subject: RendererSubject) -> tuple[str, ...]:
     """The claimed outputs that are numbers to differentiate."""
-    return tuple(name for name in offered(subject) if name != "face_index")
+    return tuple(name for name in claimed_outputs(subject) if name != "face_index")
 
 
 def precision(subject: RendererSubject) -> torch.dtype:
@@ -44,7 +44,7 @@ def draw(
     return found
 
 
-def needs(subject: RendererSubject, output: str) -> None:
+def require_output(subject: RendererSubject, output: str) -> None:
     """Skip when an output is not claimed."""
     if output not in subject.renderer.capabilities.outputs:
         raise Skip(f"the renderer does not claim the output {output!r}")
@@ -54,7 +54,7 @@ def needs(subject: RendererSubject, output: str) -> None:
 SLACK = 1e-6
 
 
-@check("range", offered)
+@check("range", claimed_outputs)
 def bounds(subject: RendererSubject, output: str) -> str:
     """Colours and coverage in 0..1, depth between near and far, face numbers from -1 to the last face."""
     dtype = precision(subject)
@@ -71,8 +71,8 @@ def bounds(subject: RendererSubject, output: str) -> str:
 @check("range")
 def alpha(subject: RendererSubject) -> None:
     """rgba's last channel is the silhouette."""
-    needs(subject, "rgba")
-    needs(subject, "silhouette")
+    require_output(subject, "rgba")
+    require_output(subject, "silhouette")
     dtype = precision(subject)
     image = subject.renderer.render(gem(1, dtype), camera(dtype), outputs=("rgba", "silhouette"))
     assert image.rgba is not None
@@ -89,18 +89,18 @@ def shadings(subject: RendererSubject) -> tuple[str, ...]:
 @check("range", shadings)
 def light(subject: RendererSubject, shading: str) -> None:
     """Lit surfaces are finite, not negative, and darker in the dark."""
-    needs(subject, "rgba")
+    require_output(subject, "rgba")
     if shading == "none":
         raise Skip("the renderer claims no shading but 'unlit'")
     dtype = precision(subject)
-    bright = draw(subject, lit(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype))[..., :3]
-    dark = draw(subject, lit(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype)[:1])[..., :3]
+    bright = draw(subject, with_shading(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype))[..., :3]
+    dark = draw(subject, with_shading(gem(1, dtype), shading), camera(dtype), "rgba", lamps(dtype)[:1])[..., :3]
     require_finite("a lit image", bright)
     require(float(bright.min()) >= -SLACK, f"a lit image has the colour {float(bright.min()):.3g}")
     require(float(dark.sum()) < float(bright.sum()), "putting two lamps out does not make the image darker")
 
 
-@check("background", offered)
+@check("background", claimed_outputs)
 def beside_the_body(subject: RendererSubject, output: str) -> None:
     """Far from a small square: no coverage, the far depth, no face; in its middle: covered."""
     dtype = precision(subject)
@@ -123,7 +123,7 @@ def beside_the_body(subject: RendererSubject, output: str) -> None:
 @check("background")
 def colour(subject: RendererSubject) -> None:
     """The setting ``background`` is what is seen beside the body."""
-    needs(subject, "rgba")
+    require_output(subject, "rgba")
     if not any(field.name == "background" for field in dataclasses.fields(subject.renderer)):  # type: ignore[arg-type]
         raise Skip("the renderer has no setting 'background'")
     dtype, wanted = precision(subject), (0.25, 0.5, 0.75)

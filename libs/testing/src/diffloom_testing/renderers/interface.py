@@ -9,7 +9,7 @@ import torch
 
 from diffloom.interfaces import Capabilities, Material, Renderer
 from diffloom_testing.comparisons import require_equal_copies, require_frozen, require_refusal
-from diffloom_testing.renderers.images import OUTPUTS, draw, offered, precision
+from diffloom_testing.renderers.images import OUTPUTS, claimed_outputs, draw, precision
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import SIZE, camera, gem
 from diffloom_testing.subjects import RendererSubject
@@ -46,7 +46,7 @@ def claims(subject: RendererSubject) -> str:
     return f"{len(found.outputs)} outputs, {len(found.gradients)} gradients"
 
 
-@check("shapes", offered)
+@check("shapes", claimed_outputs)
 def shape(subject: RendererSubject, output: str) -> None:
     """(frames, height, width), and four channels for rgba, for one frame and for three."""
     dtype = precision(subject)
@@ -61,7 +61,7 @@ def shape(subject: RendererSubject, output: str) -> None:
 @check("shapes")
 def only_what_was_asked(subject: RendererSubject) -> None:
     """What was asked for is there, alone and together; what was not is None."""
-    dtype, names = precision(subject), offered(subject)
+    dtype, names = precision(subject), claimed_outputs(subject)
     for asked in [(name,) for name in names] + [names]:
         image = subject.renderer.render(gem(1, dtype), camera(dtype), outputs=asked)
         got = [name for name in OUTPUTS if getattr(image, name) is not None]
@@ -86,7 +86,8 @@ def not_finite(subject: RendererSubject) -> None:
     vertices[0, 2, 1] = torch.nan
     broken = replace(surface, vertices=vertices)
     require_refusal(
-        "a vertex that is NaN", lambda: subject.renderer.render(broken, camera(dtype), outputs=offered(subject)[:1])
+        "a vertex that is NaN",
+        lambda: subject.renderer.render(broken, camera(dtype), outputs=claimed_outputs(subject)[:1]),
     )
 
 
@@ -97,7 +98,7 @@ def mixed_precision(subject: RendererSubject) -> None:
     other = torch.float32 if dtype == torch.float64 else torch.float64
     require_refusal(
         f"a camera of {other} with a surface of {dtype}",
-        lambda: subject.renderer.render(gem(1, dtype), camera(other), outputs=offered(subject)[:1]),
+        lambda: subject.renderer.render(gem(1, dtype), camera(other), outputs=claimed_outputs(subject)[:1]),
     )
 
 
@@ -107,7 +108,7 @@ def frames_that_do_not_fit(subject: RendererSubject) -> None:
     dtype = precision(subject)
     view = camera(dtype)
     two = replace(view, eye=torch.stack([view.eye, view.eye]))
-    outputs = offered(subject)[:1]
+    outputs = claimed_outputs(subject)[:1]
     require_refusal("2 cameras for 3 frames", lambda: subject.renderer.render(gem(3, dtype), two, outputs=outputs))
 
 

@@ -9,7 +9,7 @@ import torch
 from diffloom.interfaces import FaceMaterials, Material, Surface, join
 from diffloom_testing.comparisons import require_refusal, require_same_bits
 from diffloom_testing.renderers.geometry import tolerance
-from diffloom_testing.renderers.images import draw, needs, precision
+from diffloom_testing.renderers.images import draw, precision, require_output
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import camera, gem, lamps
 from diffloom_testing.subjects import RendererSubject
@@ -21,18 +21,18 @@ MATERIALS = (
 )
 
 
-def bodies(dtype: torch.dtype) -> list[Surface]:
+def build_bodies(dtype: torch.dtype) -> list[Surface]:
     """A gem of each material, side by side."""
     whole = gem(1, dtype)
     places = [0.35 * whole.vertices + torch.tensor([x, 0.0, 0.0], dtype=dtype) for x in (-0.9, 0.0, 0.9)]
     return [replace(whole, vertices=at, material=one) for at, one in zip(places, MATERIALS, strict=True)]
 
 
-def several(subject: RendererSubject) -> list[Surface]:
+def build_claimed_bodies(subject: RendererSubject) -> list[Surface]:
     """Those whose shading is claimed, in the precision that is; and one more, so that there are two."""
-    needs(subject, "rgba")
+    require_output(subject, "rgba")
     shadings = subject.renderer.capabilities.shadings
-    found = [body for body in bodies(precision(subject)) if body.materials[0].shading in shadings]
+    found = [body for body in build_bodies(precision(subject)) if body.materials[0].shading in shadings]
     shift = torch.tensor([0.0, 0.7, 0.0], dtype=precision(subject))
     dim = replace(found[-1].materials[0], ambient=0.3)
     return [*found, replace(found[-1], vertices=found[-1].vertices + shift, material=dim)]
@@ -41,7 +41,7 @@ def several(subject: RendererSubject) -> list[Surface]:
 @check("materials")
 def as_if_alone(subject: RendererSubject) -> str:
     """Bodies of different materials are drawn together as each of them alone."""
-    parts, dtype = several(subject), precision(subject)
+    parts, dtype = build_claimed_bodies(subject), precision(subject)
     if not subject.renderer.capabilities.materials:
         raise Skip("the renderer does not claim materials of faces")
     together, most = draw(subject, join(parts), camera(dtype), "rgba", lamps(dtype)), 0.0
@@ -58,7 +58,7 @@ def as_if_alone(subject: RendererSubject) -> str:
 @check("materials")
 def one_for_all(subject: RendererSubject) -> None:
     """One material, numbered for every face, draws what it draws for all, bit for bit."""
-    parts, dtype = several(subject), precision(subject)
+    parts, dtype = build_claimed_bodies(subject), precision(subject)
     if not subject.renderer.capabilities.materials:
         raise Skip("the renderer does not claim materials of faces")
     body = parts[-1]
@@ -73,7 +73,7 @@ def one_for_all(subject: RendererSubject) -> None:
 @check("materials")
 def not_claimed(subject: RendererSubject) -> None:
     """Several materials are refused by name where they are not claimed."""
-    parts, dtype = several(subject), precision(subject)
+    parts, dtype = build_claimed_bodies(subject), precision(subject)
     if subject.renderer.capabilities.materials:
         raise Skip("the renderer draws materials of faces")
     require_refusal("several materials", lambda: draw(subject, join(parts), camera(dtype)), "Surface.material")

@@ -10,7 +10,7 @@ from torch import Tensor
 from diffloom.interfaces import Surface
 from diffloom_testing.comparisons import describe_worst, require_matching_gradients, require_refusal, require_same_bits
 from diffloom_testing.renderers.geometry import tolerance
-from diffloom_testing.renderers.images import draw, needs, precision
+from diffloom_testing.renderers.images import draw, precision, require_output
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import camera, chequered, gem
 from diffloom_testing.subjects import RendererSubject
@@ -27,14 +27,14 @@ def cases(subject: RendererSubject) -> tuple[str, ...]:
     return tuple(CASES)
 
 
-def claimed(subject: RendererSubject, case: str) -> None:
+def require_claim(subject: RendererSubject, case: str) -> None:
     """Skip what is not claimed."""
-    needs(subject, "rgba")
+    require_output(subject, "rgba")
     if CASES[case] not in subject.renderer.capabilities.per_frame:
         raise Skip(f"the renderer does not claim {CASES[case]!r} in per_frame")
 
 
-def moving(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
+def build_moving_body(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
     """A body that moves, and what it may be given for every frame: (FRAMES, ...)."""
     surface, random = gem(FRAMES, dtype), torch.Generator().manual_seed(5)
     shape: tuple[int, ...] = (len(surface.faces) if "face" in case else int(surface.vertices.shape[1]), 3)
@@ -46,7 +46,7 @@ def moving(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
     return surface, values.to(dtype)
 
 
-def coloured(surface: Surface, case: str, values: Tensor) -> Surface:
+def set_colours(surface: Surface, case: str, values: Tensor) -> Surface:
     """The surface with these colours or this image."""
     if case == "image":
         assert surface.texture is not None
@@ -57,26 +57,26 @@ def coloured(surface: Surface, case: str, values: Tensor) -> Surface:
 @check("per_frame", cases)
 def equal_frames(subject: RendererSubject, case: str) -> None:
     """The same colours given for every frame draw what they draw given once, bit for bit."""
-    claimed(subject, case)
+    require_claim(subject, case)
     dtype = precision(subject)
-    surface, values = moving(case, dtype)
-    once = draw(subject, coloured(surface, case, values[0]), camera(dtype))
-    each = draw(subject, coloured(surface, case, values[:1].expand_as(values)), camera(dtype))
+    surface, values = build_moving_body(case, dtype)
+    once = draw(subject, set_colours(surface, case, values[0]), camera(dtype))
+    each = draw(subject, set_colours(surface, case, values[:1].expand_as(values)), camera(dtype))
     require_same_bits(f"{case} given once and for every frame", once, each)
 
 
 @check("per_frame", cases)
 def own_frames(subject: RendererSubject, case: str) -> None:
     """Every frame is drawn with its own, and passes gradients to its own only, whether the mesh moves or not."""
-    claimed(subject, case)
+    require_claim(subject, case)
     dtype = precision(subject)
-    surface, values = moving(case, dtype)
+    surface, values = build_moving_body(case, dtype)
     for still in (False, True):
         base = replace(surface, vertices=surface.vertices[:1]) if still else surface
         leaf = values.clone().requires_grad_()
-        together = draw(subject, coloured(base, case, leaf), camera(dtype))
+        together = draw(subject, set_colours(base, case, leaf), camera(dtype))
         for k in range(FRAMES):
-            alone = draw(subject, coloured(base if still else base.frames([k]), case, values[k]), camera(dtype))
+            alone = draw(subject, set_colours(base if still else base.frames([k]), case, values[k]), camera(dtype))
             off = float((together[k].detach() - alone[0]).abs().max())
             require(off <= tolerance(dtype), f"frame {k} of {FRAMES} and the same drawn alone differ by {off:.3g}")
         (found,) = torch.autograd.grad(together[1].sum(), leaf)
@@ -88,16 +88,16 @@ def own_frames(subject: RendererSubject, case: str) -> None:
 @check("per_frame", cases)
 def exact(subject: RendererSubject, case: str) -> str:
     """The gradient by what every frame has agrees with differences, and is not nothing."""
-    claimed(subject, case)
+    require_claim(subject, case)
     claims = subject.renderer.capabilities
     if ("texture" if case == "image" else "colours") not in claims.gradients:
         raise Skip("the renderer does not claim this gradient")
     if torch.float64 not in claims.dtypes:
         raise Skip("the renderer does not claim float64, which differences need")
-    surface, values = moving(case, torch.float64)
+    surface, values = build_moving_body(case, torch.float64)
 
     def image(values: Tensor) -> Tensor:
-        return draw(subject, coloured(surface, case, values), camera())
+        return draw(subject, set_colours(surface, case, values), camera())
 
     found = require_matching_gradients(image, {"values": values}, tolerance=TOLERANCE)
     require(not all(c.silent for c in found), f"rgba does not depend on {case} at all, though it must")
@@ -107,17 +107,17 @@ def exact(subject: RendererSubject, case: str) -> str:
 @check("per_frame", cases)
 def frames_that_do_not_fit(subject: RendererSubject, case: str) -> None:
     """Two for three cameras are refused; what is not claimed is refused by its name."""
-    needs(subject, "rgba")
+    require_output(subject, "rgba")
     dtype = precision(subject)
-    surface, values = moving(case, dtype)
+    surface, values = build_moving_body(case, dtype)
     name = "Texture.image" if case == "image" else "Surface.colours"
     if CASES[case] not in subject.renderer.capabilities.per_frame:
-        drawn = coloured(surface, case, values)
+        drawn = set_colours(surface, case, values)
         require_refusal(f"{case} for every frame", lambda: draw(subject, drawn, camera(dtype)), name)
         return
     view = camera(dtype)
     eyes = replace(view, eye=view.eye.expand(FRAMES, -1))
-    two = coloured(replace(surface, vertices=surface.vertices[:1]), case, values[:2])
+    two = set_colours(replace(surface, vertices=surface.vertices[:1]), case, values[:2])
     require_refusal(f"{case} for 2 frames and 3 cameras", lambda: draw(subject, two, eyes), name)
 
 

@@ -6,7 +6,7 @@ import torch
 
 from diffloom.interfaces import Surface
 from diffloom_testing.comparisons import require_finite, require_refusal, require_same_bits
-from diffloom_testing.renderers.images import draw, offered, precision, smooth
+from diffloom_testing.renderers.images import claimed_outputs, differentiable_outputs, draw, precision
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import FAR, camera, gem
 from diffloom_testing.subjects import RendererSubject
@@ -22,7 +22,7 @@ def image_and_gradient(subject: RendererSubject, base: Surface, output: str) -> 
     return found.detach(), torch.autograd.grad((found * weights).sum(), vertices)[0]
 
 
-@check("determinism", smooth)
+@check("determinism", differentiable_outputs)
 def repeats(subject: RendererSubject, output: str) -> None:
     """A scene drawn before and after another one gives the same image and gradient, bit for bit."""
     base = gem(2, precision(subject))
@@ -33,7 +33,7 @@ def repeats(subject: RendererSubject, output: str) -> None:
     require_same_bits(f"gradients of two images of one scene ({output})", first[1], again[1])
 
 
-@check("determinism", smooth)
+@check("determinism", differentiable_outputs)
 def leaves_inputs_alone(subject: RendererSubject, output: str) -> None:
     """Surface and camera come out as they went in."""
     dtype = precision(subject)
@@ -55,7 +55,7 @@ def kinds(subject: RendererSubject) -> tuple[str, ...]:
 def as_claimed(subject: RendererSubject, kind: str) -> None:
     """A claimed precision draws, with a finite gradient; one that is not claimed raises InputError."""
     dtype: torch.dtype = getattr(torch, kind)
-    output = smooth(subject)[0]
+    output = differentiable_outputs(subject)[0]
     surface = gem(1, dtype)
     if dtype in subject.renderer.capabilities.dtypes:
         vertices = surface.vertices.clone().requires_grad_()
@@ -69,7 +69,7 @@ def as_claimed(subject: RendererSubject, kind: str) -> None:
     require_refusal(f"{kind}, which is not claimed,", lambda: draw(subject, surface, camera(dtype), output))
 
 
-@check("dtypes", offered)
+@check("dtypes", claimed_outputs)
 def single_and_double(subject: RendererSubject, output: str) -> str:
     """float32 shows what float64 shows, but for a pixel that an edge just touches."""
     if set(BOTH) - subject.renderer.capabilities.dtypes:

@@ -1,6 +1,6 @@
-"""Solids to make bodies of: primitives, small objects of our own, and any closed mesh."""
+"""Solids for bodies: primitives, small objects, and any closed mesh."""
 
-from diffloom_physics_rigid.shapes.catalogue import SHAPES, shape_by_name
+from diffloom_physics_rigid.shapes.catalogue import SHAPES, build_shape
 from diffloom_physics_rigid.shapes.shape import RigidShape
 
-__all__ = ["SHAPES", "RigidShape", "shape_by_name"]
+__all__ = ["SHAPES", "RigidShape", "build_shape"]

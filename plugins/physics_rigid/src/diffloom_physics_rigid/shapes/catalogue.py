@@ -1,4 +1,4 @@
-"""The shapes one can ask for by name."""
+"""Catalogue of the shapes that have a name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,16 @@ OBJECTS: tuple[Callable[..., RigidShape], ...] = (
 SHAPES: Mapping[str, Callable[..., RigidShape]] = {make.__name__: make for make in PRIMITIVES + OBJECTS}
 
 
-def shape_by_name(name: str, sizes: Mapping[str, object]) -> RigidShape:
-    """The shape ``name`` with the ``sizes`` its maker takes, such as radius and height; InputError for others."""
+def build_shape(name: str, sizes: Mapping[str, object]) -> RigidShape:
+    """Return the shape ``name``.
+
+    Args:
+        name: Key of SHAPES.
+        sizes: Arguments of its function, such as radius and height [m].
+
+    Raises:
+        InputError: Unknown name or size.
+    """
     make = SHAPES[check_choice("shape", name, SHAPES)]
     known = list(inspect.signature(make).parameters)
     for key, value in sizes.items():

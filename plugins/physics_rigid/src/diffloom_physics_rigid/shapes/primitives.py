@@ -1,4 +1,4 @@
-"""Box, sphere, cylinder, cone, capsule and torus; axes of revolution along y, origin in the middle."""
+"""Box, sphere, cylinder, cone, capsule and torus: axes of revolution along y, origin in the middle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from diffloom_physics_rigid.shapes.solids import lathe
 
 
 def box(size: Sequence[float] | float = (1.0, 1.0, 1.0)) -> RigidShape:
-    """size: edge lengths along x, y, z, or one for a cube [m]. 8 vertices."""
+    """Return a box of 8 vertices.
+
+    Args:
+        size: Edge lengths along x, y, z [m], or one for a cube.
+    """
     half = 0.5 * np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
     vertices = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
     quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
@@ -23,7 +27,12 @@ def box(size: Sequence[float] | float = (1.0, 1.0, 1.0)) -> RigidShape:
 
 
 def sphere(radius: float = 0.5, subdivisions: int = 2) -> RigidShape:
-    """radius [m]. An icosahedron divided ``subdivisions`` times: 12, 42 or 162 vertices."""
+    """Return an icosahedron divided ``subdivisions`` times, with 12, 42 or 162 vertices, and the exact ball.
+
+    Args:
+        radius: Radius [m].
+        subdivisions: 0, 1, 2, ...
+    """
     import trimesh
 
     ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
@@ -32,19 +41,38 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> RigidShape:
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidShape:
-    """radius, height [m]. 2 rings of ``segments`` vertices and the middles of the lids."""
+    """Return a cylinder of two rings of vertices and the middles of the lids.
+
+    Args:
+        radius: Radius [m].
+        height: Height [m].
+        segments: Vertices of a ring.
+    """
     h = 0.5 * height
     return lathe(((0.0, -h), (radius, -h), (radius, h), (0.0, h)), segments)
 
 
 def cone(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidShape:
-    """radius of the base, height [m], the tip up; the origin is half way up (the body's centre is found from it)."""
+    """Return a cone with its tip up and its origin half way up.
+
+    Args:
+        radius: Radius of the base [m].
+        height: Height [m].
+        segments: Vertices of the base's ring.
+    """
     h = 0.5 * height
     return lathe(((0.0, -h), (radius, -h), (0.0, h)), segments)
 
 
 def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings: int = 4) -> RigidShape:
-    """radius, length of the straight part [m]: a cylinder with half a ball on either end."""
+    """Return a cylinder with half a ball on either end, and the exact capsule.
+
+    Args:
+        radius: Radius [m].
+        length: Length of the straight part [m].
+        segments: Vertices of a ring.
+        rings: Rings of each half ball.
+    """
     h = 0.5 * length
     quarter = [0.5 * math.pi * k / rings for k in range(rings + 1)]
     profile = [(radius * math.cos(a), h + radius * math.sin(a)) for a in quarter[:-1]] + [(0.0, h + radius)]
@@ -53,7 +81,14 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings
 
 
 def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> RigidShape:
-    """radius of the ring's middle, radius of the tube [m]; the ring lies flat. segments x around vertices."""
+    """Return a ring that lies flat, of ``segments * around`` vertices.
+
+    Args:
+        radius: Radius of the tube's centre line [m].
+        tube: Radius of the tube [m].
+        segments: Vertices along the ring.
+        around: Vertices around the tube.
+    """
     big = np.arange(segments) * (2.0 * math.pi / segments)
     small = np.arange(around) * (2.0 * math.pi / around)
     a, b = (v.reshape(-1) for v in np.meshgrid(big, small, indexing="ij"))

@@ -1,4 +1,4 @@
-"""What a shape is: a closed mesh, and the exact solid it stands for when there is one."""
+"""A shape: a closed mesh and, if there is one, the exact solid that the mesh approximates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ Kind = Literal["mesh", "box", "sphere", "capsule"]
 class RigidShape:
     """A solid in its own frame.
 
-    vertices: (V, 3) [m], faces: (F, 3), closed and looking outwards: what is drawn, and what touches the ground.
-    kind and dims: the exact shape where the mesh stands for one: "box" with half edges (3,), "sphere" with (radius,),
-    "capsule" with (radius, half length of its axis along y); "mesh" with () otherwise.
-    smooth: integrals of the exact round solid ("sphere", "capsule"), which its mesh only approaches.
+    Args:
+        vertices: Vertices (V, 3) [m] of the surface that is drawn and touches the ground.
+        faces: Triangles (F, 3), closed and outward.
+        kind: Exact shape that the mesh approximates, or "mesh".
+        dims: Sizes of the exact shape [m]: half edges (3,) of a "box", (radius,) of a "sphere", (radius, half length of
+            the axis along y) of a "capsule", () of a "mesh".
+        smooth: Volume integrals of the exact "sphere" or "capsule".
     """
 
     vertices: Points
@@ -35,7 +38,7 @@ class RigidShape:
         return integrate_volume(self.vertices, self.faces)
 
     def scaled(self, scale: NDArray[np.float64]) -> RigidShape:
-        """Stretched by (3,) positive factors. A stretched ball is a mesh: no exact shape stands behind it."""
+        """Return the shape stretched by three positive factors (3,); a ball stretched unevenly becomes a mesh."""
         vertices = self.vertices * scale
         if self.kind == "box":
             halves = tuple(float(half * factor) for half, factor in zip(self.dims, scale, strict=True))
@@ -47,5 +50,5 @@ class RigidShape:
 
 
 def orient_outwards(vertices: Points, faces: Faces) -> Faces:
-    """``faces`` turned, all or none, so that the enclosed volume is positive."""
+    """Return ``faces``, all of them reversed if the enclosed volume is negative."""
     return faces if float(compute_signed_volumes(vertices, faces).sum()) > 0.0 else faces[:, ::-1].copy()

@@ -1,4 +1,4 @@
-"""How meshes of solids are made: of revolution about y, plates of a polygon, and blocks of filled cells."""
+"""Meshes of solids of revolution about y, plates of a polygon, and blocks of filled cells."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from diffloom_physics_rigid.shapes.shape import RigidShape, orient_outwards
 
 
 def lathe(profile: Sequence[tuple[float, float]], segments: int = 16) -> RigidShape:
-    """Turn the line through ``profile``, points (radius, height) [m], about y.
+    """Return the solid of revolution of a line about y.
 
-    The line starts and ends on the axis (radius 0) and stays off it between: it may rise outside and fall inside,
-    as that of a bowl.
+    Args:
+        profile: Points (radius, height) [m] of the line. It starts and ends on the axis (radius 0) and keeps off the
+            axis between; it may rise outside and fall inside, as in a bowl.
+        segments: Vertices of each ring.
     """
     radii = [r for r, _ in profile]
     if len(profile) < 3 or radii[0] != 0.0 or radii[-1] != 0.0 or min(radii[1:-1]) <= 0.0:
@@ -38,9 +40,13 @@ def tube(
     rings: int,
     segments: int,
 ) -> RigidShape:
-    """A tube around a curve in the plane z = 0: ``centre(s)`` and ``radius(s)`` [m] for s from 0 to 1.
+    """Return a tube around a curve in the plane z = 0, closed by tips.
 
-    ``radius`` is positive between the ends, where the tube closes in tips.
+    Args:
+        centre: Point of the curve [m] at s in 0..1.
+        radius: Radius of the tube [m] at s, positive between the ends.
+        rings: Rings of vertices between the tips.
+        segments: Vertices of each ring.
     """
     angle = np.arange(segments) * (2.0 * math.pi / segments)
 
@@ -55,7 +61,9 @@ def tube(
 
 
 def skin(rings: Sequence[Points], tips: Points) -> RigidShape:
-    """A closed mesh over ``rings`` of equally many vertices each, with a tip before the first and after the last."""
+    """Return a closed mesh over ``rings`` of equally many vertices, with a tip before the first and after the last
+    ring.
+    """
     segments, count = len(rings[0]), len(rings)
     vertices = np.concatenate([*rings, tips])
     j = np.arange(segments)
@@ -74,7 +82,12 @@ Corner = tuple[float, float]
 
 
 def prism(outline: Sequence[Corner], thickness: float) -> RigidShape:
-    """outline: corners (x, y) [m] of a polygon without crossings, counter-clockwise. thickness along z [m]."""
+    """Return a plate.
+
+    Args:
+        outline: Corners (x, y) [m] of a simple polygon, counter-clockwise.
+        thickness: Thickness along z [m].
+    """
     n = len(outline)
     flat = np.asarray(outline, dtype=np.float64)
     front = np.column_stack([flat, np.full(n, 0.5 * thickness)])
@@ -88,7 +101,7 @@ def prism(outline: Sequence[Corner], thickness: float) -> RigidShape:
 
 
 def cut_ears(outline: Sequence[Corner]) -> list[tuple[int, int, int]]:
-    """Triangles of a counter-clockwise polygon: cut off, again and again, a convex corner that holds no other one."""
+    """Return triangles of a counter-clockwise polygon by ear clipping (Meisters 1975)."""
     left = list(range(len(outline)))
     triangles: list[tuple[int, int, int]] = []
     while len(left) > 3:
@@ -105,7 +118,7 @@ def cut_ears(outline: Sequence[Corner]) -> list[tuple[int, int, int]]:
 
 
 def is_ear(outline: Sequence[Corner], left: Sequence[int], a: int, b: int, c: int) -> bool:
-    """Whether corner b is convex and the triangle a, b, c holds no other corner that is left."""
+    """Return True if corner b is convex and the triangle a, b, c holds no other remaining corner."""
     if turn(outline[a], outline[b], outline[c]) <= 0.0:
         return False
     return not any(
@@ -116,7 +129,7 @@ def is_ear(outline: Sequence[Corner], left: Sequence[int], a: int, b: int, c: in
 
 
 def turn(a: Corner, b: Corner, c: Corner) -> float:
-    """Twice the area of the triangle a, b, c: positive when it runs counter-clockwise."""
+    """Return twice the signed area of the triangle a, b, c, positive if counter-clockwise."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
@@ -125,17 +138,19 @@ CORNERS = {0: ((0, 0), (1, 0), (1, 1), (0, 1)), 1: ((0, 0), (0, 1), (1, 1), (1, 
 
 
 def blocks(filled: NDArray[np.bool_], lines: Sequence[Sequence[float]]) -> RigidShape:
-    """The solid of the filled cells.
+    """Return the solid of the filled cells of a grid.
 
-    filled: (nx, ny, nz). lines: the grid's coordinates along x, y, z [m], one more than cells. Cells that meet only
-    in an edge or a corner would share vertices without sharing a face; such a pattern is refused.
+    Args:
+        filled: Cells (nx, ny, nz). Cells that meet only in an edge or a corner are refused, because they would share
+            vertices but no face.
+        lines: Coordinates of the grid along x, y, z [m], one more than cells.
     """
     if any(len(line) != n + 1 for line, n in zip(lines, filled.shape, strict=True)):
         counts = [len(line) for line in lines]
         raise InputError(f"blocks: cells {filled.shape} need one grid line more per axis, got {counts}")
-    if any(touches_by_edge(filled, axis) for axis in range(3)):
+    if any(has_edge_contact(filled, axis) for axis in range(3)):
         raise InputError("blocks: two filled cells meet in an edge only; fill a neighbour of theirs")
-    quads = np.array(boundary_quads(filled))
+    quads = np.array(find_boundary_quads(filled))
     points, faces = np.unique(quads.reshape(-1, 3), axis=0, return_inverse=True)
     square = faces.reshape(-1, 4)
     triangles = np.concatenate([square[:, [0, 1, 2]], square[:, [0, 2, 3]]])
@@ -143,8 +158,10 @@ def blocks(filled: NDArray[np.bool_], lines: Sequence[Sequence[float]]) -> Rigid
     return RigidShape(vertices, orient_outwards(vertices, triangles))
 
 
-def boundary_quads(filled: NDArray[np.bool_]) -> list[list[tuple[int, int, int]]]:
-    """Grid indices of the four corners of each square between a filled and an empty cell, seen from outside."""
+def find_boundary_quads(filled: NDArray[np.bool_]) -> list[list[tuple[int, int, int]]]:
+    """Return the grid indices of the four corners of each square between a filled and an empty cell, seen from
+    outside.
+    """
     space = np.pad(filled, 1)
     quads: list[list[tuple[int, int, int]]] = []
     for cell in np.argwhere(filled):
@@ -165,8 +182,10 @@ def boundary_quads(filled: NDArray[np.bool_]) -> list[list[tuple[int, int, int]]
     return quads
 
 
-def touches_by_edge(filled: NDArray[np.bool_], axis: int) -> bool:
-    """Whether, across some grid edge along ``axis``, two filled cells face each other diagonally between two empty."""
+def has_edge_contact(filled: NDArray[np.bool_], axis: int) -> bool:
+    """Return True if two filled cells face each other diagonally across a grid edge along ``axis``, between two
+    empty ones.
+    """
     a = np.moveaxis(np.pad(filled, 1), axis, 0)
     one, two, three, four = a[:, :-1, :-1], a[:, 1:, 1:], a[:, 1:, :-1], a[:, :-1, 1:]
     return bool(((one & two & ~three & ~four) | (three & four & ~one & ~two)).any())
