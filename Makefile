@@ -1,5 +1,7 @@
 # README's two commands are `make demo` and `make test`. Each makes .venv when it is missing or out of date, with one
-# pip command against constraints.txt; after that they start at once.
+# command of uv, where it is found, or pip against constraints.txt; after that they start at once. `make demo` installs
+# what a user needs, `make test` adds the tools of developers, and only `make cuda-check` and `make test-all` add CUDA's
+# compilers.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -7,33 +9,51 @@ BIN := $(VENV)/bin
 LIBS := $(sort $(wildcard libs/*/))
 PLUGINS := $(sort $(wildcard plugins/*/))
 PACKAGES := core/ $(LIBS) $(PLUGINS)
-INPUTS := constraints.txt requirements-dev.txt pyproject.toml $(addsuffix pyproject.toml,$(PACKAGES))
+INPUTS := constraints.txt requirements.txt requirements-dev.txt pyproject.toml $(addsuffix pyproject.toml,$(PACKAGES))
 # The stamp is named after the contents of what it depends on: touching a file installs nothing, changing one does.
-STAMP := $(VENV)/installed-$(shell cat $(INPUTS) | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
+HASH := $(shell cat $(INPUTS) | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
+RUN := $(VENV)/installed-run-$(HASH)
+STAMP := $(VENV)/installed-dev-$(HASH)
+CUDA := $(VENV)/installed-cuda-$(HASH)
+INSTALL := $(if $(shell command -v uv),uv pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -q) -c constraints.txt
 # A worker that has to compile everything anew grows to some 3 GB, and there is more on a machine than tests.
 WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)
 BUILD_LEFTOVERS := build $(addsuffix build,$(PACKAGES))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo warm smoke test test-slow test-services coverage attack lint format bench docs wheel-files wheels catalogue lock \
+.PHONY: help install install-dev demo warm smoke test test-all test-cuda test-slow test-services coverage attack lint format bench docs wheel-files wheels catalogue lock \
 	cuda-check gpu-acceptance clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
 
-install: $(STAMP) ## Make .venv with everything in this repository, editable
+install: $(RUN) ## Make .venv with everything in this repository, editable
 
-$(STAMP): $(INPUTS)
+install-dev: $(STAMP) ## The same, with the tools that tests, checks and documentation need
+
+$(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "diffloom needs Python 3.11 to 3.13: apt install python3 python3-venv"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN): $(INPUTS) | $(BIN)/python
 	@echo "Installing into $(VENV): the first time this takes a few minutes."
-	$(BIN)/python -m pip install -q -r requirements-dev.txt -c constraints.txt
+	$(INSTALL) -r requirements.txt
 	@rm -f $(VENV)/installed-* && touch $@
 
-demo: $(STAMP) ## Fit a bundled clip and write its report
+$(STAMP): $(RUN)
+	@echo "Adding the tools of developers to $(VENV)."
+	$(INSTALL) ".[dev,docs]"
+	@touch $@
+
+$(CUDA): $(STAMP)
+	@echo "Installing CUDA's compilers (half a gigabyte)."
+	$(INSTALL) ".[cuda-check]"
+	@touch $@
+
+demo: $(RUN) ## Fit a bundled clip and write its report
 	$(BIN)/diffloom demo $(ARGS)
 
-warm: $(STAMP) ## Compile ahead what the demo and the experiments need
+warm: $(RUN) ## Compile ahead what the demo and the experiments need
 	$(BIN)/diffloom warm $(ARGS)
 
 smoke: $(STAMP) ## Run a quick path through each package: under two minutes
@@ -41,6 +61,13 @@ smoke: $(STAMP) ## Run a quick path through each package: under two minutes
 
 test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them, WORKERS=4 for more at once)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-all: $(CUDA) ## Run all tests: also slow ones, and those that need CUDA's compilers, which it installs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow" $(ARGS)
+
+test-cuda: $(CUDA) ## Run the tests that compile for CUDA, with its compilers, which it installs; no GPU is needed
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS) libs/kernels/tests/test_cuda.py libs/kernels/tests/test_records.py \
+		libs/kernels/tests/test_doctor.py $(wildcard plugins/render_*/tests/test_cuda.py)
 
 test-slow: $(STAMP) ## Run the tests that take long
 	$(BIN)/python -m pytest -m slow $(ARGS)
@@ -90,7 +117,7 @@ catalogue: $(STAMP) ## Write anew what the core knows of the published plugins, 
 lock: $(STAMP) ## Resolve the pinned set anew into constraints.txt, within constraints.in
 	$(BIN)/python tools/lock.py
 
-cuda-check: $(STAMP) ## Compile every kernel for CUDA without a GPU; print registers and spills
+cuda-check: $(CUDA) ## Compile every kernel for CUDA without a GPU; print registers and spills
 	$(BIN)/python -m diffloom_kernels.backends.cuda_check $(ARGS)
 
 gpu-acceptance: $(STAMP) ## Compare a GPU with the CPU: values, bits, speed; says so where there is none

@@ -16,7 +16,7 @@ def resolve() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
-        inputs = ["-r", "requirements-dev.txt", "-c", "constraints.in", "--report", str(report)]
+        inputs = ["-r", "requirements-dev.txt", ".[cuda-check]", "-c", "constraints.in", "--report", str(report)]
         subprocess.run([*pip, *inputs], cwd=ROOT, check=True)
         found = [item["metadata"] for item in json.loads(report.read_text())["install"]]
     # A local label such as +cpu belongs to one build; the pin serves all of them.

@@ -27,8 +27,8 @@ it. [Versions](../guide/versions.md) says which of them keep their form.
 """
 CONSTRUCTORS = """# Constructors
 
-`get_model(name)` and `get_renderer(name)` return classes; this page has their arguments. [Parameters](parameters.md) lists
-the physical quantities of each model, which `model.params(...)` takes.
+`get_model(name)` and `get_renderer(name)` return classes; this page has their arguments. [Parameters](parameters.md)
+lists the physical quantities of each model, which `model.params(...)` takes.
 """
 SOURCE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -1,6 +1,5 @@
-"""What a fit leaves for people: videos, plots and one self-contained report."""
+"""Files that a fit leaves for people: videos, plots and one self-contained report."""
 
-from diffloom_studio.report.media import write_frames
-from diffloom_studio.report.report import write_report
+from diffloom.lazy import lazy_exports
 
-__all__ = ["write_frames", "write_report"]
+__getattr__, __dir__ = lazy_exports(__name__)
